@@ -1,0 +1,101 @@
+//! Equality of arguments as ADK has it, which is Python's: `1 == 1.0 == true`, integers exact at
+//! any size, `NaN` unequal to itself, key order free, list order not.
+
+use crate::domain::ToolCall;
+use serde_json::{Map, Number, Value};
+
+/// Whether two calls are the same: name, and arguments unless they are ignored.
+/// No arguments and empty arguments differ.
+pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
+    a.name == b.name && (ignore_args || args_equal(a.args.as_ref(), b.args.as_ref()))
+}
+
+fn args_equal(a: Option<&Map<String, Value>>, b: Option<&Map<String, Value>>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => maps_equal(a, b),
+        _ => false,
+    }
+}
+
+fn maps_equal(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| values_equal(x, y)))
+}
+
+/// Python's `==` on parsed JSON.
+pub fn values_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Null, Value::Null) => true,
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| values_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => maps_equal(a, b),
+        _ => match (numeric(a), numeric(b)) {
+            (Some(a), Some(b)) => numbers_equal(&a, &b),
+            _ => false,
+        },
+    }
+}
+
+/// A number as Python holds it: an integer of any size (its digits), or a float.
+enum Numeric {
+    Whole(String),
+    Float(f64),
+}
+
+fn numeric(value: &Value) -> Option<Numeric> {
+    match value {
+        Value::Bool(flag) => Some(Numeric::Whole(u8::from(*flag).to_string())),
+        Value::Number(number) => number_of(number),
+        _ => None,
+    }
+}
+
+fn number_of(number: &Number) -> Option<Numeric> {
+    let text = number.to_string();
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+        let whole = if text == "-0" { "0".into() } else { text };
+        return Some(Numeric::Whole(whole));
+    }
+    text.parse().ok().map(Numeric::Float)
+}
+
+fn numbers_equal(a: &Numeric, b: &Numeric) -> bool {
+    match (a, b) {
+        (Numeric::Whole(a), Numeric::Whole(b)) => a == b,
+        (Numeric::Float(a), Numeric::Float(b)) => a == b,
+        (Numeric::Whole(whole), Numeric::Float(float)) | (Numeric::Float(float), Numeric::Whole(whole)) => {
+            // `+ 0.0` takes the sign off a negative zero; `{:.0}` writes a float's exact digits.
+            float.is_finite() && float.fract() == 0.0 && format!("{:.0}", float + 0.0) == *whole
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn equal(a: &str, b: &str) -> bool {
+        let read = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+        values_equal(&read(a), &read(b))
+    }
+
+    #[test]
+    fn numbers_are_equal_by_value() {
+        assert!(equal("1", "1.0") && equal("1", "true") && equal("false", "-0.0") && equal("0", "-0"));
+        assert!(equal("[1, 2.0]", "[1.0, 2]") && equal("100", "1e2"));
+        assert!(!equal("1", "\"1\"") && !equal("9007199254740993", "9007199254740992.0"));
+        assert!(equal("9007199254740992", "9007199254740992.0"));
+        assert!(equal("123456789012345678901234567890", "123456789012345678901234567890"));
+        assert!(!equal("0.3", "0.30000000000000004"));
+    }
+
+    #[test]
+    fn null_is_not_missing() {
+        assert!(!equal("{\"a\": null}", "{}") && equal("{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}"));
+        let none = ToolCall::new("t", None);
+        let empty = ToolCall::new("t", Some(Map::new()));
+        assert!(!calls_equal(&none, &empty, false) && calls_equal(&none, &empty, true));
+    }
+}

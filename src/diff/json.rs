@@ -1,0 +1,146 @@
+//! Differences between two sets of arguments, by path.
+
+use super::values_equal;
+use serde_json::{Map, Value};
+
+/// One difference between two values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where: `rooms[1].name`.
+    pub path: String,
+    /// What.
+    pub kind: DifferenceKind,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DifferenceKind {
+    /// Other values.
+    Changed(Value, Value),
+    /// Expected and not there.
+    Missing(Value),
+    /// There and not expected.
+    Extra(Value),
+}
+
+/// The differences between two argument lists, in the order of the expected one.
+pub fn differences(
+    expected: Option<&Map<String, Value>>,
+    actual: Option<&Map<String, Value>>,
+) -> Vec<Difference> {
+    let empty = Map::new();
+    let mut found = Vec::new();
+    maps(expected.unwrap_or(&empty), actual.unwrap_or(&empty), "", &mut found);
+    found
+}
+
+fn maps(a: &Map<String, Value>, b: &Map<String, Value>, path: &str, found: &mut Vec<Difference>) {
+    for (key, x) in a {
+        let path = join(path, key);
+        match b.get(key) {
+            None => found.push(Difference { path, kind: DifferenceKind::Missing(x.clone()) }),
+            Some(y) => values(x, y, path, found),
+        }
+    }
+    for (key, y) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+        found.push(Difference { path: join(path, key), kind: DifferenceKind::Extra(y.clone()) });
+    }
+}
+
+fn values(a: &Value, b: &Value, path: String, found: &mut Vec<Difference>) {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => maps(a, b, &path, found),
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (at, (x, y)) in a.iter().zip(b).enumerate() {
+                values(x, y, format!("{path}[{at}]"), found);
+            }
+        }
+        _ if values_equal(a, b) => {}
+        _ => found.push(Difference { path, kind: DifferenceKind::Changed(a.clone(), b.clone()) }),
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+}
+
+impl Difference {
+    /// A warning for values that look alike and are not.
+    pub fn lookalike(&self) -> Option<String> {
+        let (a, b) = match &self.kind {
+            DifferenceKind::Changed(a, b) => (a, b),
+            DifferenceKind::Missing(Value::Null) => {
+                return Some("null is expected; absent is not null".into());
+            }
+            DifferenceKind::Extra(Value::Null) => return Some("null is not absent".into()),
+            _ => return None,
+        };
+        match (a, b) {
+            (Value::String(text), other) | (other, Value::String(text)) if !other.is_string() => {
+                (*text == other.to_string()).then(|| format!("the text {text:?} is not {}", kind_name(other)))
+            }
+            (Value::String(a), Value::String(b)) => alike_texts(a, b),
+            (Value::Number(a), Value::Number(b)) => alike_numbers(&a.to_string(), &b.to_string()),
+            _ => None,
+        }
+    }
+}
+
+fn kind_name(value: &Value) -> String {
+    match value {
+        Value::Number(number) => format!("the number {number}"),
+        other => other.to_string(),
+    }
+}
+
+fn alike_texts(a: &str, b: &str) -> Option<String> {
+    use unicode_normalization::UnicodeNormalization;
+    if a.trim() == b.trim() {
+        return Some("they differ in the white space around them".into());
+    }
+    if a.to_lowercase() == b.to_lowercase() {
+        return Some("they differ in upper and lower case".into());
+    }
+    let visible = |text: &str| -> String {
+        text.nfkc().filter(|&c| !crate::domain::is_hidden(c) && !c.is_control()).collect()
+    };
+    (visible(a) == visible(b)).then(|| "they look alike and are made of other characters".into())
+}
+
+fn alike_numbers(a: &str, b: &str) -> Option<String> {
+    let (a, b): (f64, f64) = (a.parse().ok()?, b.parse().ok()?);
+    let close = (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+    close.then(|| "they differ only in the last digits; ADK has no tolerance".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn diff(a: Value, b: Value) -> Vec<Difference> {
+        differences(a.as_object(), b.as_object())
+    }
+
+    #[test]
+    fn paths_lead_to_what_differs() {
+        let found = diff(
+            json!({"room": {"name": "A", "ids": [1, 2]}, "on": true, "x": null}),
+            json!({"room": {"name": "A", "ids": [1, 3]}, "on": 1, "y": 2}),
+        );
+        let paths: Vec<&str> = found.iter().map(|d| d.path.as_str()).collect();
+        assert_eq!(paths, ["room.ids[1]", "x", "y"]);
+    }
+
+    #[test]
+    fn alike_values_are_told_apart() {
+        let note = |a, b| diff(json!({"v": a}), json!({"v": b}))[0].lookalike();
+        assert_eq!(note(json!(3), json!("3")).unwrap(), "the text \"3\" is not the number 3");
+        assert!(note(json!("on"), json!("On")).unwrap().contains("case"));
+        assert!(note(json!("é"), json!("e\u{301}")).unwrap().contains("look alike"));
+        assert!(note(json!("a\u{200b}"), json!("a")).unwrap().contains("look alike"));
+        assert!(note(json!(0.3), json!(0.1 + 0.2)).unwrap().contains("last digits"));
+        assert_eq!(note(json!(3), json!(4)), None);
+        assert!(diff(json!({"v": null}), json!({}))[0].lookalike().unwrap().contains("absent"));
+    }
+}

@@ -1,0 +1,19 @@
+//! How two things line up: values, calls, texts, and the rows that show them side by side.
+//!
+//! ```text
+//! calls ──align──▶ pairs (same, changed, moved, missing, extra)
+//! args ──json───▶ differences by path            ┐
+//! text ──words──▶ segments                        ├─▶ rows: pairs of lines, wrapped together
+//! ```
+
+mod align;
+mod equal;
+mod json;
+mod rows;
+mod words;
+
+pub use align::{Alignment, Pair, PairKind, align};
+pub use equal::{calls_equal, values_equal};
+pub use json::{Difference, DifferenceKind, differences};
+pub use rows::{Line, Row, Span, Tone, VisualRow, call_rows, text_rows, value_text, wrap_rows};
+pub use words::{Segment, TextDiff, diff_words};

@@ -1,0 +1,345 @@
+//! Rows for side-by-side showing: paired first, then wrapped together, so that both sides stay level.
+
+use super::{Alignment, Difference, DifferenceKind, PairKind, TextDiff, differences};
+use crate::domain::{ToolCall, clean};
+use serde_json::{Map, Value};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What a stretch of text is, for its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Ordinary text.
+    #[default]
+    Plain,
+    /// Less important.
+    Faint,
+    /// The name of a tool.
+    Tool,
+    /// The name of an argument.
+    Key,
+    /// A value.
+    Value,
+    /// A remark of ours.
+    Note,
+}
+
+/// A stretch of text of one look. The text is clean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// What it says.
+    pub text: String,
+    /// What it is.
+    pub tone: Tone,
+    /// Whether the other side differs here.
+    pub changed: bool,
+}
+
+/// One side of a row.
+pub type Line = Vec<Span>;
+
+/// A row: what stands left and right, and the sign in the gutter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// The expected side; nothing when there is none.
+    pub left: Option<Line>,
+    /// The actual side.
+    pub right: Option<Line>,
+    /// `=`, `~`, `-`, `+`, `↕` on the first row of a call; empty elsewhere.
+    pub mark: &'static str,
+    /// Which call or text the row belongs to, counted from 0.
+    pub item: usize,
+}
+
+/// A row after wrapping: both sides have the same height.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VisualRow {
+    /// The row it came from.
+    pub row: usize,
+    /// Whether it continues the one above.
+    pub continued: bool,
+    /// The expected side.
+    pub left: Line,
+    /// The actual side.
+    pub right: Line,
+}
+
+fn span(text: &str, tone: Tone, changed: bool) -> Span {
+    Span { text: clean(text).into_owned(), tone, changed }
+}
+
+/// A value on one line, as JSON.
+pub fn value_text(value: &Value) -> String {
+    value.to_string()
+}
+
+/// Rows of two lined-up lists of calls: a row for the name, one for each argument that differs,
+/// and the others on as few rows as they need.
+pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (item, pair) in alignment.pairs.iter().enumerate() {
+        let left = pair.expected.map(|at| (at, expected[at]));
+        let right = pair.actual.map(|at| (at, actual[at]));
+        let mark = mark_of(pair.kind);
+        let one_sided = matches!(pair.kind, PairKind::Missing | PairKind::Extra);
+        let name = |side: Option<(usize, &ToolCall)>| {
+            side.map(|(at, call)| {
+                vec![
+                    span(&format!("{} ", at + 1), Tone::Faint, false),
+                    span(&call.name, Tone::Tool, one_sided),
+                ]
+            })
+        };
+        let mut head = Row { left: name(left), right: name(right), mark, item };
+        if pair.kind == PairKind::Moved {
+            note_move(&mut head, pair.expected, pair.actual);
+        }
+        rows.push(head);
+        let args = |side: Option<(usize, &ToolCall)>| side.map(|(_, call)| call.args.clone());
+        rows.extend(arg_rows(args(left), args(right), item));
+    }
+    rows
+}
+
+fn mark_of(kind: PairKind) -> &'static str {
+    match kind {
+        PairKind::Same => "=",
+        PairKind::Changed => "~",
+        PairKind::Moved => "↕",
+        PairKind::Missing => "-",
+        PairKind::Extra => "+",
+    }
+}
+
+fn note_move(head: &mut Row, expected: Option<usize>, actual: Option<usize>) {
+    if let (Some(e), Some(a), Some(right)) = (expected, actual, head.right.as_mut()) {
+        right.push(span(&format!("  moved: {} → {}", e + 1, a + 1), Tone::Note, true));
+    }
+}
+
+type Args = Option<Option<Map<String, Value>>>;
+
+/// The arguments of a call on both sides. The outer option: is there a call; the inner: has it arguments.
+fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
+    let both = left.is_some() && right.is_some();
+    let bare = |side: &Args| matches!(side, Some(None));
+    if both && bare(&left) != bare(&right) {
+        return absent_args(left.flatten(), right.flatten(), item);
+    }
+    let (left_map, right_map) = (left.clone().flatten(), right.clone().flatten());
+    let found = if both { differences(left_map.as_ref(), right_map.as_ref()) } else { Vec::new() };
+    let mut rows = Vec::new();
+    for key in keys_of(left_map.as_ref(), right_map.as_ref()) {
+        let value_in = |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
+        let about: Vec<&Difference> = found.iter().filter(|d| is_about(&d.path, &key)).collect();
+        let changed = !about.is_empty() || !both;
+        rows.push(Row {
+            left: left.is_some().then(|| arg_line(&key, value_in(&left_map), changed)),
+            right: right.is_some().then(|| arg_line(&key, value_in(&right_map), changed)),
+            mark: "",
+            item,
+        });
+        rows.extend(about.iter().filter_map(|difference| note_row(difference, &key, item)));
+    }
+    rows
+}
+
+fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value>>, item: usize) -> Vec<Row> {
+    let side = |args: Option<Map<String, Value>>| {
+        let text = match args {
+            None => "  no arguments at all".to_string(),
+            Some(args) => format!("  {}", Value::Object(args)),
+        };
+        Some(vec![span(&text, Tone::Value, true)])
+    };
+    let note = "  no arguments are not empty arguments: ADK calls them different";
+    vec![
+        Row { left: side(left), right: side(right), mark: "", item },
+        Row { left: None, right: Some(vec![span(note, Tone::Note, false)]), mark: "", item },
+    ]
+}
+
+fn keys_of(left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>) -> Vec<String> {
+    let mut keys: Vec<String> = left.into_iter().flat_map(|map| map.keys().cloned()).collect();
+    for key in right.into_iter().flat_map(|map| map.keys()) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
+}
+
+fn is_about(path: &str, key: &str) -> bool {
+    path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn arg_line(key: &str, value: Option<Value>, changed: bool) -> Line {
+    match value {
+        None => vec![span("  (absent)", Tone::Faint, changed)],
+        Some(value) => vec![
+            span(&format!("  {key}"), Tone::Key, false),
+            span("  ", Tone::Plain, false),
+            span(&value_text(&value), Tone::Value, changed),
+        ],
+    }
+}
+
+/// Where inside a nested argument the difference lies, and a warning for look-alikes.
+fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
+    let inside = difference.path != key;
+    let mut said = Vec::new();
+    if inside {
+        said.push(match &difference.kind {
+            DifferenceKind::Changed(a, b) => {
+                format!("{}: {} → {}", difference.path, value_text(a), value_text(b))
+            }
+            DifferenceKind::Missing(a) => format!("{}: {} is missing", difference.path, value_text(a)),
+            DifferenceKind::Extra(b) => format!("{}: {} is extra", difference.path, value_text(b)),
+        });
+    }
+    said.extend(difference.lookalike());
+    if said.is_empty() {
+        return None;
+    }
+    let line = vec![span(&format!("  ↳ {}", said.join("; ")), Tone::Note, false)];
+    Some(Row { left: None, right: Some(line), mark: "", item })
+}
+
+/// Rows of two compared texts, line by line.
+pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
+    let (left, right) = (lines_of(&diff.expected), lines_of(&diff.actual));
+    let height = left.len().max(right.len());
+    (0..height)
+        .map(|at| Row { left: left.get(at).cloned(), right: right.get(at).cloned(), mark: "", item: 0 })
+        .collect()
+}
+
+fn lines_of(segments: &[super::Segment]) -> Vec<Line> {
+    let mut lines: Vec<Line> = vec![Vec::new()];
+    for segment in segments {
+        for (at, piece) in segment.text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(Vec::new());
+            }
+            if let (false, Some(line)) = (piece.is_empty(), lines.last_mut()) {
+                line.push(span(piece.trim_end_matches('\r'), Tone::Plain, segment.changed));
+            }
+        }
+    }
+    lines
+}
+
+/// Wraps both sides to their widths; the shorter one is filled up, so that rows stay level.
+pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<VisualRow> {
+    let mut out = Vec::with_capacity(rows.len());
+    for (row, content) in rows.iter().enumerate() {
+        let side =
+            |line: &Option<Line>, width| line.as_ref().map_or_else(Vec::new, |line| wrap_line(line, width));
+        let (left, right) = (side(&content.left, left_width), side(&content.right, right_width));
+        let height = left.len().max(right.len()).max(1);
+        let (mut left, mut right) = (left.into_iter(), right.into_iter());
+        out.extend((0..height).map(|at| VisualRow {
+            row,
+            continued: at > 0,
+            left: left.next().unwrap_or_default(),
+            right: right.next().unwrap_or_default(),
+        }));
+    }
+    out
+}
+
+/// Wraps a line at words where it can, at characters where it must.
+pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
+    let width = width.max(1);
+    let mut wrapper = Wrapper { lines: vec![Vec::new()], used: 0, width };
+    for span in line {
+        for word in span.text.split_word_bounds() {
+            wrapper.word(word, span);
+        }
+    }
+    wrapper.lines
+}
+
+struct Wrapper {
+    lines: Vec<Line>,
+    used: usize,
+    width: usize,
+}
+
+impl Wrapper {
+    fn word(&mut self, word: &str, like: &Span) {
+        let wide = word.width();
+        if self.used + wide <= self.width {
+            return self.put(word, wide, like);
+        }
+        if word.chars().all(char::is_whitespace) {
+            return self.next_line();
+        }
+        if self.used > 0 {
+            self.next_line();
+        }
+        if wide <= self.width {
+            return self.put(word, wide, like);
+        }
+        for grapheme in word.graphemes(true) {
+            let wide = grapheme.width();
+            if self.used + wide > self.width && self.used > 0 {
+                self.next_line();
+            }
+            self.put(grapheme, wide, like);
+        }
+    }
+
+    fn next_line(&mut self) {
+        self.lines.push(Vec::new());
+        self.used = 0;
+    }
+
+    fn put(&mut self, text: &str, wide: usize, like: &Span) {
+        self.used += wide;
+        let Some(line) = self.lines.last_mut() else { return };
+        match line.last_mut() {
+            Some(last) if last.tone == like.tone && last.changed == like.changed => last.text.push_str(text),
+            _ => line.push(Span { text: text.to_string(), ..*like }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::{align, diff_words};
+    use serde_json::json;
+
+    fn call(name: &str, args: Value) -> ToolCall {
+        ToolCall::new(name, args.as_object().cloned())
+    }
+
+    fn plain(line: &Option<Line>) -> String {
+        line.iter().flatten().map(|s| s.text.as_str()).collect()
+    }
+
+    #[test]
+    fn calls_become_rows_with_their_differences() {
+        let expected = [call("set", json!({"id": "d2", "n": 3}))];
+        let actual = [call("set", json!({"id": "d3", "n": "3"})), call("log", json!({}))];
+        let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = call_rows(&align(&e, &a), &e, &a);
+        let shown: Vec<_> = rows.iter().map(|r| (r.mark, plain(&r.left), plain(&r.right))).collect();
+        assert_eq!(shown[0], ("~", "1 set".into(), "1 set".into()));
+        assert_eq!(shown[1], ("", "  id  \"d2\"".into(), "  id  \"d3\"".into()));
+        assert!(shown[3].2.contains("the text \"3\" is not the number 3"));
+        assert_eq!(shown[4], ("+", "".into(), "2 log".into()));
+    }
+
+    #[test]
+    fn both_sides_stay_level() {
+        let rows = text_rows(&diff_words("one two three four\nend", "one\nend"));
+        let wrapped = wrap_rows(&rows, 8, 8);
+        let left: Vec<String> = wrapped.iter().map(|r| plain(&Some(r.left.clone()))).collect();
+        let right: Vec<String> = wrapped.iter().map(|r| plain(&Some(r.right.clone()))).collect();
+        assert_eq!(left.len(), right.len());
+        assert_eq!(right.last().map(String::as_str), Some("end"));
+        assert!(left.iter().all(|line| line.width() <= 8));
+    }
+}

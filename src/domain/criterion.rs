@@ -1,0 +1,57 @@
+//! Criteria: a metric with its threshold and options.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A metric with its threshold and options, as a config asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// The metric's name; what follows a colon is a label, so that a metric can be used twice.
+    pub metric: String,
+    /// Score needed to pass. A criterion without one is informational.
+    pub threshold: Option<f64>,
+    /// The options as the user wrote them (own keys, own casing), `threshold` included.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+}
+
+impl Criterion {
+    /// A criterion with a threshold and no options.
+    pub fn new(metric: &str, threshold: Option<f64>) -> Self {
+        Criterion { metric: metric.to_string(), threshold, options: Map::new() }
+    }
+
+    /// The metric's name without its label.
+    pub fn name(&self) -> &str {
+        self.metric.split(':').next().unwrap_or(&self.metric)
+    }
+
+    /// An option in either spelling; where both stand, the camelCase one wins, as in ADK.
+    pub fn option(&self, snake: &str, camel: &str) -> Option<&Value> {
+        self.options.get(camel).or_else(|| self.options.get(snake))
+    }
+}
+
+/// How two trajectories are compared (ADK's `MatchType`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum MatchType {
+    /// Same calls, same order, nothing else.
+    #[default]
+    Exact,
+    /// The expected calls in order, others between them allowed.
+    InOrder,
+    /// The expected calls in any order, others allowed.
+    AnyOrder,
+}
+
+impl MatchType {
+    /// The name as ADK writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MatchType::Exact => "EXACT",
+            MatchType::InOrder => "IN_ORDER",
+            MatchType::AnyOrder => "ANY_ORDER",
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! One user turn with all that the agent did for it. Expected and actual are the same type.
+
+use super::{Content, Part, Rubric, ToolCall, ToolResponse};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One user turn: what was asked, what was done, what was answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The invocation's id; may be empty in a file.
+    #[serde(default)]
+    pub id: String,
+    /// What the user said.
+    pub user: Content,
+    /// The final response; `None` when there was none.
+    #[serde(default)]
+    pub final_response: Option<Content>,
+    /// What happened in between.
+    #[serde(default)]
+    pub trajectory: Trajectory,
+    /// Rubrics of this turn alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Rubric>,
+    /// The agents' instructions and tools, as ADK recorded them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_details: Option<Value>,
+    /// Unix seconds; 0 when unknown.
+    #[serde(default)]
+    pub created: f64,
+    /// How long the turn took, where it was timed.
+    #[serde(default)]
+    pub durations: Durations,
+    /// Keys of the file that ADK does not know.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+impl Invocation {
+    /// The tool calls in order, whatever the shape of the trajectory.
+    pub fn calls(&self) -> Vec<&ToolCall> {
+        match &self.trajectory {
+            Trajectory::Unknown => Vec::new(),
+            Trajectory::Listed { calls, .. } => calls.iter().collect(),
+            Trajectory::Events(events) => contents(events).flat_map(Content::calls).collect(),
+        }
+    }
+
+    /// The tool responses in order.
+    pub fn responses(&self) -> Vec<&ToolResponse> {
+        match &self.trajectory {
+            Trajectory::Unknown => Vec::new(),
+            Trajectory::Listed { responses, .. } => responses.iter().collect(),
+            Trajectory::Events(events) => contents(events).flat_map(Content::responses).collect(),
+        }
+    }
+
+    /// The final response's text as ADK scores it; empty when there is none.
+    pub fn response_text(&self) -> String {
+        self.final_response.as_ref().map(Content::scored_text).unwrap_or_default()
+    }
+}
+
+fn contents(events: &[InvocationEvent]) -> impl Iterator<Item = &Content> {
+    events.iter().filter_map(|event| event.content.as_ref())
+}
+
+/// What the agent did between the user's words and the final response.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trajectory {
+    /// The file says nothing: not the same as "no calls", though ADK scores it so.
+    #[default]
+    Unknown,
+    /// Calls and responses as lists (ADK's older `IntermediateData`).
+    Listed {
+        /// The calls in order.
+        calls: Vec<ToolCall>,
+        /// Their responses.
+        #[serde(default)]
+        responses: Vec<ToolResponse>,
+        /// Texts of agents on the way: author and parts.
+        #[serde(default)]
+        texts: Vec<(String, Vec<Part>)>,
+    },
+    /// Recorded events (ADK's `InvocationEvents`).
+    Events(Vec<InvocationEvent>),
+}
+
+/// One recorded step of an agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InvocationEvent {
+    /// The agent that acted.
+    pub author: String,
+    /// What it said or called; `None` for the event whose content became the final response.
+    #[serde(default)]
+    pub content: Option<Content>,
+    /// Grounding metadata, opaque.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounding: Option<Value>,
+    /// Tokens, where the event reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_version: Option<String>,
+    /// Seconds since the turn began, where we watched it ourselves. Not part of ADK's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    /// An error the model reported without failing the turn: code and message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Token counts of one model call, as the model reported them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Prompt tokens, cached ones included.
+    pub prompt: Option<f64>,
+    /// Cached prompt tokens.
+    pub cached: Option<f64>,
+    /// Prompt tokens of tool use.
+    pub tool_use: Option<f64>,
+    /// Tokens of the answer.
+    pub candidates: Option<f64>,
+    /// Tokens of the reasoning.
+    pub thoughts: Option<f64>,
+    /// The object as it came.
+    #[serde(default)]
+    pub raw: Value,
+}
+
+/// Seconds, where known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Durations {
+    /// The whole turn.
+    pub total: Option<f64>,
+    /// Inside the model.
+    pub model: Option<f64>,
+    /// Inside tools.
+    pub tool: Option<f64>,
+}

@@ -1,0 +1,34 @@
+//! Plain data that every other room speaks. No I/O, no clock, no file's spelling.
+//!
+//! ```text
+//! EvalSet ─ EvalCase ─ Invocation ─ Content ─ Part ─ ToolCall | ToolResponse
+//!                          │
+//!                      Trajectory (unknown | listed calls | recorded events)
+//!
+//! RunPlan ──▶ RunEvent* ──fold──▶ RunState ─ Attempt ─ MetricResult ─ Status
+//! ```
+
+mod clean;
+mod content;
+mod criterion;
+mod eval_set;
+mod invocation;
+mod query;
+mod run;
+mod run_state;
+mod score;
+
+pub use clean::{clean, clean_line, is_hidden};
+pub use content::{Content, Part, ToolCall, ToolResponse};
+pub use criterion::{Criterion, MatchType};
+pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, SessionInput};
+pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
+pub use query::{Query, QueryError, Subject};
+pub use run::{
+    AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, Progress, RunEvent,
+    RunOptions, RunPlan,
+};
+pub use run_state::{CaseTally, InFlight, RunState, Totals};
+pub use score::{
+    InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, case_status,
+};

@@ -1,0 +1,327 @@
+//! The filter language, one for the explorer and the command line:
+//! `status:failed metric:response_match_score<0.8 tool:set_light agent:home "free text" -tag:slow`.
+//!
+//! Words are joined by *and*; `-` before a word negates it; text is found in any letter case.
+
+use super::{MetricResult, Status};
+
+/// A parsed filter. The empty one matches everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    negated: bool,
+    test: Test,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    Status(Option<Status>),
+    Metric { name: String, compare: Option<(Comparison, f64)> },
+    Turns(Comparison, f64),
+    Field(Field, String),
+    Text(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Field {
+    Tool,
+    Agent,
+    Set,
+    Id,
+    Tag,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Comparison {
+    Less,
+    AtMost,
+    Equal,
+    AtLeast,
+    More,
+}
+
+/// Why a filter could not be read, in words that say what to type instead.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct QueryError(String);
+
+/// What a filter is asked about: one case with its newest outcome.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subject<'a> {
+    /// The case's id.
+    pub eval_id: &'a str,
+    /// The set's name.
+    pub set: &'a str,
+    /// The agent's name.
+    pub agent: &'a str,
+    /// How many turns it has.
+    pub turns: usize,
+    /// What free text is looked for in, lower-cased.
+    pub text: &'a str,
+    /// The tools that are expected or were called.
+    pub tools: &'a [String],
+    /// The tags of the case.
+    pub tags: &'a [String],
+    /// The outcome; `None` when it has not run.
+    pub status: Option<Status>,
+    /// The scores.
+    pub metrics: &'a [MetricResult],
+}
+
+impl Query {
+    /// Reads a filter.
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        let terms = words(text).into_iter().map(term).collect::<Result<_, _>>()?;
+        Ok(Query { terms })
+    }
+
+    /// Whether nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether the subject has all that is asked.
+    pub fn matches(&self, subject: &Subject) -> bool {
+        self.terms.iter().all(|term| term.test.holds(subject) != term.negated)
+    }
+}
+
+/// A word of the filter: whether it was negated, and whether it is quoted as a whole.
+struct Word {
+    text: String,
+    negated: bool,
+    quoted: bool,
+}
+
+fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(&c) = chars.peek() {
+        if c.is_whitespace() {
+            chars.next();
+            continue;
+        }
+        let negated = c == '-';
+        if negated {
+            chars.next();
+        }
+        let quoted = chars.peek() == Some(&'"');
+        let mut inside = false;
+        let mut word = String::new();
+        while let Some(&c) = chars.peek() {
+            if c.is_whitespace() && !inside {
+                break;
+            }
+            chars.next();
+            if c == '"' {
+                inside = !inside;
+            } else {
+                word.push(c);
+            }
+        }
+        if !word.is_empty() {
+            words.push(Word { text: word, negated, quoted });
+        }
+    }
+    words
+}
+
+fn term(word: Word) -> Result<Term, QueryError> {
+    let negated = word.negated;
+    let free = || Test::Text(word.text.to_lowercase());
+    let test = match word.text.split_once(':') {
+        _ if word.quoted => free(),
+        Some(("status", value)) => Test::Status(status(value)?),
+        Some(("metric", value)) => metric(value)?,
+        Some(("turns", value)) => turns(value)?,
+        Some((key, value)) => match field(key) {
+            Some(field) => Test::Field(field, value.to_lowercase()),
+            None => {
+                return Err(QueryError(format!(
+                    "no filter is called {key:?}; try status: metric: tool: agent: set: id: tag: turns:, or quote the text"
+                )));
+            }
+        },
+        None => free(),
+    };
+    Ok(Term { negated, test })
+}
+
+fn field(key: &str) -> Option<Field> {
+    Some(match key {
+        "tool" => Field::Tool,
+        "agent" | "app" => Field::Agent,
+        "set" | "file" => Field::Set,
+        "id" | "case" => Field::Id,
+        "tag" => Field::Tag,
+        _ => return None,
+    })
+}
+
+fn status(value: &str) -> Result<Option<Status>, QueryError> {
+    Ok(match value.to_lowercase().as_str() {
+        "passed" | "pass" | "ok" => Some(Status::Passed),
+        "failed" | "fail" => Some(Status::Failed),
+        "errored" | "error" => Some(Status::Errored),
+        "not_evaluated" | "not-evaluated" | "unjudged" => Some(Status::NotEvaluated),
+        "not_run" | "not-run" | "none" => None,
+        other => {
+            return Err(QueryError(format!(
+                "{other:?} is no status; it is passed, failed, errored, not_evaluated or not_run"
+            )));
+        }
+    })
+}
+
+fn metric(value: &str) -> Result<Test, QueryError> {
+    let Some(at) = value.find(['<', '>', '=']) else {
+        return Ok(Test::Metric { name: value.to_lowercase(), compare: None });
+    };
+    let compare = comparison(&value[at..])?;
+    Ok(Test::Metric { name: value[..at].to_lowercase(), compare: Some(compare) })
+}
+
+fn turns(value: &str) -> Result<Test, QueryError> {
+    let (comparison, number) = match value.parse() {
+        Ok(number) => (Comparison::Equal, number),
+        Err(_) => comparison(value)?,
+    };
+    Ok(Test::Turns(comparison, number))
+}
+
+fn comparison(text: &str) -> Result<(Comparison, f64), QueryError> {
+    let signs = [
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("==", Comparison::Equal),
+        ("<", Comparison::Less),
+        (">", Comparison::More),
+        ("=", Comparison::Equal),
+    ];
+    for (sign, comparison) in signs {
+        if let Some(number) = text.strip_prefix(sign) {
+            return match number.parse() {
+                Ok(number) => Ok((comparison, number)),
+                Err(_) => Err(QueryError(format!("{number:?} after {sign} is not a number"))),
+            };
+        }
+    }
+    Err(QueryError(format!("{text:?} should be a comparison such as <0.8")))
+}
+
+impl Comparison {
+    fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Comparison::Less => left < right,
+            Comparison::AtMost => left <= right,
+            Comparison::Equal => left == right,
+            Comparison::AtLeast => left >= right,
+            Comparison::More => left > right,
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, subject: &Subject) -> bool {
+        match self {
+            Test::Status(status) => subject.status == *status,
+            Test::Metric { name, compare } => {
+                subject.metrics.iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
+                    |metric| match (compare, metric.score) {
+                        (None, _) => true,
+                        (Some((comparison, limit)), Some(score)) => comparison.holds(score, *limit),
+                        (Some(_), None) => false,
+                    },
+                )
+            }
+            Test::Turns(comparison, number) => comparison.holds(subject.turns as f64, *number),
+            Test::Field(field, value) => field.of(subject).iter().any(|have| contains(have, value)),
+            Test::Text(text) => contains(subject.eval_id, text) || subject.text.contains(text),
+        }
+    }
+}
+
+impl Field {
+    fn of<'a>(self, subject: &Subject<'a>) -> Vec<&'a str> {
+        match self {
+            Field::Tool => subject.tools.iter().map(String::as_str).collect(),
+            Field::Tag => subject.tags.iter().map(String::as_str).collect(),
+            Field::Agent => vec![subject.agent],
+            Field::Set => vec![subject.set],
+            Field::Id => vec![subject.eval_id],
+        }
+    }
+}
+
+/// Case-insensitive search; `needle` is lower-cased already.
+fn contains(hay: &str, needle: &str) -> bool {
+    if needle.is_empty() {
+        return true;
+    }
+    if !hay.is_ascii() || !needle.is_ascii() {
+        return hay.to_lowercase().contains(needle);
+    }
+    hay.as_bytes().windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(query: &str, subject: &Subject) -> bool {
+        Query::parse(query).expect(query).matches(subject)
+    }
+
+    #[test]
+    fn every_word_must_hold() {
+        let tools = ["set_light".to_string()];
+        let subject = Subject {
+            eval_id: "Lights_off",
+            set: "lights",
+            agent: "home",
+            turns: 2,
+            text: "turn off the lamp",
+            tools: &tools,
+            status: Some(Status::Failed),
+            ..Subject::default()
+        };
+        assert!(matches("", &subject));
+        assert!(matches("status:failed tool:set agent:HOME lights", &subject));
+        assert!(matches("\"off the lamp\" turns:>1 -status:passed", &subject));
+        assert!(!matches("-tool:set_light", &subject));
+        assert!(!matches("status:not_run", &subject));
+        assert!(matches("-status:passed -tag:slow turns:2", &subject));
+    }
+
+    #[test]
+    fn metrics_are_compared_by_number() {
+        let metrics = [MetricResult {
+            metric: "response_match_score".into(),
+            score: Some(0.5),
+            threshold: Some(0.8),
+            status: Status::Failed,
+            explanation: String::new(),
+            per_invocation: vec![],
+            rubrics: vec![],
+            criterion: None,
+            details: None,
+        }];
+        let subject = Subject { metrics: &metrics, ..Subject::default() };
+        assert!(matches("metric:response_match_score<0.8", &subject));
+        assert!(matches("metric:response>=0.5", &subject));
+        assert!(!matches("metric:response>0.5", &subject));
+        assert!(!matches("metric:trajectory<1", &subject));
+    }
+
+    #[test]
+    fn mistakes_say_what_to_type() {
+        let said = |text| Query::parse(text).unwrap_err().to_string();
+        assert!(said("colour:red").contains("no filter is called \"colour\""));
+        assert!(said("status:green").contains("passed, failed, errored"));
+        assert!(said("metric:x<lots").contains("not a number"));
+    }
+}

@@ -1,0 +1,270 @@
+//! A run as data: the plan, what happens, and what came of each attempt.
+
+use super::{Criterion, Invocation, MetricResult, Status};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is to be run, decided before anything runs. A resumed run has the same plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// The run's id, also the name of its folder.
+    pub run_id: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// The sets the cases come from.
+    pub sets: Vec<PlannedSet>,
+    /// The cases, in the files' order.
+    pub cases: Vec<PlannedCase>,
+    /// How to run them.
+    pub options: RunOptions,
+}
+
+impl RunPlan {
+    /// How many attempts the run will make.
+    pub fn attempts(&self) -> usize {
+        self.cases.len() * self.options.repeat as usize
+    }
+
+    /// The set of a case.
+    pub fn set_of(&self, case: usize) -> &PlannedSet {
+        &self.sets[self.cases[case].set]
+    }
+
+    /// What the agents are called, for a headline.
+    pub fn agent_label(&self) -> String {
+        let mut labels: Vec<String> = Vec::new();
+        for set in &self.sets {
+            let label = set.agent.label();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels.join(", ")
+    }
+}
+
+/// A file of cases, with what its cases are run against and scored by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedSet {
+    /// The set's id.
+    pub id: String,
+    /// The file, as shown: relative to the workspace where it lies inside.
+    pub file: String,
+    /// The file, to be opened.
+    pub path: PathBuf,
+    /// SHA-256 of the file's bytes, so that a resumed run is the same experiment.
+    pub digest: String,
+    /// What the cases are run against.
+    pub agent: AgentSpec,
+    /// The agent's name on screen and in filters.
+    pub agent_name: String,
+    /// The folder of the agent, where ADK's history lies, if it is an ADK agent here.
+    pub app_dir: Option<PathBuf>,
+    /// What the cases are scored by.
+    pub criteria: Vec<Criterion>,
+}
+
+/// One case of the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCase {
+    /// Index into [`RunPlan::sets`].
+    pub set: usize,
+    /// Position in the file.
+    pub index: usize,
+    /// The case's id.
+    pub eval_id: String,
+}
+
+/// How a run is carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunOptions {
+    /// Attempts at once.
+    pub jobs: u32,
+    /// Attempts of each case.
+    pub repeat: u32,
+    /// Limit for one attempt, in milliseconds.
+    pub timeout_ms: u64,
+    /// How often a failure that may be retried is retried.
+    pub retries: u32,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2 }
+    }
+}
+
+/// What a case is run against.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AgentSpec {
+    /// An application on an ADK server.
+    Adk {
+        /// The server.
+        server: AdkServer,
+        /// The application's name there.
+        app: String,
+    },
+    /// A program, one process an attempt.
+    Command {
+        /// Program and arguments; never a shell's text.
+        argv: Vec<String>,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+    /// Recorded events, played with their timing.
+    Replay {
+        /// The recording.
+        path: PathBuf,
+        /// Times as fast in percent; 0 is without waiting.
+        speed: u32,
+    },
+}
+
+impl AgentSpec {
+    /// A short name for a headline.
+    pub fn label(&self) -> String {
+        match self {
+            AgentSpec::Adk { server: AdkServer::Url(url), app } => format!("adk {app} at {url}"),
+            AgentSpec::Adk { server: AdkServer::Start { .. }, app } => format!("adk {app}"),
+            AgentSpec::Command { argv, .. } => format!("command {}", argv.join(" ")),
+            AgentSpec::Replay { path, .. } => {
+                format!("replay {}", path.file_name().unwrap_or_default().to_string_lossy())
+            }
+        }
+    }
+
+    /// The application's name, where there is one.
+    pub fn app(&self) -> Option<&str> {
+        match self {
+            AgentSpec::Adk { app, .. } => Some(app),
+            _ => None,
+        }
+    }
+}
+
+/// Where an ADK server is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdkServer {
+    /// Running already.
+    Url(String),
+    /// To be started by us; `{port}` is replaced by a free port.
+    Start {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+}
+
+/// One repetition of a case: its position in the plan, and which attempt from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AttemptKey {
+    /// Index into [`RunPlan::cases`].
+    pub case: usize,
+    /// From 1.
+    pub attempt: u32,
+}
+
+/// What came of one attempt. The journal holds one a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Which attempt this is.
+    pub key: AttemptKey,
+    /// The case's id, so that a line tells its own story.
+    pub eval_id: String,
+    /// What came of it.
+    pub status: Status,
+    /// What ADK would have said.
+    pub adk_status: Status,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Seconds from the first word to the last, without waiting for retries.
+    pub latency_s: f64,
+    /// Why it errored.
+    pub error: Option<String>,
+    /// The scores.
+    pub metrics: Vec<MetricResult>,
+    /// What was expected, as the file said it then.
+    pub expected: Vec<Invocation>,
+    /// What the agent did.
+    pub actual: Vec<Invocation>,
+    /// The agent's session.
+    pub session_id: String,
+    /// The user it ran as.
+    pub user_id: String,
+    /// How often it was tried, 1 when the first went through.
+    pub tries: u32,
+}
+
+/// Why a run ends early, mildest first; it only ever gets more severe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// Start nothing new, finish what is in flight.
+    Finish,
+    /// Stop now.
+    Stop,
+}
+
+/// What happens in a run, in order. The same events make a live, a resumed and a replayed run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    /// An attempt began, in one of the slots.
+    Started {
+        /// Which attempt.
+        key: AttemptKey,
+        /// Its lane, from 0.
+        slot: usize,
+    },
+    /// An attempt got further.
+    Progress {
+        /// Which attempt.
+        key: AttemptKey,
+        /// How far.
+        progress: Progress,
+    },
+    /// An attempt ended; it is in the journal.
+    Finished(Box<Attempt>),
+    /// An attempt was given up before it could end; a resume runs it again.
+    Dropped(AttemptKey),
+    /// The run is being cancelled.
+    Cancelling(CancelReason),
+    /// Something went wrong beside the cases; the run goes on.
+    Warning(String),
+    /// Nothing more will happen.
+    Ended {
+        /// Seconds since the run began (or was resumed).
+        duration_s: f64,
+    },
+}
+
+/// Where an attempt stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// Reaching the agent.
+    Connecting,
+    /// A turn began.
+    Turn {
+        /// From 1.
+        turn: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The agent speaks.
+    Says(String),
+    /// The agent calls a tool.
+    Calls(String),
+    /// A tool answered.
+    Answered(String),
+    /// Waiting to try again.
+    Retrying {
+        /// How long.
+        delay_ms: u64,
+        /// Why.
+        error: String,
+    },
+    /// Scores are being computed.
+    Scoring,
+}

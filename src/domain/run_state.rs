@@ -1,0 +1,200 @@
+//! What a run looks like: the one fold of events, for live, resumed and loaded runs.
+
+use super::{Attempt, AttemptKey, CancelReason, Progress, RunEvent, RunPlan, Status};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A run so far.
+#[derive(Clone, Debug)]
+pub struct RunState {
+    /// What is being run.
+    pub plan: Arc<RunPlan>,
+    /// Attempts under way, by key.
+    pub in_flight: BTreeMap<AttemptKey, InFlight>,
+    /// Attempts that ended, in the order they ended.
+    pub finished: Vec<Arc<Attempt>>,
+    /// For each case of the plan its attempts' positions in `finished`.
+    by_case: Vec<Vec<usize>>,
+    /// Counts over all attempts.
+    pub totals: Totals,
+    /// Set once the run is being cancelled.
+    pub cancelling: Option<CancelReason>,
+    /// What went wrong beside the cases.
+    pub warnings: Vec<String>,
+    /// Seconds it took, once it has ended.
+    pub ended: Option<f64>,
+}
+
+/// An attempt under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InFlight {
+    /// Its lane, from 0.
+    pub slot: usize,
+    /// The turn, from 1, and of how many; (0, 0) before the first.
+    pub turn: (usize, usize),
+    /// The newest thing it did.
+    pub doing: Progress,
+}
+
+/// Counts by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// How many passed.
+    pub passed: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// How many errored.
+    pub errored: usize,
+    /// How many could not be judged.
+    pub not_evaluated: usize,
+}
+
+/// A case over its attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaseTally {
+    /// Attempts that passed.
+    pub passed: usize,
+    /// Attempts that ended.
+    pub ended: usize,
+    /// The worst status among them.
+    pub worst: Option<Status>,
+}
+
+impl Totals {
+    /// How many ended.
+    pub fn ended(&self) -> usize {
+        self.passed + self.failed + self.errored + self.not_evaluated
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, status: Status) {
+        match status {
+            Status::Passed => self.passed += 1,
+            Status::Failed => self.failed += 1,
+            Status::Errored => self.errored += 1,
+            Status::NotEvaluated | Status::Informational => self.not_evaluated += 1,
+        }
+    }
+}
+
+impl RunState {
+    /// A run of which nothing has happened yet.
+    pub fn new(plan: Arc<RunPlan>) -> Self {
+        RunState {
+            by_case: vec![Vec::new(); plan.cases.len()],
+            plan,
+            in_flight: BTreeMap::new(),
+            finished: Vec::new(),
+            totals: Totals::default(),
+            cancelling: None,
+            warnings: Vec::new(),
+            ended: None,
+        }
+    }
+
+    /// Takes one event in. Events that cannot be (an unknown case) are ignored.
+    pub fn apply(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::Started { key, slot } => {
+                let doing = Progress::Connecting;
+                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), doing });
+            }
+            RunEvent::Progress { key, progress } => self.progress(key, progress),
+            RunEvent::Finished(attempt) => self.finish(attempt),
+            RunEvent::Dropped(key) => {
+                self.in_flight.remove(&key);
+            }
+            RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
+            RunEvent::Warning(text) => self.warnings.push(text),
+            RunEvent::Ended { duration_s } => {
+                self.in_flight.clear();
+                self.ended = Some(duration_s);
+            }
+        }
+    }
+
+    fn progress(&mut self, key: AttemptKey, progress: Progress) {
+        if let Some(lane) = self.in_flight.get_mut(&key) {
+            if let Progress::Turn { turn, of } = progress {
+                lane.turn = (turn, of);
+            }
+            lane.doing = progress;
+        }
+    }
+
+    fn finish(&mut self, attempt: Box<Attempt>) {
+        self.in_flight.remove(&attempt.key);
+        let Some(attempts) = self.by_case.get_mut(attempt.key.case) else {
+            return;
+        };
+        let known = |&at: &usize| self.finished[at].key == attempt.key;
+        if attempts.iter().any(known) {
+            return;
+        }
+        attempts.push(self.finished.len());
+        self.totals.add(attempt.status);
+        self.finished.push(Arc::from(attempt));
+    }
+
+    /// The attempts of a case that ended, by attempt number.
+    pub fn attempts_of(&self, case: usize) -> Vec<&Arc<Attempt>> {
+        let mut attempts: Vec<_> =
+            self.by_case.get(case).into_iter().flatten().map(|&at| &self.finished[at]).collect();
+        attempts.sort_by_key(|attempt| attempt.key.attempt);
+        attempts
+    }
+
+    /// One attempt, if it ended.
+    pub fn attempt(&self, key: AttemptKey) -> Option<&Arc<Attempt>> {
+        let found = self.by_case.get(key.case)?.iter().find(|&&at| self.finished[at].key == key)?;
+        Some(&self.finished[*found])
+    }
+
+    /// A case over its attempts.
+    pub fn tally(&self, case: usize) -> CaseTally {
+        let mut tally = CaseTally::default();
+        for &at in self.by_case.get(case).into_iter().flatten() {
+            let status = self.finished[at].status;
+            tally.ended += 1;
+            tally.passed += usize::from(status == Status::Passed);
+            tally.worst = worse(tally.worst, status);
+        }
+        tally
+    }
+
+    /// Counts over cases rather than attempts: a case is as good as its worst attempt.
+    pub fn case_totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for status in (0..self.plan.cases.len()).filter_map(|case| self.tally(case).worst) {
+            totals.add(status);
+        }
+        totals
+    }
+
+    /// The keys that have not ended, in the plan's order: what a resume still owes.
+    pub fn outstanding(&self) -> Vec<AttemptKey> {
+        (0..self.plan.cases.len())
+            .flat_map(|case| (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt }))
+            .filter(|key| self.attempt(*key).is_none())
+            .collect()
+    }
+
+    /// Whether events may still come.
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+}
+
+/// The status a person should look at first.
+fn worse(so_far: Option<Status>, status: Status) -> Option<Status> {
+    let rank = |status| match status {
+        Status::Failed => 4,
+        Status::Errored => 3,
+        Status::NotEvaluated | Status::Informational => 2,
+        Status::Passed => 1,
+    };
+    match so_far {
+        Some(before) if rank(before) >= rank(status) => Some(before),
+        _ => Some(status),
+    }
+}

@@ -1,0 +1,196 @@
+//! Scores and statuses, of metrics and of cases.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What came of a metric or a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Judged, and good enough.
+    Passed,
+    /// Judged, and not good enough.
+    Failed,
+    /// The agent or the judge broke.
+    Errored,
+    /// Could not be judged; never green.
+    NotEvaluated,
+    /// A number without a verdict.
+    Informational,
+}
+
+impl Status {
+    /// The words for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Status::Passed => "passed",
+            Status::Failed => "failed",
+            Status::Errored => "errored",
+            Status::NotEvaluated => "not evaluated",
+            Status::Informational => "informational",
+        }
+    }
+
+    /// The name in reports and in the filter language.
+    pub fn key(self) -> &'static str {
+        match self {
+            Status::NotEvaluated => "not_evaluated",
+            other => other.label(),
+        }
+    }
+
+    /// The glyph that tells the status without colour.
+    pub fn glyph(self) -> &'static str {
+        match self {
+            Status::Passed => "✓",
+            Status::Failed => "✗",
+            Status::Errored => "!",
+            Status::NotEvaluated => "?",
+            Status::Informational => "·",
+        }
+    }
+
+    /// ADK's number for a metric's status. ADK has no "errored": it records a failure.
+    pub fn adk(self) -> u8 {
+        match self {
+            Status::Passed => 1,
+            Status::Failed | Status::Errored => 2,
+            Status::NotEvaluated => 3,
+            Status::Informational => 4,
+        }
+    }
+
+    /// The status behind ADK's number.
+    pub fn from_adk(number: u64) -> Option<Status> {
+        Some(match number {
+            1 => Status::Passed,
+            2 => Status::Failed,
+            3 => Status::NotEvaluated,
+            4 => Status::Informational,
+            _ => return None,
+        })
+    }
+
+    /// ADK's pass rule: at or above the threshold; nothing to compare is not evaluated.
+    pub fn of(score: Option<f64>, threshold: Option<f64>) -> Status {
+        match (score, threshold) {
+            (Some(score), Some(threshold)) if score >= threshold => Status::Passed,
+            (Some(_), Some(_)) => Status::Failed,
+            (Some(_), None) => Status::Informational,
+            (None, _) => Status::NotEvaluated,
+        }
+    }
+}
+
+/// The score of one criterion over a whole case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricResult {
+    /// The criterion's metric, label included.
+    pub metric: String,
+    /// The score; `None` when it could not be computed.
+    pub score: Option<f64>,
+    /// The score needed to pass; `None` for informational metrics.
+    pub threshold: Option<f64>,
+    /// What came of it.
+    pub status: Status,
+    /// A sentence a person can act on: the step, the argument, the number.
+    pub explanation: String,
+    /// The same for each turn.
+    pub per_invocation: Vec<InvocationScore>,
+    /// Rubrics with the judge's verdicts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<RubricScore>,
+    /// The criterion as the user wrote it, for ADK's result file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<Value>,
+    /// Numbers behind the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<MetricDetails>,
+}
+
+/// The score of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InvocationScore {
+    /// The score; `None` when it could not be computed.
+    pub score: Option<f64>,
+    /// What came of it.
+    pub status: Status,
+    /// Why, where there is more to say than the number.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
+    /// Numbers behind the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<MetricDetails>,
+}
+
+/// A judge's verdict on one rubric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RubricScore {
+    /// The rubric's id.
+    pub rubric_id: String,
+    /// 1 for yes, 0 for no, a mean over turns; `None` for no verdict.
+    pub score: Option<f64>,
+    /// The judge's reason.
+    pub rationale: Option<String>,
+}
+
+/// What a metric counted on the way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricDetails {
+    /// Tokens by kind.
+    Tokens(TokenUsage),
+    /// Seconds: total, model, tool, framework.
+    Seconds {
+        /// The whole turn.
+        total: Option<f64>,
+    },
+}
+
+/// Tokens by kind; a case's are means over its turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TokenUsage {
+    /// Input and output.
+    pub total: Option<f64>,
+    /// Prompt and tool use.
+    pub input: Option<f64>,
+    /// Prompt, cached ones included.
+    pub prompt: Option<f64>,
+    /// Cached.
+    pub cached: Option<f64>,
+    /// Tool use.
+    pub tool_use: Option<f64>,
+    /// Candidates and reasoning.
+    pub output: Option<f64>,
+    /// Candidates.
+    pub candidates: Option<f64>,
+    /// Reasoning.
+    pub reasoning: Option<f64>,
+}
+
+/// A case's status from its metrics: failed beats not evaluated beats passed.
+/// Unlike ADK, one criterion that could not be judged keeps the case from being green.
+pub fn case_status(metrics: &[MetricResult]) -> Status {
+    let has = |status| metrics.iter().any(|metric| metric.status == status);
+    if has(Status::Failed) {
+        Status::Failed
+    } else if has(Status::Errored) {
+        Status::Errored
+    } else if has(Status::NotEvaluated) || !has(Status::Passed) {
+        Status::NotEvaluated
+    } else {
+        Status::Passed
+    }
+}
+
+/// ADK's `final_eval_status`: the first failure decides, then any pass; the rest is skipped.
+pub fn adk_status(metrics: &[MetricResult]) -> Status {
+    let has = |status| metrics.iter().any(|metric| metric.status == status);
+    if has(Status::Failed) {
+        Status::Failed
+    } else if has(Status::Passed) {
+        Status::Passed
+    } else {
+        Status::NotEvaluated
+    }
+}

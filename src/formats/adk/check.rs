@@ -1,0 +1,280 @@
+//! Is this file right? What would ADK refuse or lose?
+
+use super::read::{describe, lookup, same_name};
+use super::schema::{self, Finding, Verdict};
+use super::set_file::{FileProblem, Form, SetFile};
+use crate::formats::index::{Top, top};
+use crate::formats::json::{self, JsonPath};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How bad an issue is, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// evaltrail cannot read it.
+    Error,
+    /// evaltrail reads it; ADK refuses the file.
+    Refused,
+    /// ADK reads it and loses it, or treats it in a way that surprises.
+    Warning,
+}
+
+/// Something to know about a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issue {
+    /// How bad.
+    pub severity: Severity,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// The JSON path; empty for a text that is no JSON.
+    pub path: String,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+/// Checks an eval set or a config (a file with `criteria`), by its content.
+pub fn check_text(text: &str, file_stem: &str) -> Vec<Issue> {
+    let parsed = match json::parse(text) {
+        Ok(parsed) => parsed,
+        Err(error) => return vec![problem(FileProblem::syntax(text, error))],
+    };
+    let checker = Checker { text };
+    let mut issues = match &parsed.value {
+        Value::Object(map) if is_result(map) => checker.result(),
+        Value::Object(map) if is_config(map) => checker.config(&parsed.value),
+        Value::String(_) if top(text) == Top::Text => checker.result(),
+        _ => checker.eval_set(&parsed.value, file_stem),
+    };
+    issues.extend(parsed.duplicates.iter().map(|path| {
+        checker.at(Severity::Warning, path, "this key is given more than once; the last one counts".into())
+    }));
+    if text.starts_with('\u{FEFF}') {
+        issues.push(checker.at(
+            Severity::Refused,
+            &JsonPath::default(),
+            "the file begins with a byte order mark, which ADK does not read".into(),
+        ));
+    }
+    issues.sort_by_key(|issue| (issue.line, issue.column, issue.severity));
+    issues
+}
+
+fn is_config(map: &serde_json::Map<String, Value>) -> bool {
+    let config = ["criteria", "custom_metrics", "user_simulator_config"];
+    let cases = map.keys().any(|key| same_name(key, "eval_cases"));
+    !cases && (map.is_empty() || map.keys().any(|key| config.iter().any(|name| same_name(key, name))))
+}
+
+fn is_result(map: &serde_json::Map<String, Value>) -> bool {
+    lookup(map, "eval_case_results").is_some()
+}
+
+fn problem(problem: FileProblem) -> Issue {
+    Issue {
+        severity: Severity::Error,
+        line: problem.line,
+        column: problem.column,
+        message: format!("expected {}, found {}", problem.expected, problem.found),
+        path: problem.path,
+    }
+}
+
+struct Checker<'a> {
+    text: &'a str,
+}
+
+impl Checker<'_> {
+    fn at(&self, severity: Severity, path: &JsonPath, message: String) -> Issue {
+        let (line, column) = json::position(self.text, json::locate(self.text, path));
+        Issue { severity, line, column, path: path.to_string(), message }
+    }
+
+    fn finding(&self, finding: Finding) -> Issue {
+        let Finding { verdict, path, expected, found } = finding;
+        match verdict {
+            Verdict::Refuses => self.at(
+                Severity::Refused,
+                &path,
+                format!("ADK refuses this file: expected {expected}, found {found}"),
+            ),
+            Verdict::Loses => {
+                self.at(Severity::Warning, &path, format!("ADK loses {found} when it saves the file"))
+            }
+        }
+    }
+
+    fn eval_set(&self, value: &Value, file_stem: &str) -> Vec<Issue> {
+        let file = match SetFile::open(Arc::from(self.text), file_stem) {
+            Ok(file) => file,
+            Err(error) => return vec![problem(error)],
+        };
+        let mut issues: Vec<Issue> =
+            (0..file.entries.len()).filter_map(|at| file.case(at).err()).map(problem).collect();
+        let known = issues.len();
+        match file.form {
+            Form::EvalSet => issues.extend(self.new_form(value)),
+            Form::NamedList => issues.extend(self.named_list(value)),
+            Form::TurnList => issues.push(self.at(
+                Severity::Refused,
+                &JsonPath::default(),
+                "a list of turns is read by ADK's AgentEvaluator alone; `adk eval` and `adk web` refuse it".into(),
+            )),
+        }
+        // What cannot be read at all is told once.
+        let told: Vec<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
+        let mut at = 0;
+        issues.retain(|issue| {
+            at += 1;
+            at <= known || !told.contains(&(issue.line, issue.column))
+        });
+        issues.extend(self.same_ids(&file));
+        issues.extend(self.other_name(&file, file_stem));
+        issues
+    }
+
+    fn new_form(&self, value: &Value) -> Vec<Issue> {
+        let top = JsonPath::default();
+        let mut findings = schema::check(&schema::EVAL_SET, value, &top);
+        // A camelCase key at the top is refused as missing; to call it lost too would confuse.
+        findings.retain(|finding| match finding.path.0.last() {
+            Some(json::Step::Key(key)) => {
+                finding.verdict == Verdict::Refuses || schema::EVAL_SET.snake_of(key).is_none()
+            }
+            _ => true,
+        });
+        if let Some((key, cases)) = value.as_object().and_then(|map| lookup(map, "eval_cases"))
+            && key != "eval_cases"
+        {
+            for (at, case) in cases.as_array().into_iter().flatten().enumerate() {
+                findings.extend(schema::check(&schema::EVAL_CASE, case, &top.key(key).index(at)));
+            }
+        }
+        findings.into_iter().map(|finding| self.finding(finding)).collect()
+    }
+
+    fn named_list(&self, value: &Value) -> Vec<Issue> {
+        let cases = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let null_session = |case: &Value| case.get("initial_session").is_some_and(Value::is_null);
+        let mut issues: Vec<Issue> = cases
+            .iter()
+            .enumerate()
+            .filter(|(_, case)| null_session(case))
+            .map(|(at, _)| {
+                let path = JsonPath::default().index(at).key("initial_session");
+                self.at(
+                    Severity::Refused,
+                    &path,
+                    "ADK refuses this file: expected an object, found null".into(),
+                )
+            })
+            .collect();
+        issues.push(self.at(
+            Severity::Warning,
+            &JsonPath::default(),
+            "the older form: `adk eval` can save its results only when it is run from the file's own folder".into(),
+        ));
+        issues
+    }
+
+    fn same_ids(&self, file: &SetFile) -> Vec<Issue> {
+        let mut first: HashMap<&str, usize> = HashMap::new();
+        let mut issues = Vec::new();
+        for (at, entry) in file.entries.iter().enumerate() {
+            if let Some(before) = first.insert(&entry.eval_id, at) {
+                let (line, column) = json::position(self.text, entry.range.start);
+                issues.push(Issue {
+                    severity: Severity::Warning,
+                    line,
+                    column,
+                    path: format!("$.eval_cases[{at}]"),
+                    message: format!(
+                        "the id {:?} is taken by case {} already; `adk eval` refuses to run the file",
+                        entry.eval_id,
+                        before + 1
+                    ),
+                });
+            }
+        }
+        issues
+    }
+
+    fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
+        let differs = file.form == Form::EvalSet && !file_stem.is_empty() && file.id != file_stem;
+        differs.then(|| {
+            let path = JsonPath::default().key("eval_set_id");
+            let message = format!(
+                "the id {:?} is not the file's name {file_stem:?}; `adk web` cannot run such a set",
+                file.id
+            );
+            self.at(Severity::Warning, &path, message)
+        })
+    }
+
+    fn config(&self, value: &Value) -> Vec<Issue> {
+        let config = match super::read_config(self.text) {
+            Ok(config) => config,
+            Err(error) => return vec![problem(error)],
+        };
+        let path = JsonPath::default().key("criteria");
+        let mut issues = Vec::new();
+        if config.criteria.is_empty() {
+            let message = "no criteria: nothing can pass, and ADK counts every case as failed".into();
+            issues.push(self.at(Severity::Warning, &path, message));
+        }
+        for criterion in &config.criteria {
+            let path = path.key(&criterion.metric);
+            let message = match unusable(criterion) {
+                Some(why) => why,
+                None if config.custom_metrics.contains_key(&criterion.metric) => continue,
+                None => match crate::metrics::usable(criterion) {
+                    Ok(()) => continue,
+                    Err(why) => why.to_string(),
+                },
+            };
+            issues.push(self.at(Severity::Warning, &path, format!("not evaluated: {message}")));
+        }
+        let keys = ["criteria", "custom_metrics", "user_simulator_config", "live_model_config"];
+        for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
+            if !keys.iter().any(|name| same_name(key, name)) {
+                let message = format!("ADK ignores the unknown key {key:?}");
+                issues.push(self.at(Severity::Warning, &JsonPath::default().key(key), message));
+            }
+        }
+        issues
+    }
+
+    fn result(&self) -> Vec<Issue> {
+        match super::ResultFile::open(Arc::from(self.text)) {
+            Err(error) => vec![problem(error)],
+            Ok(file) => {
+                (0..file.entries.len()).filter_map(|at| file.attempt(at).err()).map(problem).collect()
+            }
+        }
+    }
+}
+
+/// Options of judges and rubrics that ADK itself refuses when it builds the metric.
+fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
+    let path = JsonPath::default();
+    if let Some(options) = criterion.option("judge_model_options", "judgeModelOptions") {
+        if let Some(finding) = schema::check(&schema::JUDGE_MODEL_OPTIONS, options, &path).first() {
+            return Some(format!(
+                "judge_model_options: expected {}, found {}",
+                finding.expected, finding.found
+            ));
+        }
+        for (snake, camel) in [("num_samples", "numSamples"), ("parallelism_limit", "parallelismLimit")] {
+            let value = options.get(camel).or_else(|| options.get(snake));
+            if let Some(value) = value.filter(|value| super::read::lax_float(value).is_some_and(|n| n < 1.0))
+            {
+                return Some(format!("{snake}: expected at least 1, found {}", describe(value)));
+            }
+        }
+    }
+    let rubrics = criterion.option("rubrics", "rubrics")?;
+    let findings = schema::check_type(&schema::CRITERION_RUBRICS, rubrics, &path);
+    findings.first().map(|finding| format!("rubrics: expected {}, found {}", finding.expected, finding.found))
+}

@@ -1,0 +1,207 @@
+//! Events as ADK's servers send them, and the invocations ADK makes of them.
+
+use super::content::{content, part};
+use super::read::{Node, Read};
+use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage};
+use serde_json::Value;
+
+/// One event of an agent, as `/run_sse` sends it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Event {
+    /// The turn it belongs to.
+    pub invocation_id: String,
+    /// Who acted: an agent's name, or `user`.
+    pub author: String,
+    /// What was said or called.
+    pub content: Option<Content>,
+    /// A piece of a message that will come whole; never scored.
+    pub partial: bool,
+    /// Unix seconds.
+    pub timestamp: Option<f64>,
+    /// Seconds since the turn began, where we watched.
+    pub at: Option<f64>,
+    /// The model's error code and message, where it reported one.
+    pub error: Option<String>,
+    /// Grounding metadata, opaque.
+    pub grounding: Option<Value>,
+    /// Token counts.
+    pub usage: Option<Usage>,
+    /// The model that answered.
+    pub model_version: Option<String>,
+    /// The tool's response is the answer.
+    pub skip_summarization: bool,
+    /// Calls of this event that go on in the background.
+    pub has_long_running: bool,
+    /// A value that a workflow produced.
+    pub output: Option<Value>,
+}
+
+/// Reads an event in either spelling.
+pub fn read_event(value: &Value) -> Result<Event, super::ReadError> {
+    event(Node::top(value))
+}
+
+fn event(node: Node) -> Read<Event> {
+    node.object()?;
+    let code = node.opt_str("error_code")?;
+    let message = node.opt_str("error_message")?;
+    let actions = node.get("actions");
+    let truthy = |value: Option<Node>| value.is_some_and(|n| n.value.as_bool() == Some(true));
+    let long_running = node.get("long_running_tool_ids");
+    Ok(Event {
+        invocation_id: node.opt_str("invocation_id")?.unwrap_or_default(),
+        author: node.opt_str("author")?.unwrap_or_default(),
+        content: node.get("content").map(content).transpose()?,
+        partial: truthy(node.get("partial")),
+        timestamp: node.opt_number("timestamp")?,
+        at: None,
+        error: join_error(code, message),
+        grounding: node.get("grounding_metadata").map(|n| n.value.clone()),
+        usage: node.get("usage_metadata").map(usage).transpose()?,
+        model_version: node.opt_str("model_version")?,
+        skip_summarization: actions.is_some_and(|actions| truthy(actions.get("skip_summarization"))),
+        has_long_running: long_running
+            .is_some_and(|ids| ids.value.as_array().is_some_and(|ids| !ids.is_empty())),
+        output: node.get("output").map(|n| n.value.clone()),
+    })
+}
+
+fn join_error(code: Option<String>, message: Option<String>) -> Option<String> {
+    match (code, message) {
+        (Some(code), Some(message)) => Some(format!("{code}: {message}")),
+        (code, message) => code.or(message),
+    }
+}
+
+pub(super) fn usage(node: Node) -> Read<Usage> {
+    node.object()?;
+    Ok(Usage {
+        prompt: node.opt_number("prompt_token_count")?,
+        cached: node.opt_number("cached_content_token_count")?,
+        tool_use: node.opt_number("tool_use_prompt_token_count")?,
+        candidates: node.opt_number("candidates_token_count")?,
+        thoughts: node.opt_number("thoughts_token_count")?,
+        raw: node.value.clone(),
+    })
+}
+
+/// An event as an eval set or a result keeps it.
+pub(super) fn invocation_event(node: Node) -> Read<InvocationEvent> {
+    node.object()?;
+    Ok(InvocationEvent {
+        author: node.need("author")?.str()?,
+        content: node.get("content").map(content).transpose()?,
+        grounding: node.get("grounding_metadata").map(|n| n.value.clone()),
+        usage: node.get("usage_metadata").map(usage).transpose()?,
+        model_version: node.opt_str("model_version")?,
+        at: None,
+        error: None,
+    })
+}
+
+pub(super) fn authored_parts(node: Node) -> Read<(String, Vec<crate::domain::Part>)> {
+    let mut items = node.items()?;
+    match (items.next(), items.next(), items.next()) {
+        (Some(author), Some(parts), None) => {
+            Ok((author.str()?, parts.items()?.map(part).collect::<Read<_>>()?))
+        }
+        _ => Err(node.wrong("[author, [parts]]")),
+    }
+}
+
+impl Event {
+    /// Whether the event ends what the agent has to say (ADK's `is_final_response`).
+    pub fn is_final(&self) -> bool {
+        if self.skip_summarization || self.has_long_running {
+            return true;
+        }
+        let content = self.content.as_ref();
+        let calls = content.is_some_and(|c| c.calls().next().is_some());
+        if self.error.is_some() && !self.partial && !calls {
+            return true;
+        }
+        let responses = content.is_some_and(|c| c.responses().next().is_some());
+        let ends_in_code = content
+            .and_then(|c| c.parts.last())
+            .is_some_and(|part| part.has("code_execution_result", "codeExecutionResult"));
+        !calls && !responses && !self.partial && !ends_in_code
+    }
+
+    fn is_worth_keeping(&self) -> bool {
+        let Some(content) = &self.content else { return self.grounding.is_some() };
+        self.grounding.is_some()
+            || content.parts.iter().any(|part| {
+                part.call.is_some()
+                    || part.response.is_some()
+                    || part.has_text()
+                    || part.has("inline_data", "inlineData")
+            })
+    }
+
+    fn kept(&self) -> InvocationEvent {
+        InvocationEvent {
+            author: self.author.clone(),
+            content: self.content.clone(),
+            grounding: self.grounding.clone(),
+            usage: self.usage.clone(),
+            model_version: self.model_version.clone(),
+            at: self.at,
+            error: self.error.clone(),
+        }
+    }
+}
+
+/// Groups events by invocation, in first-seen order, and makes of each what ADK makes of it
+/// (`evaluation_generator.py`, 2.13).
+pub fn invocations_of(events: &[Event]) -> Vec<Invocation> {
+    let mut order: Vec<&str> = Vec::new();
+    for event in events {
+        if !order.contains(&event.invocation_id.as_str()) {
+            order.push(&event.invocation_id);
+        }
+    }
+    order
+        .into_iter()
+        .map(|id| invocation(id, events.iter().filter(|event| event.invocation_id == id)))
+        .collect()
+}
+
+fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocation {
+    let mut user = Content::default();
+    let mut created = 0.0;
+    let mut answer: Option<(Content, Option<usize>)> = None;
+    let mut kept: Vec<InvocationEvent> = Vec::new();
+    for event in events {
+        if event.author.eq_ignore_ascii_case("user") {
+            if let Some(content) = &event.content {
+                user = content.clone();
+                created = event.timestamp.unwrap_or(0.0);
+            }
+            continue;
+        }
+        let content = event.content.as_ref().filter(|content| !content.parts.is_empty());
+        let keep = event.is_worth_keeping();
+        if let Some(content) = content.filter(|_| event.is_final()) {
+            let stays = answer.as_ref().is_some_and(|(now, _)| now.has_text()) && !content.has_text();
+            if !stays {
+                answer = Some((content.clone(), keep.then_some(kept.len())));
+            }
+        }
+        if keep {
+            kept.push(event.kept());
+        }
+    }
+    if let Some((content, Some(at))) = &answer
+        && content.calls().next().is_none()
+    {
+        kept[*at].content = None;
+    }
+    Invocation {
+        id: id.to_string(),
+        user,
+        final_response: answer.map(|(content, _)| content),
+        trajectory: Trajectory::Events(kept),
+        created,
+        ..Invocation::default()
+    }
+}

@@ -1,0 +1,67 @@
+//! The older forms: lists of turns, with or without names. Read as ADK migrates them.
+
+use super::read::{Node, Read};
+use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory};
+
+/// A named conversation: `{"name", "data": [turn…], "initial_session"}`.
+pub(super) fn named_case(node: Node) -> Read<EvalCase> {
+    node.object()?;
+    let turns = node.need("data")?.items()?.map(turn).collect::<Read<_>>()?;
+    Ok(EvalCase {
+        eval_id: node.need("name")?.str()?,
+        conversation: Conversation::Turns(turns),
+        session_input: node.get("initial_session").map(initial_session).transpose()?.flatten(),
+        ..EvalCase::default()
+    })
+}
+
+/// A list of turns is one conversation, named after its file.
+pub(super) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase> {
+    Ok(EvalCase {
+        eval_id: eval_id.to_string(),
+        conversation: Conversation::Turns(node.items()?.map(turn).collect::<Read<_>>()?),
+        ..EvalCase::default()
+    })
+}
+
+/// A turn: `query`, `reference`, `expected_tool_use`, `expected_intermediate_agent_responses`.
+fn turn(node: Node) -> Read<Invocation> {
+    node.object()?;
+    let query = node.need("query")?.str()?;
+    let reference = node.opt_str("reference")?.unwrap_or_default();
+    Ok(Invocation {
+        user: Content::text("user", query),
+        final_response: Some(Content::text("model", reference)),
+        trajectory: Trajectory::Listed {
+            calls: node.list("expected_tool_use", tool_use)?,
+            responses: Vec::new(),
+            texts: node.list("expected_intermediate_agent_responses", spoken)?,
+        },
+        ..Invocation::default()
+    })
+}
+
+fn tool_use(node: Node) -> Read<ToolCall> {
+    let args = node.need("tool_input")?.object()?.clone();
+    Ok(ToolCall::new(node.need("tool_name")?.str()?, Some(args)))
+}
+
+fn spoken(node: Node) -> Read<(String, Vec<Part>)> {
+    Ok((node.need("author")?.str()?, vec![Part::text(node.need("text")?.str()?)]))
+}
+
+/// The session a conversation begins in; an empty object is none.
+pub(super) fn initial_session(node: Node) -> Read<Option<SessionInput>> {
+    if node.object()?.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(SessionInput {
+        app_name: node.opt_str("app_name")?.unwrap_or_default(),
+        user_id: node.opt_str("user_id")?.unwrap_or_default(),
+        state: match node.get("state") {
+            Some(state) => state.object()?.clone(),
+            None => Default::default(),
+        },
+        ..SessionInput::default()
+    }))
+}

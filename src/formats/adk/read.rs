@@ -1,0 +1,206 @@
+//! Reading values by name in either spelling, with errors that name the place.
+
+use crate::formats::json::{JsonPath, Step};
+use serde_json::{Map, Value};
+
+/// Something a file says that cannot be understood.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{path}: expected {expected}, found {found}")]
+pub struct ReadError {
+    /// Where, from the top of what was read.
+    pub path: JsonPath,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+pub(super) type Read<T> = Result<T, ReadError>;
+
+/// A value and the way to it. Costs nothing until an error needs the path.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    pub(super) value: &'a Value,
+    way: Way<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Top,
+    Key(&'a Node<'a>, &'a str),
+    Index(&'a Node<'a>, usize),
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn top(value: &'a Value) -> Self {
+        Node { value, way: Way::Top }
+    }
+
+    pub(super) fn path(&self) -> JsonPath {
+        let mut steps = Vec::new();
+        let mut node = *self;
+        loop {
+            match node.way {
+                Way::Top => break,
+                Way::Key(parent, key) => {
+                    steps.push(Step::Key(key.to_string()));
+                    node = *parent;
+                }
+                Way::Index(parent, index) => {
+                    steps.push(Step::Index(index));
+                    node = *parent;
+                }
+            }
+        }
+        steps.reverse();
+        JsonPath(steps)
+    }
+
+    pub(super) fn wrong(&self, expected: &str) -> ReadError {
+        ReadError { path: self.path(), expected: expected.into(), found: describe(self.value) }
+    }
+
+    pub(super) fn missing(&self, key: &str) -> ReadError {
+        ReadError { path: self.path(), expected: format!("a key {key:?}"), found: "none".into() }
+    }
+
+    pub(super) fn object(&self) -> Read<&'a Map<String, Value>> {
+        self.value.as_object().ok_or_else(|| self.wrong("an object"))
+    }
+
+    /// A member by its snake_case name, in either spelling; where both stand the camelCase one wins.
+    /// A null is like a missing one.
+    pub(super) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
+        let map = self.value.as_object()?;
+        let (key, value) = lookup(map, snake)?;
+        (!value.is_null()).then_some(Node { value, way: Way::Key(self, key) })
+    }
+
+    pub(super) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
+        self.get(snake).ok_or_else(|| self.missing(snake))
+    }
+
+    pub(super) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
+        let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
+        Ok(items.iter().enumerate().map(|(at, value)| Node { value, way: Way::Index(self, at) }))
+    }
+
+    pub(super) fn str(&self) -> Read<String> {
+        self.value.as_str().map(str::to_string).ok_or_else(|| self.wrong("a string"))
+    }
+
+    pub(super) fn opt_str(&self, snake: &str) -> Read<Option<String>> {
+        self.get(snake).map(|node| node.str()).transpose()
+    }
+
+    pub(super) fn number(&self) -> Read<f64> {
+        lax_float(self.value).ok_or_else(|| self.wrong("a number"))
+    }
+
+    pub(super) fn opt_number(&self, snake: &str) -> Read<Option<f64>> {
+        self.get(snake).map(|node| node.number()).transpose()
+    }
+
+    pub(super) fn list<T>(&self, snake: &str, read: impl Fn(Node) -> Read<T>) -> Read<Vec<T>> {
+        match self.get(snake) {
+            None => Ok(Vec::new()),
+            Some(node) => node.items()?.map(read).collect(),
+        }
+    }
+
+    /// The members whose names are not among these, in either spelling.
+    pub(super) fn others(&self, known: &[&str]) -> Map<String, Value> {
+        let Some(map) = self.value.as_object() else { return Map::new() };
+        map.iter()
+            .filter(|(key, _)| !known.iter().any(|snake| same_name(key, snake)))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// The member of this name in either spelling; the camelCase one wins.
+pub(super) fn lookup<'m>(map: &'m Map<String, Value>, snake: &str) -> Option<(&'m String, &'m Value)> {
+    let camel = map.iter().find(|(key, _)| key.as_str() != snake && same_name(key, snake));
+    camel.or_else(|| map.get_key_value(snake))
+}
+
+/// Whether a key is this snake_case name, as it is or in camelCase.
+pub(super) fn same_name(key: &str, snake: &str) -> bool {
+    key == snake || is_camel_of(key, snake)
+}
+
+fn is_camel_of(key: &str, snake: &str) -> bool {
+    let mut key = key.chars();
+    let mut up = false;
+    for c in snake.chars() {
+        if c == '_' {
+            up = true;
+            continue;
+        }
+        let want = if up { c.to_ascii_uppercase() } else { c };
+        up = false;
+        if key.next() != Some(want) {
+            return false;
+        }
+    }
+    key.next().is_none()
+}
+
+/// A snake_case name in camelCase.
+pub(super) fn camel(snake: &str) -> String {
+    let mut words = snake.split('_');
+    let mut out = words.next().unwrap_or_default().to_string();
+    for word in words {
+        let mut chars = word.chars();
+        out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(chars.as_str());
+    }
+    out
+}
+
+/// A float as pydantic takes one: numbers, true and false, and strings that spell a number.
+pub(super) fn lax_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.to_string().parse().ok(),
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A value in a few words, for an error.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) if text.chars().count() > 40 => {
+            format!("the text {:?}…", text.chars().take(40).collect::<String>())
+        }
+        Value::String(text) => format!("the text {text:?}"),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(map) => format!("an object with {} keys", map.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_one_name() {
+        assert!(same_name("toolUses", "tool_uses") && same_name("tool_uses", "tool_uses"));
+        assert!(!same_name("tooluses", "tool_uses") && !same_name("toolUse", "tool_uses"));
+        assert_eq!(camel("final_session_state"), "finalSessionState");
+    }
+
+    #[test]
+    fn a_path_is_known_when_it_is_needed() {
+        let value = serde_json::json!({"a": [{"b_c": 1}, {"bC": true}]});
+        let top = Node::top(&value);
+        let list = top.get("a").unwrap();
+        let last = list.items().unwrap().last().unwrap();
+        let node = last.get("b_c").unwrap();
+        assert_eq!(node.str().unwrap_err().to_string(), "$.a[1].bC: expected a string, found true");
+    }
+}

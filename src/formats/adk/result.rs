@@ -1,0 +1,167 @@
+//! A result file that ADK and `adk web` read: snake_case, numbers for statuses, nothing they refuse.
+//!
+//! What ADK has no place for (an error's cause, our own status) stands under `evaltrail` in a case
+//! result, where ADK ignores it.
+
+use super::content::{write_call, write_content, write_part, write_response};
+use crate::domain::{Attempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, Trajectory};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// The folder where ADK keeps the results of an application.
+pub fn app_history(app_dir: &Path) -> PathBuf {
+    app_dir.join(".adk").join("eval_history")
+}
+
+/// ADK's id of a result: application, set and time, the time spelt as Python spells a float.
+pub fn result_id(app: &str, set_id: &str, created: f64) -> String {
+    let time = match created.fract() {
+        0.0 => format!("{created:.1}"),
+        _ => created.to_string(),
+    };
+    format!("{app}_{set_id}_{time}")
+}
+
+/// The name under which ADK files it.
+pub fn result_name(id: &str) -> String {
+    id.replace('/', "_")
+}
+
+/// The document of one set's attempts, in the order given.
+pub fn result_document(app: &str, set_id: &str, created: f64, attempts: &[&Attempt]) -> Value {
+    let id = result_id(app, set_id, created);
+    json!({
+        "eval_set_result_id": id,
+        "eval_set_result_name": result_name(&id),
+        "eval_set_id": set_id,
+        "eval_case_results": attempts.iter().map(|attempt| case_result(set_id, attempt)).collect::<Vec<_>>(),
+        "creation_timestamp": created,
+    })
+}
+
+fn case_result(set_id: &str, attempt: &Attempt) -> Value {
+    // A case whose agent broke has no metric results and no invocations in ADK.
+    let turns = if attempt.error.is_some() { 0 } else { attempt.actual.len() };
+    json!({
+        "eval_set_file": set_id,
+        "eval_set_id": set_id,
+        "eval_id": attempt.eval_id,
+        "final_eval_status": attempt.adk_status.adk(),
+        "eval_metric_results": null,
+        "overall_eval_metric_results": attempt.metrics.iter().map(overall).collect::<Vec<_>>(),
+        "eval_metric_result_per_invocation": (0..turns).map(|turn| per_invocation(attempt, turn)).collect::<Vec<_>>(),
+        "session_id": attempt.session_id,
+        "session_details": null,
+        "user_id": attempt.user_id,
+        "evaltrail": {
+            "status": attempt.status,
+            "error": attempt.error,
+            "attempt": attempt.key.attempt,
+            "latency_s": attempt.latency_s,
+            "explanations": attempt.metrics.iter()
+                .map(|metric| (metric.metric.clone(), Value::from(metric.explanation.clone())))
+                .collect::<Map<_, _>>(),
+        },
+    })
+}
+
+fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
+    let results: Vec<Value> = attempt
+        .metrics
+        .iter()
+        .map(|metric| match metric.per_invocation.get(turn) {
+            Some(score) => metric_result(metric, score.score, score.status.adk(), score.details.as_ref()),
+            None => metric_result(metric, None, 3, None),
+        })
+        .collect();
+    json!({
+        "actual_invocation": write_invocation(&attempt.actual[turn]),
+        "expected_invocation": attempt.expected.get(turn).map(write_invocation),
+        "eval_metric_results": results,
+    })
+}
+
+fn overall(metric: &MetricResult) -> Value {
+    metric_result(metric, metric.score, metric.status.adk(), metric.details.as_ref())
+}
+
+fn metric_result(
+    metric: &MetricResult,
+    score: Option<f64>,
+    status: u8,
+    details: Option<&MetricDetails>,
+) -> Value {
+    let tokens = match details {
+        Some(MetricDetails::Tokens(usage)) => json!({
+            "total_tokens": usage.total, "input_tokens": usage.input, "prompt_tokens": usage.prompt,
+            "cached_tokens": usage.cached, "tool_use_tokens": usage.tool_use, "output_tokens": usage.output,
+            "candidates_tokens": usage.candidates, "reasoning_tokens": usage.reasoning,
+        }),
+        _ => Value::Null,
+    };
+    let seconds = match details {
+        Some(MetricDetails::Seconds { total }) => json!({
+            "total_seconds": total, "model_seconds": null, "tool_seconds": null, "framework_seconds": null,
+        }),
+        _ => Value::Null,
+    };
+    json!({
+        "metric_name": metric.metric,
+        "threshold": metric.threshold,
+        "criterion": metric.criterion,
+        "custom_function_path": null,
+        "score": score,
+        "eval_status": status,
+        "details": {"rubric_scores": null, "token_usage_details": tokens, "duration_details": seconds},
+    })
+}
+
+fn write_invocation(invocation: &Invocation) -> Value {
+    json!({
+        "invocation_id": invocation.id,
+        "user_content": write_content(&invocation.user),
+        "final_response": invocation.final_response.as_ref().map(write_content),
+        "intermediate_data": write_trajectory(&invocation.trajectory),
+        "creation_timestamp": invocation.created,
+        "duration": invocation.durations.total,
+        "rubrics": if invocation.rubrics.is_empty() { Value::Null } else {
+            invocation.rubrics.iter().map(write_rubric).collect()
+        },
+        "app_details": invocation.app_details,
+    })
+}
+
+fn write_trajectory(trajectory: &Trajectory) -> Value {
+    match trajectory {
+        Trajectory::Unknown => Value::Null,
+        Trajectory::Listed { calls, responses, texts } => json!({
+            "tool_uses": calls.iter().map(write_call).collect::<Vec<_>>(),
+            "tool_responses": responses.iter().map(write_response).collect::<Vec<_>>(),
+            "intermediate_responses": texts.iter()
+                .map(|(author, parts)| json!([author, parts.iter().map(write_part).collect::<Vec<_>>()]))
+                .collect::<Vec<_>>(),
+        }),
+        Trajectory::Events(events) => json!({
+            "invocation_events": events.iter().map(write_event).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+fn write_event(event: &InvocationEvent) -> Value {
+    json!({
+        "author": event.author,
+        "content": event.content.as_ref().map(write_content),
+        "grounding_metadata": event.grounding,
+        "usage_metadata": event.usage.as_ref().map(|usage| usage.raw.clone()),
+        "model_version": event.model_version,
+    })
+}
+
+fn write_rubric(rubric: &Rubric) -> Value {
+    json!({
+        "rubric_id": rubric.id,
+        "rubric_content": {"text_property": rubric.text},
+        "description": rubric.description,
+        "type": rubric.kind,
+    })
+}

@@ -1,0 +1,214 @@
+//! Result files, of all versions: plain or double-encoded, indexed first, a case read when opened.
+
+use super::read::{Node, Read};
+use super::set_file::{FileProblem, invocation};
+use crate::domain::{
+    Attempt, AttemptKey, InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage,
+};
+use crate::formats::index::{self, Top};
+use crate::formats::json::{self, JsonPath, SyntaxError};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A result file and where its cases lie.
+#[derive(Clone, Debug)]
+pub struct ResultFile {
+    /// The result's id.
+    pub id: String,
+    /// The eval set's id.
+    pub set_id: String,
+    /// Unix seconds.
+    pub created: f64,
+    /// The cases in the order they finished.
+    pub entries: Vec<ResultEntry>,
+    text: Arc<str>,
+}
+
+/// One case of a result, before it is parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultEntry {
+    /// The case's id; may repeat.
+    pub eval_id: String,
+    /// ADK's final status.
+    pub status: Option<Status>,
+    range: Range<usize>,
+}
+
+impl ResultFile {
+    /// Finds the cases of a result file.
+    pub fn open(text: Arc<str>) -> Result<ResultFile, FileProblem> {
+        let text = match index::top(&text) {
+            Top::Text => inner_text(&text)?,
+            _ => text,
+        };
+        open_index(&text)
+            .map_err(|error| FileProblem::syntax(&text, json::parse(&text).err().unwrap_or(error)))
+    }
+
+    /// Reads one case.
+    pub fn attempt(&self, at: usize) -> Result<Attempt, FileProblem> {
+        let range = self.entries[at].range.clone();
+        let parsed = json::parse(&self.text[range.clone()]).map_err(|error| {
+            let offset = error.offset + range.start;
+            FileProblem::syntax(&self.text, SyntaxError { offset, ..error })
+        })?;
+        let nth = self.entries[..at].iter().filter(|e| e.eval_id == self.entries[at].eval_id).count();
+        let key = AttemptKey { case: at, attempt: nth as u32 + 1 };
+        case_result(Node::top(&parsed.value), key).map_err(|error| {
+            let top = JsonPath::default().key("eval_case_results").index(at);
+            FileProblem::reading(&self.text, &top, error)
+        })
+    }
+}
+
+/// Before 1.28 ADK wrote the document as a string within a document.
+fn inner_text(text: &str) -> Result<Arc<str>, FileProblem> {
+    let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
+    Ok(Arc::from(parsed.value.as_str().unwrap_or_default()))
+}
+
+fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
+    let mut file = ResultFile {
+        id: String::new(),
+        set_id: String::new(),
+        created: 0.0,
+        entries: Vec::new(),
+        text: text.clone(),
+    };
+    for (key, range) in index::members(text, 0..text.len())? {
+        let value = |range: Range<usize>| json::parse(&text[range]).map(|parsed| parsed.value);
+        match key.as_str() {
+            "eval_set_result_id" | "evalSetResultId" => file.id = words(value(range)?),
+            "eval_set_id" | "evalSetId" => file.set_id = words(value(range)?),
+            "creation_timestamp" | "creationTimestamp" => {
+                file.created = value(range)?.to_string().parse().unwrap_or(0.0);
+            }
+            "eval_case_results" | "evalCaseResults" => {
+                file.entries = index::elements(text, range)?
+                    .into_iter()
+                    .map(|range| entry(text, range))
+                    .collect::<Result<_, _>>()?;
+            }
+            _ => {}
+        }
+    }
+    Ok(file)
+}
+
+fn words(value: serde_json::Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
+
+fn entry(text: &str, range: Range<usize>) -> Result<ResultEntry, SyntaxError> {
+    let wanted: [&[&str]; 2] = [&["eval_id", "evalId"], &["final_eval_status", "finalEvalStatus"]];
+    let [id, status] = index::pick(text, range.clone(), wanted)?;
+    let eval_id = match id {
+        Some(range) => words(json::parse(&text[range])?.value),
+        None => String::new(),
+    };
+    let status = status.and_then(|range| Status::from_adk(text[range].parse().ok()?));
+    Ok(ResultEntry { eval_id, status, range })
+}
+
+fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
+    let adk_status = status(node.need("final_eval_status")?)?;
+    let mut metrics = node.list("overall_eval_metric_results", metric_result)?;
+    let turns = node.list("eval_metric_result_per_invocation", |turn| {
+        let expected = turn.get("expected_invocation").map(invocation).transpose()?;
+        let actual = invocation(turn.need("actual_invocation")?)?;
+        Ok((expected, actual, turn.list("eval_metric_results", metric_result)?))
+    })?;
+    for (_, _, scores) in &turns {
+        for (metric, score) in metrics.iter_mut().zip(scores) {
+            metric.per_invocation.push(InvocationScore {
+                score: score.score,
+                status: score.status,
+                explanation: String::new(),
+                details: score.details.clone(),
+            });
+        }
+    }
+    let ours = node.get("evaltrail");
+    let error = ours.map(|ours| ours.opt_str("error")).transpose()?.flatten();
+    explain(&mut metrics, ours)?;
+    let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
+    let error = error.or_else(|| broke.then(|| "the agent failed; ADK does not record why".to_string()));
+    Ok(Attempt {
+        key,
+        eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
+        status: match error {
+            Some(_) => Status::Errored,
+            None => crate::domain::case_status(&metrics),
+        },
+        adk_status,
+        started: String::new(),
+        latency_s: turns.iter().filter_map(|(_, actual, _)| actual.durations.total).sum(),
+        error,
+        metrics,
+        expected: turns.iter().filter_map(|(expected, ..)| expected.clone()).collect(),
+        actual: turns.into_iter().map(|(_, actual, _)| actual).collect(),
+        session_id: node.opt_str("session_id")?.unwrap_or_default(),
+        user_id: node.opt_str("user_id")?.unwrap_or_default(),
+        tries: 1,
+    })
+}
+
+fn explain(metrics: &mut [MetricResult], ours: Option<Node>) -> Read<()> {
+    let Some(ours) = ours else { return Ok(()) };
+    let Some(explanations) = ours.get("explanations") else { return Ok(()) };
+    for metric in metrics {
+        if let Some(text) = explanations.value.get(&metric.metric).and_then(|text| text.as_str()) {
+            metric.explanation = text.to_string();
+        }
+    }
+    Ok(())
+}
+
+fn status(node: Node) -> Read<Status> {
+    let number = node.number()?;
+    Status::from_adk(number as u64).ok_or_else(|| node.wrong("a status from 1 to 4"))
+}
+
+fn metric_result(node: Node) -> Read<MetricResult> {
+    let details = node.get("details");
+    let rubrics = match details {
+        Some(details) => details.list("rubric_scores", rubric_score)?,
+        None => Vec::new(),
+    };
+    Ok(MetricResult {
+        metric: node.need("metric_name")?.str()?,
+        score: node.opt_number("score")?,
+        threshold: node.opt_number("threshold")?,
+        status: status(node.need("eval_status")?)?,
+        explanation: String::new(),
+        per_invocation: Vec::new(),
+        rubrics,
+        criterion: node.get("criterion").map(|criterion| criterion.value.clone()),
+        details: details.map(metric_details).transpose()?.flatten(),
+    })
+}
+
+fn rubric_score(node: Node) -> Read<RubricScore> {
+    Ok(RubricScore {
+        rubric_id: node.need("rubric_id")?.str()?,
+        score: node.opt_number("score")?,
+        rationale: node.opt_str("rationale")?,
+    })
+}
+
+fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
+    if let Some(tokens) = node.get("token_usage_details") {
+        return Ok(Some(MetricDetails::Tokens(TokenUsage {
+            total: tokens.opt_number("total_tokens")?,
+            input: tokens.opt_number("input_tokens")?,
+            prompt: tokens.opt_number("prompt_tokens")?,
+            cached: tokens.opt_number("cached_tokens")?,
+            tool_use: tokens.opt_number("tool_use_tokens")?,
+            output: tokens.opt_number("output_tokens")?,
+            candidates: tokens.opt_number("candidates_tokens")?,
+            reasoning: tokens.opt_number("reasoning_tokens")?,
+        })));
+    }
+    let Some(seconds) = node.get("duration_details") else { return Ok(None) };
+    Ok(Some(MetricDetails::Seconds { total: seconds.opt_number("total_seconds")? }))
+}

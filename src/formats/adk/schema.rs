@@ -1,0 +1,463 @@
+//! What ADK 2.13 accepts, as one table, and a walk that holds a value against it.
+//!
+//! ADK's models differ in strictness: the same misspelt key is fatal in one place and silently
+//! lost in another (`facts/adk.md` 1.1). The table says which, for every model of its files.
+
+use super::read::{camel, describe, lax_float, lookup, same_name};
+use crate::formats::json::JsonPath;
+use serde_json::{Map, Value};
+
+/// What ADK would do with what it found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Refuse the whole file.
+    Refuses,
+    /// Read on, and drop it when it saves.
+    Loses,
+}
+
+/// Something ADK would not take as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finding {
+    pub(super) verdict: Verdict,
+    pub(super) path: JsonPath,
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+/// A type in ADK's models.
+#[derive(Clone, Copy)]
+pub(super) enum Type {
+    Any,
+    Text,
+    Number,
+    Whole,
+    Flag,
+    Dict,
+    List(&'static Type),
+    DictOf(&'static Type),
+    Model(&'static Model),
+    /// `[author, [part, …]]`
+    AuthoredParts,
+    /// Either shape of intermediate data, told apart by its keys.
+    Intermediate,
+    /// A persona object, or the id of a built-in one.
+    Persona,
+}
+
+pub(super) struct Field {
+    name: &'static str,
+    kind: Type,
+    required: bool,
+    null: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Unknown {
+    Refused,
+    Lost,
+    Kept,
+}
+
+pub(super) struct Model {
+    name: &'static str,
+    both_spellings: bool,
+    unknown: Unknown,
+    fields: &'static [Field],
+}
+
+const fn need(name: &'static str, kind: Type) -> Field {
+    Field { name, kind, required: true, null: false }
+}
+
+const fn with(name: &'static str, kind: Type) -> Field {
+    Field { name, kind, required: false, null: false }
+}
+
+const fn maybe(name: &'static str, kind: Type) -> Field {
+    Field { name, kind, required: false, null: true }
+}
+
+const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
+    Model { name, both_spellings: true, unknown: Unknown::Refused, fields }
+}
+
+pub(super) static EVAL_SET: Model = Model {
+    name: "EvalSet",
+    both_spellings: false,
+    unknown: Unknown::Lost,
+    fields: &[
+        need("eval_set_id", Type::Text),
+        maybe("name", Type::Text),
+        maybe("description", Type::Text),
+        need("eval_cases", Type::List(&Type::Model(&EVAL_CASE))),
+        with("creation_timestamp", Type::Number),
+    ],
+};
+
+pub(super) static EVAL_CASE: Model = Model {
+    name: "EvalCase",
+    both_spellings: true,
+    unknown: Unknown::Kept,
+    fields: &[
+        need("eval_id", Type::Text),
+        maybe("conversation", Type::List(&Type::Model(&INVOCATION))),
+        maybe("conversation_scenario", Type::Model(&SCENARIO)),
+        maybe("session_input", Type::Model(&SESSION_INPUT)),
+        with("creation_timestamp", Type::Number),
+        maybe("rubrics", Type::List(&Type::Model(&RUBRIC))),
+        maybe("final_session_state", Type::Dict),
+    ],
+};
+
+static INVOCATION: Model = strict(
+    "Invocation",
+    &[
+        with("invocation_id", Type::Text),
+        need("user_content", Type::Model(&CONTENT)),
+        maybe("final_response", Type::Model(&CONTENT)),
+        maybe("intermediate_data", Type::Intermediate),
+        with("creation_timestamp", Type::Number),
+        maybe("duration", Type::Number),
+        maybe("model_duration", Type::Number),
+        maybe("tool_duration", Type::Number),
+        maybe("rubrics", Type::List(&Type::Model(&RUBRIC))),
+        maybe("app_details", Type::Model(&APP_DETAILS)),
+    ],
+);
+
+static INTERMEDIATE_DATA: Model = strict(
+    "IntermediateData",
+    &[
+        with("tool_uses", Type::List(&Type::Model(&FUNCTION_CALL))),
+        with("tool_responses", Type::List(&Type::Model(&FUNCTION_RESPONSE))),
+        with("intermediate_responses", Type::List(&Type::AuthoredParts)),
+    ],
+);
+
+static INVOCATION_EVENTS: Model =
+    strict("InvocationEvents", &[with("invocation_events", Type::List(&Type::Model(&INVOCATION_EVENT)))]);
+
+static INVOCATION_EVENT: Model = Model {
+    name: "InvocationEvent",
+    both_spellings: true,
+    unknown: Unknown::Lost,
+    fields: &[
+        need("author", Type::Text),
+        maybe("content", Type::Model(&CONTENT)),
+        maybe("grounding_metadata", Type::Dict),
+        maybe("usage_metadata", Type::Dict),
+        maybe("model_version", Type::Text),
+    ],
+};
+
+static CONTENT: Model =
+    strict("Content", &[maybe("parts", Type::List(&Type::Model(&PART))), maybe("role", Type::Text)]);
+
+static PARTS: Type = Type::List(&Type::Model(&PART));
+
+static PART: Model = strict(
+    "Part",
+    &[
+        maybe("text", Type::Text),
+        maybe("thought", Type::Flag),
+        maybe("thought_signature", Type::Text),
+        maybe("function_call", Type::Model(&FUNCTION_CALL)),
+        maybe("function_response", Type::Model(&FUNCTION_RESPONSE)),
+        maybe("inline_data", Type::Dict),
+        maybe("file_data", Type::Dict),
+        maybe("executable_code", Type::Dict),
+        maybe("code_execution_result", Type::Dict),
+        maybe("video_metadata", Type::Dict),
+        maybe("media_resolution", Type::Any),
+        maybe("tool_call", Type::Dict),
+        maybe("tool_response", Type::Dict),
+        maybe("part_metadata", Type::Dict),
+        maybe("audio_transcription", Type::Any),
+        maybe("media_processing", Type::Any),
+        maybe("speech_metadata", Type::Any),
+    ],
+);
+
+static FUNCTION_CALL: Model = strict(
+    "FunctionCall",
+    &[
+        maybe("id", Type::Text),
+        maybe("args", Type::Dict),
+        maybe("name", Type::Text),
+        maybe("partial_args", Type::List(&Type::Any)),
+        maybe("will_continue", Type::Flag),
+    ],
+);
+
+static FUNCTION_RESPONSE: Model = strict(
+    "FunctionResponse",
+    &[
+        maybe("id", Type::Text),
+        maybe("name", Type::Text),
+        maybe("response", Type::Dict),
+        maybe("parts", Type::List(&Type::Any)),
+        maybe("scheduling", Type::Text),
+        maybe("will_continue", Type::Flag),
+    ],
+);
+
+static SESSION_INPUT: Model = Model {
+    name: "SessionInput",
+    both_spellings: true,
+    unknown: Unknown::Kept,
+    fields: &[
+        need("app_name", Type::Text),
+        need("user_id", Type::Text),
+        maybe("session_id", Type::Text),
+        with("state", Type::Dict),
+    ],
+};
+
+static RUBRIC: Model = strict(
+    "Rubric",
+    &[
+        need("rubric_id", Type::Text),
+        need("rubric_content", Type::Model(&RUBRIC_CONTENT)),
+        maybe("description", Type::Text),
+        maybe("type", Type::Text),
+    ],
+);
+
+static RUBRIC_CONTENT: Model = strict("RubricContent", &[maybe("text_property", Type::Text)]);
+
+static APP_DETAILS: Model =
+    strict("AppDetails", &[with("agent_details", Type::DictOf(&Type::Model(&AGENT_DETAILS)))]);
+
+static AGENT_DETAILS: Model = strict(
+    "AgentDetails",
+    &[
+        need("name", Type::Text),
+        with("instructions", Type::Text),
+        with("tool_declarations", Type::List(&Type::Any)),
+    ],
+);
+
+static SCENARIO: Model = strict(
+    "ConversationScenario",
+    &[
+        need("starting_prompt", Type::Text),
+        need("conversation_plan", Type::Text),
+        maybe("user_persona", Type::Persona),
+    ],
+);
+
+static PERSONA: Model = Model {
+    name: "UserPersona",
+    both_spellings: false,
+    unknown: Unknown::Lost,
+    fields: &[
+        need("id", Type::Text),
+        need("description", Type::Text),
+        need("behaviors", Type::List(&Type::Model(&BEHAVIOR))),
+    ],
+};
+
+static BEHAVIOR: Model = Model {
+    name: "UserBehavior",
+    both_spellings: false,
+    unknown: Unknown::Lost,
+    fields: &[
+        need("name", Type::Text),
+        need("description", Type::Text),
+        need("behavior_instructions", Type::List(&Type::Text)),
+        need("violation_rubrics", Type::List(&Type::Text)),
+    ],
+};
+
+pub(super) static JUDGE_MODEL_OPTIONS: Model = strict(
+    "JudgeModelOptions",
+    &[
+        with("judge_model", Type::Text),
+        maybe("judge_model_config", Type::Dict),
+        with("num_samples", Type::Whole),
+        with("parallelism_limit", Type::Whole),
+    ],
+);
+
+pub(super) static CRITERION_RUBRICS: Type = Type::List(&Type::Model(&RUBRIC));
+
+/// Holds a value against a model of ADK's.
+pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<Finding> {
+    check_type(&Type::Model(model), value, path)
+}
+
+/// Holds a value against a type of ADK's.
+pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<Finding> {
+    let mut walk = Walk { findings: Vec::new() };
+    walk.value(kind, value, path);
+    walk.findings
+}
+
+struct Walk {
+    findings: Vec<Finding>,
+}
+
+impl Walk {
+    fn refuse(&mut self, path: &JsonPath, expected: impl Into<String>, found: impl Into<String>) {
+        let (expected, found) = (expected.into(), found.into());
+        self.findings.push(Finding { verdict: Verdict::Refuses, path: path.clone(), expected, found });
+    }
+
+    fn value(&mut self, kind: &Type, value: &Value, path: &JsonPath) {
+        let fits = match kind {
+            Type::Any => true,
+            Type::Text => value.is_string(),
+            Type::Number => lax_float(value).is_some(),
+            Type::Whole => lax_float(value).is_some_and(|number| number.fract() == 0.0),
+            Type::Flag => is_lax_flag(value),
+            Type::Dict => value.is_object(),
+            Type::List(item) => return self.list(item, value, path),
+            Type::DictOf(item) => return self.dict(item, value, path),
+            Type::Model(model) => return self.model(model, value, path),
+            Type::AuthoredParts => return self.authored_parts(value, path),
+            Type::Intermediate => return self.intermediate(value, path),
+            Type::Persona => return self.persona(value, path),
+        };
+        if !fits {
+            self.refuse(path, words(kind), describe(value));
+        }
+    }
+
+    fn list(&mut self, item: &Type, value: &Value, path: &JsonPath) {
+        let Some(items) = value.as_array() else {
+            return self.refuse(path, "a list", describe(value));
+        };
+        for (at, value) in items.iter().enumerate() {
+            self.value(item, value, &path.index(at));
+        }
+    }
+
+    fn dict(&mut self, item: &Type, value: &Value, path: &JsonPath) {
+        let Some(map) = value.as_object() else {
+            return self.refuse(path, "an object", describe(value));
+        };
+        for (key, value) in map {
+            self.value(item, value, &path.key(key));
+        }
+    }
+
+    fn model(&mut self, model: &Model, value: &Value, path: &JsonPath) {
+        let Some(map) = value.as_object() else {
+            return self.refuse(path, format!("an object ({})", model.name), describe(value));
+        };
+        for field in model.fields {
+            self.field(model, field, map, path);
+        }
+        for key in map.keys().filter(|key| !model.knows(key)) {
+            self.unknown(model, key, path);
+        }
+        if std::ptr::eq(model, &EVAL_CASE) {
+            self.one_conversation(map, path);
+        }
+    }
+
+    fn field(&mut self, model: &Model, field: &Field, map: &Map<String, Value>, path: &JsonPath) {
+        let found = match model.both_spellings {
+            true => lookup(map, field.name),
+            false => map.get_key_value(field.name),
+        };
+        match found {
+            None if field.required => {
+                let missing = match map.keys().find(|key| same_name(key, field.name)) {
+                    Some(key) => format!("only {key:?}, which ADK does not read here"),
+                    None => "none".to_string(),
+                };
+                self.refuse(path, format!("a key {:?}", field.name), missing);
+            }
+            None => {}
+            Some((_, Value::Null)) if field.null => {}
+            Some((key, value)) => self.value(&field.kind, value, &path.key(key)),
+        }
+    }
+
+    fn unknown(&mut self, model: &Model, key: &str, path: &JsonPath) {
+        let verdict = match model.unknown {
+            Unknown::Kept => return,
+            Unknown::Refused => Verdict::Refuses,
+            Unknown::Lost => Verdict::Loses,
+        };
+        self.findings.push(Finding {
+            verdict,
+            path: path.key(key),
+            expected: format!("one of the keys of {}: {}", model.name, model.keys()),
+            found: format!("the unknown key {key:?}"),
+        });
+    }
+
+    fn one_conversation(&mut self, map: &Map<String, Value>, path: &JsonPath) {
+        let given = |name| lookup(map, name).is_some_and(|(_, value)| !value.is_null());
+        match (given("conversation"), given("conversation_scenario")) {
+            (true, false) | (false, true) => {}
+            (true, true) => self.refuse(path, "either a conversation or a conversation_scenario", "both"),
+            (false, false) => self.refuse(path, "a conversation or a conversation_scenario", "neither"),
+        }
+    }
+
+    fn intermediate(&mut self, value: &Value, path: &JsonPath) {
+        let events = value.as_object().is_some_and(|map| lookup(map, "invocation_events").is_some());
+        self.model(if events { &INVOCATION_EVENTS } else { &INTERMEDIATE_DATA }, value, path);
+    }
+
+    fn authored_parts(&mut self, value: &Value, path: &JsonPath) {
+        match value.as_array().map(Vec::as_slice) {
+            Some([author, parts]) => {
+                self.value(&Type::Text, author, &path.index(0));
+                self.value(&PARTS, parts, &path.index(1));
+            }
+            _ => self.refuse(path, "a list of two: the author and the list of parts", describe(value)),
+        }
+    }
+
+    fn persona(&mut self, value: &Value, path: &JsonPath) {
+        match value.as_str() {
+            Some("EXPERT" | "NOVICE" | "EVALUATOR") => {}
+            Some(_) => self.refuse(path, "EXPERT, NOVICE, EVALUATOR or a persona object", describe(value)),
+            None => self.model(&PERSONA, value, path),
+        }
+    }
+}
+
+impl Model {
+    fn knows(&self, key: &str) -> bool {
+        self.fields.iter().any(|field| match self.both_spellings {
+            true => same_name(key, field.name),
+            false => key == field.name,
+        })
+    }
+
+    fn keys(&self) -> String {
+        self.fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A known key that differs from this one only in spelling, if the model reads snake_case alone.
+    pub(super) fn snake_of(&self, key: &str) -> Option<&'static str> {
+        let field = self.fields.iter().find(|field| camel(field.name) == key && field.name != key)?;
+        Some(field.name)
+    }
+}
+
+fn is_lax_flag(value: &Value) -> bool {
+    const WORDS: &[&str] = &["true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"];
+    match value {
+        Value::Bool(_) => true,
+        Value::String(text) => WORDS.contains(&text.to_lowercase().as_str()),
+        other => lax_float(other).is_some_and(|number| number == 0.0 || number == 1.0),
+    }
+}
+
+fn words(kind: &Type) -> &'static str {
+    match kind {
+        Type::Text => "a string",
+        Type::Number => "a number",
+        Type::Whole => "a whole number",
+        Type::Flag => "true or false",
+        Type::Dict => "an object",
+        _ => "a value",
+    }
+}

@@ -1,0 +1,12 @@
+//! JSON as Python reads it, with places: NaN and Infinity, integers of any size, numbers kept as
+//! they are spelt, a byte order mark, and for every value where in the text it stands.
+
+mod cursor;
+mod locate;
+mod parse;
+mod path;
+
+pub(in crate::formats) use cursor::Cursor;
+pub use locate::{locate, position};
+pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse};
+pub use path::{JsonPath, Step};

@@ -1,0 +1,201 @@
+//! Text to value.
+
+use super::cursor::Cursor;
+use super::path::JsonPath;
+use serde_json::{Map, Number, Value};
+
+/// Deeper nesting is refused. ADK itself gives up at about 200.
+pub const MAX_DEPTH: usize = 256;
+
+/// Why a text is not JSON, and where.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
+pub struct SyntaxError {
+    /// Byte offset into the text.
+    pub offset: usize,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+/// A document, and what a strict reader would hold against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The value. Of a key given twice the last one counts, as in Python.
+    pub value: Value,
+    /// The keys that are given more than once in one object.
+    pub duplicates: Vec<JsonPath>,
+}
+
+/// Reads a document.
+pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
+    let mut parser = Parser { cursor: Cursor::new(text), path: JsonPath::default(), duplicates: Vec::new() };
+    let value = parser.value()?;
+    parser.cursor.skip_space();
+    if parser.cursor.peek().is_some() {
+        return Err(parser.cursor.wrong("the end of the file"));
+    }
+    Ok(Parsed { value, duplicates: parser.duplicates })
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    path: JsonPath,
+    duplicates: Vec<JsonPath>,
+}
+
+impl Parser<'_> {
+    fn value(&mut self) -> Result<Value, SyntaxError> {
+        self.cursor.skip_space();
+        match self.cursor.peek() {
+            Some(b'{' | b'[') if self.path.0.len() >= MAX_DEPTH => {
+                Err(self.cursor.wrong(&format!("at most {MAX_DEPTH} levels of nesting")))
+            }
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'"') => self.cursor.string().map(Value::String),
+            _ => self.scalar(),
+        }
+    }
+
+    fn object(&mut self) -> Result<Value, SyntaxError> {
+        self.cursor.at += 1;
+        let mut map = Map::new();
+        if self.cursor.take(b'}') {
+            return Ok(Value::Object(map));
+        }
+        loop {
+            self.cursor.skip_space();
+            if self.cursor.peek() != Some(b'"') {
+                return Err(self.cursor.wrong("a key in double quotes"));
+            }
+            let key = self.cursor.string()?;
+            self.cursor.expect(b':', "a colon after the key")?;
+            self.path.0.push(super::Step::Key(key.clone()));
+            let value = self.value()?;
+            if map.insert(key, value).is_some() {
+                self.duplicates.push(self.path.clone());
+            }
+            self.path.0.pop();
+            if self.cursor.take(b'}') {
+                return Ok(Value::Object(map));
+            }
+            self.cursor.expect(b',', "a comma or }")?;
+        }
+    }
+
+    fn array(&mut self) -> Result<Value, SyntaxError> {
+        self.cursor.at += 1;
+        let mut items = Vec::new();
+        if self.cursor.take(b']') {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            self.path.0.push(super::Step::Index(items.len()));
+            items.push(self.value()?);
+            self.path.0.pop();
+            if self.cursor.take(b']') {
+                return Ok(Value::Array(items));
+            }
+            self.cursor.expect(b',', "a comma or ]")?;
+        }
+    }
+
+    fn scalar(&mut self) -> Result<Value, SyntaxError> {
+        let start = self.cursor.at;
+        match self.cursor.word() {
+            "null" => Ok(Value::Null),
+            "true" => Ok(Value::Bool(true)),
+            "false" => Ok(Value::Bool(false)),
+            word if is_number(word) => Ok(Value::Number(Number::from_string_unchecked(word.to_string()))),
+            word => {
+                self.cursor.at = start;
+                let mut error = self.cursor.wrong("a value");
+                if !word.is_empty() {
+                    error.found = format!("{word:?}");
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// JSON's grammar of numbers, and the three words that Python writes and reads as numbers.
+fn is_number(word: &str) -> bool {
+    if matches!(word, "NaN" | "Infinity" | "-Infinity") {
+        return true;
+    }
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let unsigned = word.strip_prefix('-').unwrap_or(word);
+    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_keep_their_spelling() {
+        let parsed = parse("[1.0, 1e2, 123456789012345678901234567890, NaN, -Infinity, -0]").unwrap();
+        let spelt: Vec<String> = parsed.value.as_array().unwrap().iter().map(Value::to_string).collect();
+        assert_eq!(spelt, ["1.0", "1e2", "123456789012345678901234567890", "NaN", "-Infinity", "-0"]);
+    }
+
+    #[test]
+    fn errors_say_what_and_where() {
+        let error = parse("{\"a\": 1,}").unwrap_err();
+        assert_eq!(
+            (error.offset, error.to_string().as_str()),
+            (8, "expected a key in double quotes, found '}'")
+        );
+        assert_eq!(parse("").unwrap_err().found, "the end of the file");
+        assert_eq!(parse("{a: 1}").unwrap_err().expected, "a key in double quotes");
+        assert_eq!(parse("[01]").unwrap_err().found, "\"01\"");
+        assert_eq!(parse("[1] [2]").unwrap_err().expected, "the end of the file");
+        assert!(parse("\"\\ud800\"").unwrap_err().found.contains("surrogate"));
+        assert!(parse("\"a\u{1}\"").is_err());
+    }
+
+    #[test]
+    fn duplicates_are_told_and_the_last_wins() {
+        let parsed = parse("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}, \"a\": 3}").unwrap();
+        assert_eq!(parsed.value["a"], serde_json::json!(3));
+        let told: Vec<String> = parsed.duplicates.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["$.b.c", "$.a"]);
+    }
+
+    #[test]
+    fn nesting_has_a_limit_and_a_mark_at_the_start_has_not() {
+        let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert!(parse(&deep(MAX_DEPTH)).is_ok());
+        assert!(parse(&deep(MAX_DEPTH + 1)).unwrap_err().expected.contains("levels"));
+        assert!(parse(&"[".repeat(1_000_000)).is_err());
+        assert!(parse("\u{feff}{}").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn agrees_with_serde_json(text in "[\\[\\]{}:,\"a0-9.e\\-+ \\\\ntrue]{0,24}") {
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(parse(&text).is_ok(), theirs, "{}", text);
+        }
+    }
+}

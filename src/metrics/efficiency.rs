@@ -1,0 +1,125 @@
+//! ADK's informational metrics (`_efficiency_evaluators.py`, 2.10 and later): what a turn cost.
+
+use super::registry::Outcome;
+use super::trajectory::mean;
+use crate::domain::{Invocation, MetricDetails, TokenUsage, Trajectory, Usage};
+
+pub(super) fn measure(name: &str, actual: &[Invocation]) -> Outcome {
+    match name {
+        "tool_call_count_v1" => counted(actual, |turn| Some(turn.calls().len() as f64), "tool calls"),
+        "inference_call_count_v1" => counted(actual, model_calls, "model calls"),
+        "token_usage_v1" => tokens(actual),
+        _ => durations(actual),
+    }
+}
+
+fn outcome(score: Option<f64>, per_turn: Vec<Option<f64>>, explanation: String) -> Outcome {
+    Outcome {
+        score,
+        explanation,
+        per_invocation: per_turn.into_iter().map(|score| (score, String::new())).collect(),
+        details: Vec::new(),
+        overall: None,
+        informational: true,
+    }
+}
+
+fn counted(actual: &[Invocation], count: impl Fn(&Invocation) -> Option<f64>, what: &str) -> Outcome {
+    let per_turn: Vec<Option<f64>> = actual.iter().map(count).collect();
+    let score = mean(per_turn.iter().flatten().copied());
+    let explanation = match score {
+        Some(score) => format!("{score} {what} a turn"),
+        None => format!("{what} cannot be counted: the agent sent no events"),
+    };
+    outcome(score, per_turn, explanation)
+}
+
+/// Events that carry token counts or a model's version; unknown unless events were recorded.
+fn model_calls(turn: &Invocation) -> Option<f64> {
+    let Trajectory::Events(events) = &turn.trajectory else { return None };
+    let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
+    Some(calls.count() as f64)
+}
+
+fn tokens(actual: &[Invocation]) -> Outcome {
+    let per_turn: Vec<Option<TokenUsage>> = actual.iter().map(turn_tokens).collect();
+    let overall = average(&per_turn);
+    let score = overall.as_ref().and_then(|usage| usage.total);
+    let explanation = match score {
+        Some(total) => format!("{total} tokens a turn"),
+        None => "the agent reported no tokens".into(),
+    };
+    let totals = per_turn.iter().map(|usage| usage.as_ref().and_then(|usage| usage.total)).collect();
+    Outcome {
+        details: per_turn.into_iter().map(|usage| usage.map(MetricDetails::Tokens)).collect(),
+        overall: overall.map(MetricDetails::Tokens),
+        ..outcome(score, totals, explanation)
+    }
+}
+
+fn turn_tokens(turn: &Invocation) -> Option<TokenUsage> {
+    let Trajectory::Events(events) = &turn.trajectory else { return None };
+    let usages: Vec<&Usage> = events.iter().filter_map(|event| event.usage.as_ref()).collect();
+    if usages.is_empty() {
+        return None;
+    }
+    let sum = |field: fn(&Usage) -> Option<f64>| add(usages.iter().map(|usage| field(usage)));
+    let prompt = sum(|u| u.prompt);
+    let tool_use = sum(|u| u.tool_use);
+    let candidates = sum(|u| u.candidates);
+    let reasoning = sum(|u| u.thoughts);
+    let input = add([prompt, tool_use].into_iter());
+    let output = add([candidates, reasoning].into_iter());
+    let total = add([input, output].into_iter());
+    Some(TokenUsage {
+        total,
+        input,
+        prompt,
+        cached: sum(|u| u.cached),
+        tool_use,
+        output,
+        candidates,
+        reasoning,
+    })
+}
+
+/// The sum of what is known; unknown if nothing is.
+fn add(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.flatten().fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
+}
+
+/// Each field summed and divided by the number of all turns, as ADK does.
+fn average(per_turn: &[Option<TokenUsage>]) -> Option<TokenUsage> {
+    if per_turn.iter().all(Option::is_none) {
+        return None;
+    }
+    let count = per_turn.len() as f64;
+    let field = |get: fn(&TokenUsage) -> Option<f64>| {
+        add(per_turn.iter().map(|usage| usage.as_ref().and_then(get))).map(|sum| sum / count)
+    };
+    Some(TokenUsage {
+        total: field(|u| u.total),
+        input: field(|u| u.input),
+        prompt: field(|u| u.prompt),
+        cached: field(|u| u.cached),
+        tool_use: field(|u| u.tool_use),
+        output: field(|u| u.output),
+        candidates: field(|u| u.candidates),
+        reasoning: field(|u| u.reasoning),
+    })
+}
+
+fn durations(actual: &[Invocation]) -> Outcome {
+    let per_turn: Vec<Option<f64>> = actual.iter().map(|turn| turn.durations.total).collect();
+    let score = mean(per_turn.iter().flatten().copied()).map(|seconds| (seconds * 1000.0).round() / 1000.0);
+    let explanation = match score {
+        Some(seconds) => format!("{seconds} seconds a turn"),
+        None => "no turn was timed".into(),
+    };
+    let details = per_turn
+        .iter()
+        .map(|total| total.map(|total| MetricDetails::Seconds { total: Some(total) }))
+        .collect();
+    let overall = score.map(|total| MetricDetails::Seconds { total: Some(total) });
+    Outcome { details, overall, ..outcome(score, per_turn, explanation) }
+}

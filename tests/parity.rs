@@ -1,0 +1,246 @@
+//! Every vector of the oracle that this version computes, equal to what ADK itself answered.
+//!
+//! With `../shared/oracle` beside the checkout every row is compared; without it, the part kept in
+//! `fixtures/vectors`.
+
+use evaltrail::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
+use evaltrail::formats::adk::{self, SetFile, Severity, invocations_of, read_event};
+use evaltrail::formats::json;
+use evaltrail::metrics;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn rows(kind: &str) -> Vec<Value> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let whole = root.join("../shared/oracle/vectors").join(format!("{kind}.jsonl"));
+    let part = root.join("fixtures/vectors").join(format!("{kind}.jsonl"));
+    let path = if whole.exists() { whole } else { part };
+    let text = std::fs::read_to_string(&path).expect("vectors are kept in fixtures/vectors");
+    let rows: Vec<Value> = text.lines().map(|line| json::parse(line).expect("a row").value).collect();
+    assert!(!rows.is_empty());
+    println!("{kind}: {} rows of {}", rows.len(), path.display());
+    rows
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or_else(|| panic!("{key} of {row}"))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.to_string().parse().ok(),
+    }
+}
+
+fn close(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a == b || (a - b).abs() <= 1e-9,
+        (a, b) => a == b,
+    }
+}
+
+#[test]
+fn porter_stem() {
+    for row in rows("porter_stem") {
+        assert_eq!(metrics::stem(text(&row, "word")), text(&row, "stem"), "{row}");
+    }
+}
+
+#[test]
+fn tokenize() {
+    for row in rows("tokenize") {
+        let expected: Vec<&str> =
+            row["adk"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+        assert_eq!(metrics::adk_tokens(text(&row, "text")), expected, "{row}");
+    }
+}
+
+#[test]
+fn rouge1() {
+    for row in rows("rouge1") {
+        let ours = metrics::rouge1(text(&row, "reference"), text(&row, "candidate"));
+        for (key, ours) in
+            [("precision", ours.precision), ("recall", ours.recall), ("fmeasure", ours.fmeasure)]
+        {
+            assert!(close(Some(ours), number(&row[key])), "{key} {ours} in {row}");
+        }
+    }
+}
+
+fn calls(value: &Value) -> Invocation {
+    let call = |value: &Value| {
+        ToolCall::new(
+            value["name"].as_str().unwrap_or_default(),
+            value.get("args").and_then(Value::as_object).cloned(),
+        )
+    };
+    let calls = value.as_array().expect("a list of calls").iter().map(call).collect();
+    Invocation {
+        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        ..Invocation::default()
+    }
+}
+
+fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Passed => "PASSED",
+        Status::Failed | Status::Errored => "FAILED",
+        Status::NotEvaluated => "NOT_EVALUATED",
+        Status::Informational => "INFORMATIONAL",
+    }
+}
+
+#[test]
+fn trajectory() {
+    for row in rows("trajectory") {
+        let turns =
+            |key: &str| -> Vec<Invocation> { row[key].as_array().unwrap().iter().map(calls).collect() };
+        let (expected, actual) = (turns("expected"), turns("actual"));
+        for (name, result) in row["results"].as_object().unwrap() {
+            let ignore = name.ends_with("_NAMES");
+            let mut options = Map::new();
+            options.insert("match_type".into(), name.trim_end_matches("_NAMES").into());
+            options.insert("ignore_args".into(), ignore.into());
+            let threshold = number(&row["threshold"]);
+            let criterion = Criterion { metric: "tool_trajectory_avg_score".into(), threshold, options };
+            let ours = metrics::score(&criterion, Some(&expected), &actual);
+            if result.get("error").is_some() {
+                assert_eq!(ours.status, Status::NotEvaluated, "{name} of {row}");
+                continue;
+            }
+            assert!(close(ours.score, number(&result["score"])), "{name} {:?} of {row}", ours.score);
+            assert_eq!(status_name(ours.status), text(result, "status"), "{name} of {row}");
+            let per: Vec<(Option<f64>, &str)> =
+                ours.per_invocation.iter().map(|p| (p.score, status_name(p.status))).collect();
+            let theirs: Vec<(Option<f64>, &str)> = result["per_invocation"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|pair| (number(&pair[0]), pair[1].as_str().unwrap()))
+                .collect();
+            assert_eq!(per, theirs, "{name} of {row}");
+        }
+    }
+}
+
+#[test]
+fn events_to_invocations() {
+    for row in rows("events_to_invocations") {
+        let events: Vec<adk::Event> =
+            row["events"].as_array().unwrap().iter().map(|e| read_event(e).expect("an event")).collect();
+        let ours = invocations_of(&events);
+        let theirs = row["invocations"].as_array().unwrap();
+        assert_eq!(ours.len(), theirs.len(), "{row}");
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert_eq!(ours.id, text(theirs, "invocation_id"), "{row}");
+            assert_eq!(ours.user.scored_text(), text(theirs, "user_text"), "{row}");
+            assert_eq!(ours.response_text(), text(theirs, "final_text"), "{row}");
+            assert_eq!(ours.final_response.is_none(), theirs["final_response"].is_null(), "{row}");
+            let calls: Vec<(&str, Option<Value>)> =
+                ours.calls().iter().map(|c| (c.name.as_str(), c.args.clone().map(Value::Object))).collect();
+            let expected: Vec<(&str, Option<Value>)> = theirs["tool_calls"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|c| {
+                    (c["name"].as_str().unwrap_or_default(), c.get("args").filter(|a| !a.is_null()).cloned())
+                })
+                .collect();
+            assert_eq!(calls, expected, "{row}");
+            let Trajectory::Events(kept) = &ours.trajectory else { panic!("events are kept as events") };
+            let expected = theirs["events"].as_array().unwrap();
+            assert_eq!(kept.len(), expected.len(), "{row}");
+            for (kept, expected) in kept.iter().zip(expected) {
+                assert_eq!(kept.author, text(expected, "author"), "{row}");
+                assert_eq!(kept.content.is_none(), expected["content"].is_null(), "{row}");
+                assert_eq!(kept.usage.is_some(), expected["has_usage"] == Value::Bool(true), "{row}");
+                assert_eq!(kept.model_version.as_deref(), expected["model_version"].as_str(), "{row}");
+            }
+        }
+    }
+}
+
+/// What keeps ADK from reading it, as `check` says.
+fn refusals(text: &str) -> Vec<adk::Issue> {
+    let issues = adk::check_text(text, "");
+    issues.into_iter().filter(|issue| issue.severity != Severity::Warning).collect()
+}
+
+#[test]
+fn evalset_validity() {
+    for row in rows("evalset_validity") {
+        let document = text(&row, "text");
+        let refused = refusals(document);
+        if row["loads"] == Value::Bool(true) {
+            assert!(refused.is_empty(), "ADK reads this, check says {refused:?}: {row}");
+            let file = SetFile::open(Arc::from(document), "x").unwrap_or_else(|e| panic!("{e}: {row}"));
+            for at in 0..file.entries.len() {
+                file.case(at).unwrap_or_else(|e| panic!("{e}: {row}"));
+            }
+        } else {
+            assert!(!refused.is_empty(), "ADK refuses this and check is silent: {row}");
+        }
+    }
+}
+
+#[test]
+fn evalconfig_validity() {
+    for row in rows("evalconfig_validity") {
+        let read = adk::read_config(text(&row, "text"));
+        let accepted = row["accepted"] == Value::Bool(true);
+        assert_eq!(read.is_ok(), accepted, "{read:?} of {row}");
+        let Ok(config) = read else { continue };
+        let warned = adk::check_text(text(&row, "text"), "test_config");
+        for metric in row["metrics"].as_array().unwrap() {
+            let name = text(metric, "metric");
+            let Some(ours) = config.criteria.iter().find(|c| c.metric == name) else {
+                let added = metrics::score_case(&config.criteria, Some(&[]), &[]);
+                assert!(added.iter().any(|m| m.metric == name), "{name} of {row}");
+                continue;
+            };
+            assert!(close(ours.threshold, number(&metric["threshold"])), "{name} of {row}");
+            let usable = metrics::usable(ours).is_ok();
+            let warns = warned.iter().any(|issue| issue.path.contains(name));
+            match metric["usable"] == Value::Bool(true) {
+                false => assert!(!usable && warns, "{name} of {row}"),
+                // A judge's metric is usable in ADK; here it says that it has no judge.
+                true => assert!(usable || warns, "{name} of {row}"),
+            }
+            if let Some(wanted) = metric["match_type"].as_str() {
+                let options = metrics::TrajectoryOptions::of(ours).expect("usable");
+                let types = [MatchType::Exact, MatchType::InOrder, MatchType::AnyOrder];
+                assert!(types.into_iter().any(|t| t.name() == wanted && t == options.match_type), "{row}");
+                assert_eq!(Value::Bool(options.ignore_args), metric["ignore_args"], "{row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn genuine_results_are_read() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/results");
+    let Ok(found) = std::fs::read_dir(&folder) else {
+        println!("skipped: {} is not here", folder.display());
+        return;
+    };
+    let mut read = 0;
+    for path in found.map(|entry| entry.expect("an entry").path()) {
+        if !path.to_string_lossy().ends_with(".evalset_result.json") {
+            continue;
+        }
+        let document = std::fs::read_to_string(&path).expect("readable");
+        let plain = adk::ResultFile::open(Arc::from(document.as_str())).expect("a result");
+        let doubled = Value::String(document).to_string();
+        let double = adk::ResultFile::open(Arc::from(doubled)).expect("a result in a string");
+        assert_eq!(plain.entries.len(), double.entries.len());
+        for at in 0..plain.entries.len() {
+            let attempt = plain.attempt(at).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(Some(attempt.adk_status), plain.entries[at].status);
+            assert_eq!(attempt, double.attempt(at).expect("the same"));
+        }
+        read += 1;
+    }
+    assert!(read > 0);
+}
