@@ -5,5 +5,12 @@
 
 pub mod diff;
 pub mod domain;
-pub mod formats;
 pub mod metrics;
+pub mod formats;
+pub mod config;
+pub mod store;
+pub mod workspace;
+pub mod agents;
+pub mod runner;
+pub mod report;
+pub mod cli;

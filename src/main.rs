@@ -1,1 +1,13 @@
-fn main() {}
+//! The thin binary: everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match evaltrail::cli::main() {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(error) => {
+            eprintln!("evaltrail: {}", evaltrail::domain::clean(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,1 +1,152 @@
-//! x
+//! Recordings: what an agent did, one attempt a line, for the replay agent.
+//!
+//! `{"eval_id": "…", "turns": [{"prompt": "…", "events": [{"at": 0.4, "author": "…", …}], "error": null}]}`;
+//! `at` is seconds since the turn began, the rest is ADK's event shape.
+
+use super::adk::{Event, read_event, write_content};
+use super::json::{self, position};
+use crate::domain::{Attempt, Invocation, InvocationEvent, Trajectory};
+use serde_json::{Map, Value, json};
+
+/// One recorded attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedAttempt {
+    /// The case it belongs to.
+    pub eval_id: String,
+    /// Its turns.
+    pub turns: Vec<RecordedTurn>,
+}
+
+/// One recorded turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedTurn {
+    /// What the user said.
+    pub prompt: String,
+    /// What happened, each with its time.
+    pub events: Vec<Event>,
+    /// How the turn failed, if it did.
+    pub error: Option<String>,
+}
+
+/// Reads a recording. The error names the line.
+pub fn read_recording(text: &str) -> Result<Vec<RecordedAttempt>, String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(at, line)| attempt(line).map_err(|why| format!("line {}: {why}", at + 1))).collect()
+}
+
+fn attempt(line: &str) -> Result<RecordedAttempt, String> {
+    let value = json::parse(line)
+        .map_err(|error| format!("column {}: {error}", position(line, error.offset).1))?
+        .value;
+    let turns = value["turns"].as_array().ok_or("expected \"turns\", a list")?;
+    Ok(RecordedAttempt {
+        eval_id: value["eval_id"].as_str().unwrap_or_default().to_string(),
+        turns: turns.iter().map(turn).collect::<Result<_, _>>()?,
+    })
+}
+
+fn turn(value: &Value) -> Result<RecordedTurn, String> {
+    let events = value["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    Ok(RecordedTurn {
+        prompt: value["prompt"].as_str().unwrap_or_default().to_string(),
+        events: events.iter().map(event).collect::<Result<_, _>>()?,
+        error: value["error"].as_str().map(str::to_string),
+    })
+}
+
+fn event(value: &Value) -> Result<Event, String> {
+    let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
+    event.at = value.get("at").and_then(|at| at.to_string().parse().ok());
+    Ok(event)
+}
+
+/// The line that replays an attempt.
+pub fn recording_line(attempt: &Attempt) -> String {
+    let last = attempt.actual.len().saturating_sub(1);
+    let turns: Vec<Value> = attempt
+        .actual
+        .iter()
+        .enumerate()
+        .map(|(at, turn)| {
+            let error = attempt.error.as_ref().filter(|_| at == last);
+            json!({"prompt": turn.user.scored_text(), "events": events_of(turn), "error": error})
+        })
+        .collect();
+    json!({"eval_id": attempt.eval_id, "turns": turns}).to_string()
+}
+
+/// The events of a turn; the one whose content became the final response gets it back.
+fn events_of(turn: &Invocation) -> Vec<Value> {
+    let Trajectory::Events(events) = &turn.trajectory else { return Vec::new() };
+    let mut answer = turn.final_response.as_ref();
+    let ends_with_answer = events.iter().any(|event| event.content.is_none());
+    let mut out: Vec<Value> = events
+        .iter()
+        .map(|event| {
+            let content = event.content.as_ref().or_else(|| answer.take());
+            event_value(event, content.map(write_content))
+        })
+        .collect();
+    if let Some(content) = answer.filter(|_| !ends_with_answer && !holds(events, answer)) {
+        let at = turn.durations.total;
+        out.push(json!({"at": at, "author": "agent", "content": write_content(content)}));
+    }
+    out
+}
+
+fn holds(events: &[InvocationEvent], answer: Option<&crate::domain::Content>) -> bool {
+    events.iter().any(|event| event.content.as_ref() == answer)
+}
+
+fn event_value(event: &InvocationEvent, content: Option<Value>) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            out.insert(key.to_string(), value);
+        }
+    };
+    put("at", event.at.map(|at| json!((at * 1000.0).round() / 1000.0)));
+    put("author", Some(event.author.clone().into()));
+    put("content", content);
+    put("groundingMetadata", event.grounding.clone());
+    put("usageMetadata", event.usage.as_ref().map(|usage| usage.raw.clone()));
+    put("modelVersion", event.model_version.clone().map(Value::from));
+    put("errorMessage", event.error.clone().map(Value::from));
+    Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::adk::invocations_of;
+
+    #[test]
+    fn a_recorded_attempt_is_read_back_as_it_was() {
+        let line = r#"{"eval_id":"a","turns":[{"prompt":"hi","events":[{"at":0.5,"author":"x","content":{"parts":[{"function_call":{"args":{"n":1},"name":"t"}}]}},{"at":1,"author":"x","content":{"parts":[{"text":"done"}]}}],"error":null}]}"#;
+        let read = &read_recording(line).unwrap()[0];
+        let mut actual = invocations_of(&read.turns[0].events);
+        actual[0].user = crate::domain::Content::text("user", "hi");
+        let attempt = Attempt {
+            key: crate::domain::AttemptKey { case: 0, attempt: 1 },
+            eval_id: "a".into(),
+            status: crate::domain::Status::Passed,
+            adk_status: crate::domain::Status::Passed,
+            started: String::new(),
+            latency_s: 1.0,
+            error: None,
+            metrics: vec![],
+            expected: vec![],
+            actual,
+            session_id: String::new(),
+            user_id: String::new(),
+            tries: 1,
+        };
+        let again = &read_recording(&recording_line(&attempt)).unwrap()[0];
+        assert_eq!(again, read);
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        assert!(read_recording("{\"turns\": []}\n{oops").unwrap_err().starts_with("line 2: column 2"));
+    }
+}

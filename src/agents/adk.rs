@@ -1,0 +1,371 @@
+//! An application on an ADK server, in any of ADK's languages (`facts/adk.md` 6).
+
+use super::adk_server::Server;
+use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn};
+use crate::domain::{AdkServer, Content};
+use crate::formats::adk::{Event, read_event, write_content};
+use crate::formats::json;
+use futures_util::StreamExt;
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use url::Url;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// For everything but a turn, which has the attempt's limit.
+const SHORT_CALL: Duration = Duration::from_secs(30);
+/// More of an answer than this is not read.
+const LONGEST_ANSWER: usize = 32 << 20;
+
+/// An application on a server.
+#[derive(Debug)]
+pub struct AdkAgent {
+    remote: Arc<Remote>,
+    pinned: Mutex<Vec<(String, String)>>,
+    /// A server that we started; it ends with us.
+    server: tokio::sync::Mutex<Option<Server>>,
+}
+
+#[derive(Debug)]
+struct Remote {
+    client: Client,
+    base: Url,
+    app: String,
+}
+
+/// A session on the server.
+#[derive(Debug)]
+pub struct AdkSession {
+    remote: Arc<Remote>,
+    user_id: String,
+    id: String,
+    /// Whether it goes when the conversation ends: fixed ones stay for the cases that share them.
+    is_ours: bool,
+}
+
+impl AdkAgent {
+    pub(super) async fn connect(server: &AdkServer, app: &str) -> Result<AdkAgent, AgentError> {
+        let (base, started) = match server {
+            AdkServer::Url(url) => (url.clone(), None),
+            AdkServer::Start { argv, cwd } => {
+                let server = Server::start(argv, cwd)?;
+                (server.url(), Some(server))
+            }
+        };
+        let base = Url::parse(&base).map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
+        let remote = Arc::new(Remote { client: client(&base)?, base, app: app.to_string() });
+        let mut server = started;
+        if let Some(server) = &mut server {
+            server.wait_until_up(&remote.client).await?;
+        }
+        remote.hello().await?;
+        Ok(AdkAgent { remote, pinned: Mutex::default(), server: tokio::sync::Mutex::new(server) })
+    }
+
+    pub(super) async fn open(&self, opening: Opening) -> Result<AdkSession, AgentError> {
+        let session = self.remote.create_session(&opening).await?;
+        if opening.pinned
+            && let Ok(mut pinned) = self.pinned.lock()
+        {
+            pinned.push((session.user_id.clone(), session.id.clone()));
+        }
+        Ok(session)
+    }
+
+    /// Pinned sessions are shared by the cases that name them, so they go when the run ends.
+    pub(super) async fn finish(&self) {
+        let pinned = self.pinned.lock().map(|mut pinned| std::mem::take(&mut *pinned)).unwrap_or_default();
+        for (user, id) in pinned {
+            self.remote.delete_session(&user, &id).await;
+        }
+        self.server.lock().await.take();
+    }
+}
+
+fn client(base: &Url) -> Result<Client, AgentError> {
+    // The provider is process-wide; another one in place already is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("evaltrail/", env!("CARGO_PKG_VERSION")));
+    if is_loopback(base) {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| AgentError::new(ErrorKind::Setup, chain(&error)))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+impl Remote {
+    fn url(&self, parts: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(parts);
+        }
+        url
+    }
+
+    async fn call(&self, method: Method, parts: &[&str], body: Option<Value>) -> Result<(StatusCode, String), AgentError> {
+        let mut request = self.client.request(method, self.url(parts)).timeout(SHORT_CALL);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.map_err(|error| self.broken(error))?;
+        let status = response.status();
+        if is_busy(status) {
+            return Err(self.busy(response).await);
+        }
+        Ok((status, self.text(response).await?))
+    }
+
+    async fn text(&self, response: Response) -> Result<String, AgentError> {
+        let mut bytes = Vec::new();
+        let mut stream = response.bytes_stream();
+        while let Some(chunk) = stream.next().await {
+            bytes.extend_from_slice(&chunk.map_err(|error| self.broken(error))?);
+            if bytes.len() > LONGEST_ANSWER {
+                return Err(AgentError::new(ErrorKind::Protocol, "the server's answer is longer than 32 MB"));
+            }
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Says hello: is the application there?
+    async fn hello(&self) -> Result<(), AgentError> {
+        let (status, text) = self.call(Method::GET, &["list-apps"], None).await?;
+        let Some(apps) = json::parse(&text).ok().filter(|_| status.is_success()) else {
+            // Not every server lists its applications; the session will tell.
+            return Ok(());
+        };
+        let Some(apps) = apps.value.as_array().cloned() else { return Ok(()) };
+        if apps.iter().any(|app| app.as_str() == Some(&self.app)) {
+            return Ok(());
+        }
+        let there: Vec<&str> = apps.iter().filter_map(Value::as_str).collect();
+        Err(AgentError::new(
+            ErrorKind::Setup,
+            format!("{} serves no application {:?}; it has {}", self.base, self.app, there.join(", ")),
+        ))
+    }
+
+    async fn create_session(self: &Arc<Self>, opening: &Opening) -> Result<AdkSession, AgentError> {
+        let sessions = ["apps", &self.app, "users", &opening.user_id, "sessions"];
+        let body = json!({"sessionId": opening.session_id, "state": opening.state});
+        let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body)).await?;
+        if is_other_dialect(status) {
+            // ADK for Go and Java take the id in the path alone.
+            let mut with_id = sessions.to_vec();
+            with_id.push(&opening.session_id);
+            let body = json!({"state": opening.state});
+            (status, text) = self.call(Method::POST, &with_id, Some(body)).await?;
+        }
+        let taken = status == StatusCode::CONFLICT && opening.pinned;
+        if !status.is_success() && !taken {
+            return Err(AgentError::new(ErrorKind::Protocol, format!("no session: {}", said(status, &text))));
+        }
+        let id = json::parse(&text).ok().and_then(|answer| answer.value["id"].as_str().map(str::to_string));
+        Ok(AdkSession {
+            remote: self.clone(),
+            user_id: opening.user_id.clone(),
+            id: id.unwrap_or_else(|| opening.session_id.clone()),
+            is_ours: !opening.pinned,
+        })
+    }
+
+    async fn delete_session(&self, user: &str, id: &str) {
+        // A session that stays behind harms no result.
+        let _ = self.call(Method::DELETE, &["apps", &self.app, "users", user, "sessions", id], None).await;
+    }
+
+    fn broken(&self, error: reqwest::Error) -> AgentError {
+        let why = chain(cause(&error));
+        if error.is_connect() {
+            let hint = "is the server running?";
+            return AgentError::new(ErrorKind::Unavailable, format!("cannot reach {}: {why}; {hint}", self.base));
+        }
+        if error.is_timeout() {
+            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.base));
+        }
+        AgentError::new(ErrorKind::Protocol, format!("the answer broke off: {why}"))
+    }
+
+    async fn busy(&self, response: Response) -> AgentError {
+        let retry_after = retry_after(&response);
+        let status = response.status();
+        let text = self.text(response).await.unwrap_or_default();
+        AgentError { retry_after, ..AgentError::new(ErrorKind::Unavailable, said(status, &text)) }
+    }
+}
+
+/// The cause alone: reqwest's own text repeats the address, which may hold secrets.
+fn cause(error: &reqwest::Error) -> &dyn std::error::Error {
+    std::error::Error::source(error).unwrap_or(error)
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        next = error.source();
+    }
+    words
+}
+
+/// The server is there and asks to come back.
+fn is_busy(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502 | 503 | 504)
+}
+
+fn is_other_dialect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 404 | 405 | 415 | 422)
+}
+
+fn said(status: StatusCode, text: &str) -> String {
+    let detail = json::parse(text).ok().and_then(|answer| {
+        let detail = answer.value.get("detail").or_else(|| answer.value.get("error"))?;
+        Some(detail.as_str().map_or_else(|| detail.to_string(), str::to_string))
+    });
+    let words: String = detail.unwrap_or_else(|| text.trim().to_string()).chars().take(500).collect();
+    match words.is_empty() {
+        true => format!("the server answered {status}"),
+        false => format!("the server answered {status}: {words}"),
+    }
+}
+
+/// Seconds, or a date.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let text = response.headers().get("retry-after")?.to_str().ok()?;
+    if let Ok(seconds) = text.trim().parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    let wait = date.duration_since(jiff::Timestamp::now());
+    Duration::try_from(wait).ok()
+}
+
+impl AdkSession {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<(), AgentError> {
+        let began = Instant::now();
+        let remote = &self.remote;
+        let body = json!({
+            "appName": remote.app,
+            "userId": self.user_id,
+            "sessionId": self.id,
+            "newMessage": message(turn.user),
+            "streaming": false,
+        });
+        let sent = remote.client.post(remote.url(&["run_sse"])).json(&body).send().await;
+        let response = sent.map_err(|error| remote.broken(error))?;
+        let status = response.status();
+        if is_busy(status) {
+            return Err(remote.busy(response).await);
+        }
+        if !status.is_success() {
+            let text = remote.text(response).await?;
+            return Err(AgentError::new(ErrorKind::Protocol, said(status, &text)));
+        }
+        let mut decoder = SseDecoder::default();
+        let mut stream = response.bytes_stream();
+        let garbage = |why: String| AgentError::new(ErrorKind::Protocol, why);
+        let mut take = |data: &str| -> Result<(), AgentError> {
+            let mut event = event_of(data)?;
+            event.at = Some(began.elapsed().as_secs_f64());
+            if !event.partial {
+                on_event(event);
+            }
+            Ok(())
+        };
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| remote.broken(error))?;
+            for data in decoder.feed(&chunk).map_err(garbage)? {
+                take(&data)?;
+            }
+        }
+        match decoder.finish().map_err(garbage)? {
+            Some(data) => take(&data),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) async fn close(mut self) {
+        if std::mem::take(&mut self.is_ours) {
+            self.remote.delete_session(&self.user_id, &self.id).await;
+        }
+    }
+}
+
+/// A conversation that was cut off is tidied up as well, behind our back.
+impl Drop for AdkSession {
+    fn drop(&mut self) {
+        if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {
+            let (remote, user, id) = (self.remote.clone(), self.user_id.clone(), self.id.clone());
+            runtime.spawn(async move { remote.delete_session(&user, &id).await });
+        }
+    }
+}
+
+/// A data line is an event, or says that the agent failed.
+fn event_of(data: &str) -> Result<Event, AgentError> {
+    let short = || data.chars().take(200).collect::<String>();
+    let parsed = json::parse(data)
+        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event is no JSON ({error}): {}", short())))?;
+    if let Some(error) = parsed.value.get("error").filter(|error| !error.is_null()) {
+        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        return Err(AgentError::new(ErrorKind::Agent, words));
+    }
+    read_event(&parsed.value)
+        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))
+}
+
+/// The user's message in camelCase, which every ADK reads.
+fn message(content: &Content) -> Value {
+    fn camel(value: Value, deep: bool) -> Value {
+        match value {
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .map(|(key, value)| {
+                        let opaque = matches!(key.as_str(), "args" | "response");
+                        (if deep { camel_key(&key) } else { key }, camel(value, deep && !opaque))
+                    })
+                    .collect::<Map<_, _>>(),
+            ),
+            Value::Array(items) => items.into_iter().map(|item| camel(item, deep)).collect(),
+            other => other,
+        }
+    }
+    camel(write_content(content), true)
+}
+
+fn camel_key(key: &str) -> String {
+    let mut out = String::new();
+    let mut up = false;
+    for c in key.chars() {
+        match c {
+            '_' => up = true,
+            c if std::mem::take(&mut up) => out.extend(c.to_uppercase()),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,67 @@
+//! An ADK server that we start, wait for, and take down again.
+
+use super::process::{Program, Tail};
+use super::{AgentError, ErrorKind};
+use reqwest::Client;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Importing ADK takes its time.
+const STARTS_WITHIN: Duration = Duration::from_secs(90);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A server of ours.
+#[derive(Debug)]
+pub(super) struct Server {
+    program: Program,
+    port: u16,
+    said: Tail,
+    errors: Tail,
+}
+
+impl Server {
+    /// Starts it on a free port.
+    pub(super) fn start(argv: &[String], cwd: &Path) -> Result<Server, AgentError> {
+        let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
+        let port = free_port().map_err(|error| setup(format!("no free port: {error}")))?;
+        let argv: Vec<String> = argv.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
+        let mut program =
+            Program::start(&argv, cwd).map_err(|error| setup(format!("cannot start {}: {error}", argv[0])))?;
+        let said = program.child.stdout.take().map(Tail::follow).unwrap_or_default();
+        let errors = program.child.stderr.take().map(Tail::follow).unwrap_or_default();
+        Ok(Server { program, port, said, errors })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Waits until it answers, or says why it does not.
+    pub(super) async fn wait_until_up(&mut self, client: &Client) -> Result<(), AgentError> {
+        let deadline = Instant::now() + STARTS_WITHIN;
+        loop {
+            let url = format!("{}/list-apps", self.url());
+            if client.get(url).timeout(Duration::from_secs(5)).send().await.is_ok() {
+                return Ok(());
+            }
+            if let Ok(Some(status)) = self.program.child.try_wait() {
+                return Err(self.failed(&format!("the server ended with {status}")));
+            }
+            if Instant::now() > deadline {
+                return Err(self.failed("the server did not answer within 90 s"));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    fn failed(&self, why: &str) -> AgentError {
+        let last = [self.errors.lines(8), self.said.lines(4)].into_iter().find(|text| !text.is_empty());
+        let last = last.map(|text| format!("; it said last:\n{text}")).unwrap_or_default();
+        AgentError::new(ErrorKind::Setup, format!("{why}{last}"))
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}

@@ -1,0 +1,228 @@
+//! A program as an agent: one process an attempt; a line of JSON in for each turn, events and at
+//! last one result out (DESIGN section 6).
+
+use super::process::{Program, Tail};
+use super::{AgentError, ErrorKind, Opening, Turn};
+use crate::domain::{Content, Part, ToolCall};
+use crate::formats::adk::{Event, read_event, write_content};
+use crate::formats::json;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Instant;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+
+/// A longer line of output is refused.
+const LONGEST_LINE: u64 = 32 << 20;
+
+/// A program to start.
+#[derive(Debug)]
+pub struct CommandAgent {
+    argv: Vec<String>,
+    cwd: PathBuf,
+}
+
+/// A running program.
+#[derive(Debug)]
+pub struct CommandSession {
+    program: Program,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    stderr: Tail,
+    opening: Opening,
+    history: Vec<Value>,
+}
+
+/// What a line of output is.
+enum Said {
+    Event(Box<Event>),
+    Result(Vec<Event>),
+    Error(String),
+}
+
+impl CommandAgent {
+    pub(super) fn new(argv: Vec<String>, cwd: PathBuf) -> CommandAgent {
+        CommandAgent { argv, cwd }
+    }
+
+    pub(super) fn open(&self, opening: Opening) -> Result<CommandSession, AgentError> {
+        let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
+        let mut program = Program::start(&self.argv, &self.cwd)
+            .map_err(|error| setup(format!("cannot start {}: {error}", self.argv[0])))?;
+        let child = &mut program.child;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(setup("the program's streams could not be opened".into()));
+        };
+        Ok(CommandSession {
+            program,
+            stdin,
+            stdout: BufReader::new(stdout),
+            stderr: Tail::follow(stderr),
+            opening,
+            history: Vec::new(),
+        })
+    }
+}
+
+impl CommandSession {
+    pub(super) fn id(&self) -> &str {
+        &self.opening.session_id
+    }
+
+    pub(super) async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<(), AgentError> {
+        let began = Instant::now();
+        let prompt = turn.user.scored_text();
+        let mut request = json!({
+            "prompt": prompt,
+            "turn": turn.number,
+            "eval_id": self.opening.eval_id,
+            "session_id": self.opening.session_id,
+            "user_content": write_content(turn.user),
+            "state": self.opening.state,
+            "history": self.history,
+        })
+        .to_string();
+        request.push('\n');
+        // Writing and reading go on together: a program may answer before it has read everything.
+        let sending = async {
+            let sent = self.stdin.write_all(request.as_bytes()).await;
+            let _ = sent.and(self.stdin.flush().await);
+        };
+        let mut events: Vec<Event> = Vec::new();
+        let stdout = &mut self.stdout;
+        let mut take = |mut event: Event| {
+            event.at = Some(began.elapsed().as_secs_f64());
+            if !event.partial {
+                events.push(event.clone());
+                on_event(event);
+            }
+        };
+        let receiving = async {
+            loop {
+                match next_said(stdout).await? {
+                    Some(Said::Event(event)) => take(*event),
+                    Some(Said::Result(made)) => {
+                        made.into_iter().for_each(&mut take);
+                        return Ok(true);
+                    }
+                    Some(Said::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
+                    None => return Ok(false),
+                }
+            }
+        };
+        let ((), outcome) = tokio::join!(sending, receiving);
+        match outcome {
+            Ok(true) => {
+                self.history.push(json!({"role": "user", "text": prompt}));
+                self.history.push(json!({"role": "model", "text": answer_of(&events)}));
+                Ok(())
+            }
+            Ok(false) => Err(self.ended().await),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The output ended before the result came.
+    async fn ended(&mut self) -> AgentError {
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(1), self.program.child.wait()).await;
+        let how = match waited {
+            Ok(Ok(status)) => format!("the program ended with {status} before it gave a result"),
+            _ => "the program closed its output before it gave a result".to_string(),
+        };
+        let last = self.stderr.lines(8);
+        let last = if last.is_empty() { String::new() } else { format!("; it said last:\n{last}") };
+        AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
+    }
+}
+
+fn answer_of(events: &[Event]) -> String {
+    let answers = events.iter().filter(|event| event.is_final()).filter_map(|event| event.content.as_ref());
+    answers.map(Content::spoken_text).filter(|text| !text.is_empty()).last().unwrap_or_default()
+}
+
+async fn next_said(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Said>, AgentError> {
+    let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
+    loop {
+        let mut line = Vec::new();
+        let read = stdout.take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+        let count = read.map_err(|error| protocol(format!("the program's output broke off: {error}")))?;
+        if count as u64 == LONGEST_LINE {
+            return Err(protocol("a line of the program's output is longer than 32 MB".into()));
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            return read_said(text.trim()).map(Some).map_err(protocol);
+        }
+    }
+}
+
+fn read_said(line: &str) -> Result<Said, String> {
+    let short: String = line.chars().take(120).collect();
+    let value = json::parse(line)
+        .map_err(|error| format!("the program wrote a line that is no JSON ({error}): {short}"))?
+        .value;
+    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        return Ok(Said::Error(words));
+    }
+    if value.get("response").is_some() || value.get("predicted_trajectory").is_some() {
+        return result(&value).map(Said::Result);
+    }
+    if value.get("author").is_some() || value.get("content").is_some() {
+        let event = read_event(&value).map_err(|error| format!("an event cannot be read: {error}"))?;
+        return Ok(Said::Event(Box::new(event)));
+    }
+    Err(format!("the program wrote a line that is neither an event nor a result: {short}"))
+}
+
+/// A result as events: its calls, then its answer.
+fn result(value: &Value) -> Result<Vec<Event>, String> {
+    let event = |parts| Event {
+        author: "agent".into(),
+        content: Some(Content { role: Some("model".into()), parts }),
+        ..Event::default()
+    };
+    let mut events = Vec::new();
+    if let Some(trajectory) = value.get("predicted_trajectory").filter(|t| !t.is_null()) {
+        let calls = trajectory.as_array().ok_or("\"predicted_trajectory\" is not a list")?;
+        let parts: Vec<Part> = calls.iter().map(call_part).collect::<Result<_, _>>()?;
+        if !parts.is_empty() {
+            events.push(event(parts));
+        }
+    }
+    if let Some(response) = value.get("response").filter(|r| !r.is_null()) {
+        let text = response.as_str().ok_or("\"response\" is not a string")?;
+        events.push(event(vec![Part::text(text)]));
+    }
+    Ok(events)
+}
+
+fn call_part(call: &Value) -> Result<Part, String> {
+    let name = call["tool_name"].as_str().ok_or("a call in \"predicted_trajectory\" has no \"tool_name\"")?;
+    let call = ToolCall::new(name, call["tool_input"].as_object().cloned());
+    Ok(Part { call: Some(call), ..Part::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_events() {
+        let line = r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
+        let Ok(Said::Result(events)) = read_said(line) else { panic!("a result") };
+        assert_eq!(events.len(), 2);
+        assert!(!events[0].is_final() && events[1].is_final());
+        assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
+        assert!(read_said("garbage").is_err_and(|why| why.contains("no JSON")));
+        assert!(read_said("{}").is_err_and(|why| why.contains("neither")));
+    }
+}

@@ -1,0 +1,80 @@
+//! Plays recorded events with their timing.
+
+use super::{AgentError, ErrorKind, Opening, Turn};
+use crate::formats::adk::Event;
+use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// A recording.
+#[derive(Debug)]
+pub struct Replay {
+    attempts: Vec<RecordedAttempt>,
+    speed: u32,
+}
+
+/// A conversation that is being played.
+#[derive(Debug)]
+pub struct ReplaySession {
+    replay: Arc<Replay>,
+    /// The recorded attempt of this case, if there is one.
+    attempt: Option<usize>,
+    opening: Opening,
+}
+
+impl Replay {
+    /// Reads a recording from a file. `speed` is in percent; 0 does not wait.
+    pub fn read(path: &Path, speed: u32) -> Result<Replay, AgentError> {
+        let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| setup(error.to_string()))?;
+        Ok(Replay { attempts: read_recording(&text).map_err(setup)?, speed })
+    }
+
+    pub(super) fn open(self: &Arc<Self>, opening: Opening) -> ReplaySession {
+        let of_case: Vec<usize> =
+            (0..self.attempts.len()).filter(|&at| self.attempts[at].eval_id == opening.eval_id).collect();
+        // The second attempt plays the second recording, and so on around.
+        let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
+        ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }
+    }
+}
+
+impl ReplaySession {
+    pub(super) fn id(&self) -> &str {
+        &self.opening.session_id
+    }
+
+    /// The recorded turn: the case's own, else any that begins with the same words.
+    fn recorded(&self, turn: Turn<'_>) -> Option<&RecordedTurn> {
+        if let Some(attempt) = self.attempt {
+            return self.replay.attempts[attempt].turns.get(turn.number - 1);
+        }
+        let prompt = turn.user.scored_text();
+        self.replay.attempts.iter().flat_map(|attempt| &attempt.turns).find(|recorded| recorded.prompt == prompt)
+    }
+
+    pub(super) async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<(), AgentError> {
+        let Some(recorded) = self.recorded(turn) else {
+            let what = format!("the recording has no turn {} of {:?}", turn.number, self.opening.eval_id);
+            return Err(AgentError::new(ErrorKind::Setup, what));
+        };
+        let began = Instant::now();
+        for event in &recorded.events {
+            let at = event.at.unwrap_or(0.0).max(0.0);
+            if self.replay.speed > 0 {
+                sleep_until(began + Duration::from_secs_f64(at * 100.0 / f64::from(self.replay.speed))).await;
+            }
+            on_event(event.clone());
+        }
+        match &recorded.error {
+            Some(error) => Err(AgentError::new(ErrorKind::Agent, error.clone())),
+            None => Ok(()),
+        }
+    }
+}

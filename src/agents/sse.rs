@@ -1,0 +1,117 @@
+//! Server-sent events, decoded as the bytes come: any line ending, cut anywhere, with a limit.
+
+/// A longer line or event is refused.
+const LONGEST: usize = 64 << 20;
+
+/// Decodes a stream of server-sent events into the data of each.
+#[derive(Debug, Default)]
+pub struct SseDecoder {
+    line: Vec<u8>,
+    data: String,
+    has_data: bool,
+    after_cr: bool,
+    started: bool,
+}
+
+impl SseDecoder {
+    /// Takes bytes in; gives the data of every event that is now whole.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
+        let mut out = Vec::new();
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|&b| b == b'\n' || b == b'\r') {
+            let ends_crlf = self.after_cr && at == 0 && rest[0] == b'\n' && self.line.is_empty();
+            self.take(&rest[..at])?;
+            self.after_cr = rest[at] == b'\r';
+            rest = &rest[at + 1..];
+            if !ends_crlf {
+                out.extend(self.end_line()?);
+            }
+        }
+        if !rest.is_empty() {
+            self.after_cr = false;
+        }
+        self.take(rest)?;
+        Ok(out)
+    }
+
+    /// The stream ended: an event that lacks only its blank line still counts.
+    pub fn finish(&mut self) -> Result<Option<String>, String> {
+        self.end_line()?;
+        Ok(self.end_event())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if self.line.len() + self.data.len() + bytes.len() > LONGEST {
+            return Err(format!("an event is longer than {} MB", LONGEST >> 20));
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<Option<String>, String> {
+        let line = std::mem::take(&mut self.line);
+        let mut line = String::from_utf8(line).map_err(|_| "the stream is not UTF-8".to_string())?;
+        if !std::mem::replace(&mut self.started, true) && line.starts_with('\u{FEFF}') {
+            line.remove(0);
+        }
+        if line.is_empty() {
+            return Ok(self.end_event());
+        }
+        if let Some(data) = line.strip_prefix("data:") {
+            if self.has_data {
+                self.data.push('\n');
+            }
+            self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
+            self.has_data = true;
+        }
+        Ok(None)
+    }
+
+    fn end_event(&mut self) -> Option<String> {
+        std::mem::take(&mut self.has_data).then(|| std::mem::take(&mut self.data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(chunks: &[&[u8]]) -> Vec<String> {
+        let mut decoder = SseDecoder::default();
+        let mut out: Vec<String> = chunks.iter().flat_map(|chunk| decoder.feed(chunk).unwrap()).collect();
+        out.extend(decoder.finish().unwrap());
+        out
+    }
+
+    const STREAM: &str = "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
+
+    #[test]
+    fn events_come_out_whole() {
+        assert_eq!(all(&[STREAM.as_bytes()]), ["{\"a\":\n1}", "é", "last"]);
+    }
+
+    #[test]
+    fn a_flood_without_a_line_end_is_refused() {
+        let mut decoder = SseDecoder::default();
+        let chunk = vec![b'x'; 1 << 20];
+        let refused = (0..80).any(|_| decoder.feed(&chunk).is_err());
+        assert!(refused);
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_where_the_stream_is_cut(mut cuts in proptest::collection::vec(0..STREAM.len(), 0..6)) {
+            cuts.sort_unstable();
+            let bytes = STREAM.as_bytes();
+            let mut chunks = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                chunks.push(&bytes[from..cut]);
+                from = cut;
+            }
+            chunks.push(&bytes[from..]);
+            prop_assert_eq!(all(&chunks), all(&[bytes]));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A terminal explorer for agent evaluations.
+#[derive(Parser, Debug)]
+#[command(
+    name = "evaltrail",
+    version,
+    about = "Explore agent evaluations: which cases failed, where they left the trail, and why",
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 the call or an input is wrong, 130 interrupted."
+)]
+pub(super) struct Cli {
+    /// Folder or file to explore
+    pub(super) path: Option<PathBuf>,
+    /// Colour theme: default, dark, light, high-contrast, colour-blind or mono
+    #[arg(long)]
+    pub(super) theme: Option<String>,
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum Command {
+    /// Run cases and report
+    Run(Box<RunArgs>),
+    /// List eval sets, cases, agents and last results
+    List(ListArgs),
+    /// Is this file right? What would ADK refuse or lose?
+    Check(CheckArgs),
+    /// Explore the built-in sample workspace: no agent, key or network needed
+    Demo(DemoArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    /// Files or folders; PATH:id,id runs only these cases
+    #[arg(required = true, value_name = "PATH[:ID,ID]")]
+    pub(super) paths: Vec<String>,
+    /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
+    #[arg(long, value_name = "NAME|URI")]
+    pub(super) agent: Option<String>,
+    /// Criteria, in the form of ADK's test_config.json
+    #[arg(long, value_name = "FILE", alias = "config_file_path")]
+    pub(super) config: Option<PathBuf>,
+    /// Metrics to score as well, with their default options
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(super) metric: Vec<String>,
+    /// Only the cases that match, e.g. 'tool:set_light -tag:slow'
+    #[arg(long, value_name = "QUERY", default_value = "")]
+    pub(super) filter: String,
+    /// Attempts at once
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) jobs: Option<u32>,
+    /// Attempts of each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) repeat: Option<u32>,
+    /// Limit for one attempt, e.g. 120s, 2m
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
+    pub(super) timeout: Option<Duration>,
+    /// How often to try again what may be tried again
+    #[arg(long, value_name = "N")]
+    pub(super) retries: Option<u32>,
+    /// Only the cases that did not pass when they were last run
+    #[arg(long)]
+    pub(super) failed: bool,
+    /// Go on with the newest unfinished run of this selection
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// Write a report: json=FILE or junit=FILE (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
+    pub(super) report: Vec<ReportTo>,
+    /// Print the JSON report on standard output, and nothing else there
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write what the agent did to a recording that `replay:` plays
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
+    /// Allow the programs that the workspace names, without asking
+    #[arg(long)]
+    pub(super) trust: bool,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
+    pub(super) color: ColorWhen,
+    /// Say only what did not pass
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Say also what passed, on a terminal too
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ListArgs {
+    /// Folder or file
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// List the cases too
+    #[arg(long)]
+    pub(super) cases: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CheckArgs {
+    /// Files or folders
+    #[arg(required = true)]
+    pub(super) paths: Vec<PathBuf>,
+    /// What ADK would refuse counts as an error
+    #[arg(long)]
+    pub(super) strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DemoArgs {
+    /// Copy the sample workspace here and keep it, instead of a temporary folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) to: Option<PathBuf>,
+    /// Colour theme
+    #[arg(long)]
+    pub(super) theme: Option<String>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// A report to write.
+#[derive(Clone, Debug)]
+pub(super) struct ReportTo {
+    pub(super) format: ReportFormat,
+    pub(super) file: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReportFormat {
+    Json,
+    Junit,
+}
+
+fn parse_report(text: &str) -> Result<ReportTo, String> {
+    let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
+    let format = match format {
+        "json" => ReportFormat::Json,
+        "junit" | "xml" => ReportFormat::Junit,
+        other => return Err(format!("{other:?} is no format; there are json and junit")),
+    };
+    if file.is_empty() {
+        return Err("the file is missing".into());
+    }
+    Ok(ReportTo { format, file: PathBuf::from(file) })
+}

@@ -1,0 +1,95 @@
+//! `evaltrail check`: is this file right, and what would ADK refuse or lose?
+
+use super::Exit;
+use super::args::{CheckArgs, ColorWhen};
+use super::output::{paint, say};
+use crate::domain::{Status, clean_line};
+use crate::formats::adk::{Issue, Severity, check_text};
+use crate::report::Paint;
+use crate::workspace::{Workspace, read_text};
+use std::path::{Path, PathBuf};
+
+pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
+    let paint = paint(ColorWhen::Auto);
+    let mut files = Vec::new();
+    let mut missing = false;
+    for path in &args.paths {
+        match files_of(path) {
+            Ok(found) => files.extend(found),
+            Err(error) => {
+                say(&format!("{}: {error}", path.display()));
+                missing = true;
+            }
+        }
+    }
+    let mut counts = [0usize; 3];
+    for file in &files {
+        for issue in issues_of(file) {
+            counts[issue.severity as usize] += 1;
+            say(&line(file, &issue, paint));
+        }
+    }
+    let [errors, refused, warnings] = counts;
+    say(&format!(
+        "{} checked: {}, {} refused by ADK, {}",
+        plural(files.len(), "file"),
+        plural(errors, "error"),
+        refused,
+        plural(warnings, "warning")
+    ));
+    let wrong = missing || errors > 0 || (args.strict && refused > 0);
+    Ok(if wrong { Exit::Wrong } else { Exit::Fine })
+}
+
+/// A file is checked whatever its name; in a folder, eval sets, tests and configs are.
+fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let workspace = Workspace::open(path)?;
+    let mut files: Vec<PathBuf> = workspace.sets.into_iter().map(|set| set.path).collect();
+    let mut folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
+    folders.dedup();
+    let configs = folders.into_iter().map(|folder| folder.join("test_config.json"));
+    files.extend(configs.filter(|config| config.is_file()));
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+fn issues_of(file: &Path) -> Vec<Issue> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".evalset.json").unwrap_or_default();
+    match read_text(file) {
+        Ok(text) => check_text(&text, stem),
+        Err(error) => vec![Issue {
+            severity: Severity::Error,
+            line: 1,
+            column: 1,
+            path: String::new(),
+            message: error.to_string(),
+        }],
+    }
+}
+
+fn line(file: &Path, issue: &Issue, paint: Paint) -> String {
+    let (word, status) = match issue.severity {
+        Severity::Error => ("error", Status::Failed),
+        Severity::Refused => ("refused", Status::Errored),
+        Severity::Warning => ("warning", Status::NotEvaluated),
+    };
+    let path = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
+    format!(
+        "{}:{}:{}: {}: {}{}",
+        clean_line(&file.display().to_string()),
+        issue.line,
+        issue.column,
+        paint.status(status, word),
+        clean_line(&path),
+        clean_line(&issue.message)
+    )
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}

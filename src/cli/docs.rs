@@ -1,0 +1,20 @@
+//! `evaltrail completions` and `evaltrail man`.
+
+use super::Exit;
+use super::args::Cli;
+use clap::CommandFactory;
+use std::io::{self, Write};
+
+pub(super) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "evaltrail", &mut script);
+    let _ = io::stdout().write_all(&script);
+    Ok(Exit::Fine)
+}
+
+pub(super) fn man() -> anyhow::Result<Exit> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    let _ = io::stdout().write_all(&page);
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,76 @@
+//! The command line: one file a subcommand.
+
+mod args;
+mod check;
+mod docs;
+mod list;
+mod output;
+mod paths;
+mod progress;
+mod run;
+mod trust;
+
+use args::{Cli, Command};
+use clap::Parser;
+
+/// What the process ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All passed.
+    Fine,
+    /// Something failed, errored or was not evaluated.
+    Unsatisfied,
+    /// The call or an input is wrong.
+    Wrong,
+    /// Interrupted.
+    Interrupted,
+    /// What a program we stood in for ended with.
+    Code(u8),
+}
+
+impl Exit {
+    /// The process's exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Fine => 0,
+            Exit::Unsatisfied => 1,
+            Exit::Wrong => 2,
+            Exit::Interrupted => 130,
+            Exit::Code(code) => code,
+        }
+    }
+}
+
+/// Reads the arguments and does what they say.
+pub fn main() -> anyhow::Result<Exit> {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if let Some(exit) = keep_if_asked(&arguments)? {
+        return Ok(exit);
+    }
+    let cli = Cli::parse_from(arguments);
+    match cli.command {
+        None => todo_explore(cli.path),
+        Some(Command::Run(args)) => run::run(*args),
+        Some(Command::List(args)) => list::list(args),
+        Some(Command::Check(args)) => check::check(args),
+        Some(Command::Completions { shell }) => docs::completions(shell),
+        Some(Command::Man) => docs::man(),
+        Some(Command::Demo(_)) => todo_explore(None),
+    }
+}
+
+fn todo_explore(_: Option<std::path::PathBuf>) -> anyhow::Result<Exit> {
+    Ok(Exit::Wrong)
+}
+
+/// `evaltrail __keep PARENT -- PROGRAM…`: see `agents::keep`.
+fn keep_if_asked(arguments: &[std::ffi::OsString]) -> anyhow::Result<Option<Exit>> {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let [_, command, parent, "--", argv @ ..] = words.as_slice() else { return Ok(None) };
+    if *command != crate::agents::KEEPER_COMMAND || argv.is_empty() {
+        return Ok(None);
+    }
+    let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
+    let code = crate::agents::keep(parent.parse()?, &argv)?;
+    Ok(Some(Exit::Code(code.clamp(0, 255) as u8)))
+}

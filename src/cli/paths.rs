@@ -1,0 +1,91 @@
+//! `PATH[:id,id]`: which files and cases are meant.
+
+use crate::runner::Selection;
+use crate::workspace::Workspace;
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+
+/// What was typed: a path, and the cases after the colon.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    pub(super) ids: Vec<String>,
+}
+
+/// Splits at the first colon that is not a drive's, unless the whole is a path that exists.
+pub(super) fn parse_target(text: &str) -> Target {
+    let whole = || Target { path: PathBuf::from(text), ids: Vec::new() };
+    if Path::new(text).exists() {
+        return whole();
+    }
+    let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
+    let from = if drive && cfg!(windows) { 2 } else { 0 };
+    match text[from..].find(':') {
+        None => whole(),
+        Some(at) => Target {
+            path: PathBuf::from(&text[..from + at]),
+            ids: text[from + at + 1..].split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_string).collect(),
+        },
+    }
+}
+
+/// Opens what was typed as one workspace. The same file named twice is one selection: a mention with
+/// cases and one without run only the cases, as `adk eval` has it.
+pub(super) fn open_targets(targets: &[Target]) -> anyhow::Result<(Workspace, Vec<Selection>)> {
+    let mut workspace: Option<Workspace> = None;
+    let mut selections: Vec<Selection> = Vec::new();
+    for target in targets {
+        let opened = Workspace::open(&target.path)?;
+        if opened.sets.is_empty() {
+            bail!(
+                "{}: no eval sets here; evaltrail looks for *.evalset.json and *.test.json",
+                target.path.display()
+            );
+        }
+        for set in &opened.sets {
+            match selections.iter_mut().find(|selection| selection.set.path == set.path) {
+                Some(known) => known.ids.extend(target.ids.clone()),
+                None => selections.push(Selection { ids: target.ids.clone(), ..Selection::all(set.clone()) }),
+            }
+        }
+        workspace = Some(match workspace {
+            None => opened,
+            Some(before) => join(before, opened),
+        });
+    }
+    let workspace = workspace.context("no path was given")?;
+    if targets.len() > 1 {
+        for selection in &mut selections {
+            let path = &selection.set.path;
+            selection.set.shown = path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+        }
+    }
+    Ok((workspace, selections))
+}
+
+/// Two workspaces as one: its root holds both.
+fn join(mut a: Workspace, b: Workspace) -> Workspace {
+    let root = a.root.ancestors().find(|folder| b.root.starts_with(folder)).map(Path::to_path_buf);
+    a.root = root.unwrap_or(a.root);
+    for agent in b.agents {
+        if !a.agents.contains(&agent) {
+            a.agents.push(agent);
+        }
+    }
+    if a.config == Default::default() {
+        a.config = b.config;
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_stand_after_the_colon() {
+        let target = parse_target("dir/x.evalset.json:a, b,");
+        assert_eq!(target, Target { path: "dir/x.evalset.json".into(), ids: vec!["a".into(), "b".into()] });
+        assert_eq!(parse_target("dir").ids, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,94 @@
+//! Progress of a run: one line that is redrawn on a terminal, plain lines elsewhere.
+
+use super::output::say;
+use crate::domain::{Attempt, Progress, RunState, Status, clean_line};
+use crate::report::{Paint, case_line};
+use std::io::{self, IsTerminal, Write};
+
+/// Which finished cases get a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+pub(super) struct Reporter {
+    paint: Paint,
+    verbosity: Verbosity,
+    /// Whether case lines are printed at all (not under `--json`).
+    lines: bool,
+    /// Whether the line of counts is drawn, on standard error.
+    live: bool,
+    drawn: bool,
+}
+
+impl Reporter {
+    pub(super) fn new(paint: Paint, verbosity: Verbosity, lines: bool) -> Reporter {
+        let live = io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        Reporter { paint, verbosity, lines, live: live && verbosity != Verbosity::Quiet, drawn: false }
+    }
+
+    pub(super) fn finished(&mut self, state: &RunState, attempt: &Attempt) {
+        let passed = attempt.status == Status::Passed;
+        let wanted = match self.verbosity {
+            Verbosity::Verbose => true,
+            Verbosity::Quiet => !passed,
+            Verbosity::Normal => !passed || !self.live,
+        };
+        if self.lines && wanted {
+            self.erase();
+            self.lines = say(&case_line(state, attempt, self.paint));
+        }
+    }
+
+    /// Redraws the line of counts.
+    pub(super) fn draw(&mut self, state: &RunState, elapsed: f64) {
+        if !self.live {
+            return;
+        }
+        let totals = state.totals;
+        let all = state.plan.attempts();
+        let doing = state.in_flight.iter().next().map(|(key, lane)| {
+            let id = &state.plan.cases[key.case].eval_id;
+            format!("  {} {}", clean_line(id), doing(&lane.doing))
+        });
+        let width = terminal_width();
+        let line = format!(
+            "{}/{all}  ✓ {}  ✗ {}  ! {}  ? {}  {elapsed:.0}s{}",
+            totals.ended(),
+            totals.passed,
+            totals.failed,
+            totals.errored,
+            totals.not_evaluated,
+            doing.unwrap_or_default()
+        );
+        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        let _ = write!(io::stderr(), "\r\x1b[K{line}");
+        let _ = io::stderr().flush();
+        self.drawn = true;
+    }
+
+    pub(super) fn erase(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = io::stderr().flush();
+        }
+    }
+}
+
+fn terminal_width() -> usize {
+    crossterm::terminal::size().map_or(80, |(width, _)| usize::from(width.max(20)))
+}
+
+fn doing(progress: &Progress) -> String {
+    match progress {
+        Progress::Connecting => "connecting".into(),
+        Progress::Turn { turn, of } => format!("turn {turn}/{of}"),
+        Progress::Says(text) => clean_line(text).into_owned(),
+        Progress::Calls(call) => clean_line(call).into_owned(),
+        Progress::Answered(tool) => format!("{} answered", clean_line(tool)),
+        Progress::Retrying { delay_ms, .. } => format!("trying again in {:.1}s", *delay_ms as f64 / 1000.0),
+        Progress::Scoring => "scoring".into(),
+    }
+}

@@ -1,0 +1,185 @@
+//! `evaltrail run`: the explorer's runner without the explorer.
+
+use super::args::{ReportFormat, ReportTo, RunArgs};
+use super::output::{paint, say, tell};
+use super::paths::{open_targets, parse_target};
+use super::progress::{Reporter, Verbosity};
+use super::{Exit, trust};
+use crate::domain::{CancelReason, Query, RunEvent, RunOptions, RunState, Status};
+use crate::formats::recording::recording_line;
+use crate::report::{json_report, junit_report, run_summary};
+use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
+use crate::store::{LoadedRun, newest_unfinished, write_whole};
+use crate::workspace::Workspace;
+use anyhow::Context;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let targets: Vec<_> = args.paths.iter().map(|path| parse_target(path)).collect();
+    let (workspace, selections) = open_targets(&targets)?;
+    for name in &workspace.config.unused {
+        tell(&format!("note: {name} in evaltrail.toml is not used by this version"));
+    }
+    let selections = if args.failed { only_failed(&workspace, selections) } else { selections };
+    let request = Request {
+        selections,
+        agent: args.agent.clone(),
+        config: args.config.clone(),
+        metrics: args.metric.clone(),
+        query: Query::parse(&args.filter).context("--filter")?,
+        options: options(&args, &workspace),
+    };
+    if let Some(config) = request.config.as_deref().filter(|config| !config.is_file()) {
+        // ADK would silently take its defaults here.
+        anyhow::bail!("--config {}: there is no such file", config.display());
+    }
+    let started = jiff::Timestamp::now().to_string();
+    let prepared = runner::prepare(&workspace, &request, &new_run_id(), &started)?;
+    for (file, why) in &prepared.problems {
+        tell(&format!("{file}: {why}"));
+    }
+    if prepared.plan.cases.is_empty() {
+        return Ok(Exit::Wrong);
+    }
+    let questions = runner::trust_questions(&workspace, &prepared.plan, args.agent.as_deref());
+    if !trust::allowed(&questions, args.trust)? {
+        return Ok(Exit::Wrong);
+    }
+    let resumed = if args.resume { resumed(&workspace, &prepared) } else { None };
+    let bad_input = !prepared.problems.is_empty();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let (state, interrupted) = runtime.block_on(carry_out(&args, prepared, resumed, &workspace.root))?;
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    finish(&args, &state)?;
+    Ok(exit_of(&state, interrupted, bad_input))
+}
+
+/// Short, random, sortable only by what stands beside it.
+pub(super) fn new_run_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()[..12].to_string()
+}
+
+fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
+    let (config, defaults) = (&workspace.config, RunOptions::default());
+    let timeout = args.timeout.or(config.timeout).map(|time| time.as_millis() as u64);
+    RunOptions {
+        jobs: args.jobs.or(config.jobs).unwrap_or(defaults.jobs),
+        repeat: args.repeat.or(config.repeat).unwrap_or(defaults.repeat),
+        timeout_ms: timeout.unwrap_or(defaults.timeout_ms),
+        retries: args.retries.or(config.retries).unwrap_or(defaults.retries),
+    }
+}
+
+fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
+    selections
+        .into_iter()
+        .map(|selection| match runner::failed_in(&workspace.root, &selection.set.path) {
+            Some(failed) => Selection { indices: Some(failed), ..selection },
+            None => {
+                tell(&format!("{} has not been run yet: all of its cases", selection.set.shown));
+                selection
+            }
+        })
+        .collect()
+}
+
+fn resumed(workspace: &Workspace, prepared: &Prepared) -> Option<LoadedRun> {
+    let found = newest_unfinished(&workspace.root, &prepared.plan);
+    match &found {
+        None => tell("there is no unfinished run of this selection: a new one starts"),
+        Some(run) => tell(&format!(
+            "going on with run {}: {} of {} done",
+            run.state.plan.run_id,
+            run.state.totals.ended(),
+            run.state.plan.attempts()
+        )),
+    }
+    found
+}
+
+async fn carry_out(
+    args: &RunArgs,
+    prepared: Prepared,
+    resumed: Option<LoadedRun>,
+    root: &Path,
+) -> anyhow::Result<(RunState, bool)> {
+    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, root);
+    let verbosity = match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    };
+    let mut reporter = Reporter::new(paint(args.color), verbosity, !args.json);
+    let began = Instant::now();
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let mut interrupts = 0;
+    loop {
+        tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => {
+                interrupts += 1;
+                reporter.erase();
+                interrupt(interrupts, &handle);
+            }
+            event = events.recv() => {
+                let Some(event) = event else { break };
+                if let RunEvent::Finished(attempt) = &event {
+                    reporter.finished(&state, attempt);
+                }
+                if let RunEvent::Warning(warning) = &event {
+                    reporter.erase();
+                    tell(&format!("warning: {}", crate::domain::clean_line(warning)));
+                }
+                state.apply(event);
+            }
+            _ = tick.tick() => reporter.draw(&state, began.elapsed().as_secs_f64()),
+        }
+    }
+    reporter.erase();
+    Ok((state, interrupts > 0))
+}
+
+fn interrupt(times: u32, handle: &RunHandle) {
+    if times == 1 {
+        tell("finishing what is in flight; Ctrl-C again stops now");
+        handle.cancel(CancelReason::Finish);
+    } else {
+        tell("stopping");
+        handle.cancel(CancelReason::Stop);
+    }
+}
+
+fn finish(args: &RunArgs, state: &RunState) -> anyhow::Result<()> {
+    for ReportTo { format, file } in &args.report {
+        let text = match format {
+            ReportFormat::Json => serde_json::to_string_pretty(&json_report(state))? + "\n",
+            ReportFormat::Junit => junit_report(state)?,
+        };
+        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))?;
+    }
+    if let Some(file) = &args.record {
+        let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
+        let lines: String = attempts.map(|attempt| recording_line(attempt) + "\n").collect();
+        write_whole(file, lines.as_bytes()).with_context(|| format!("--record {}", file.display()))?;
+    }
+    if args.json {
+        say(&serde_json::to_string_pretty(&json_report(state))?);
+    } else {
+        say(&run_summary(state, paint(args.color)));
+    }
+    Ok(())
+}
+
+fn exit_of(state: &RunState, interrupted: bool, bad_input: bool) -> Exit {
+    let all_passed = state.finished.iter().all(|attempt| attempt.status == Status::Passed);
+    if interrupted {
+        Exit::Interrupted
+    } else if !all_passed || !state.outstanding().is_empty() {
+        Exit::Unsatisfied
+    } else if bad_input {
+        Exit::Wrong
+    } else {
+        Exit::Fine
+    }
+}

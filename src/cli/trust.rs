@@ -1,0 +1,38 @@
+//! Asking before anything runs that a folder's own files name.
+
+use super::output::tell;
+use crate::domain::clean_line;
+use crate::runner::TrustQuestion;
+use crate::store::{Places, Trust};
+use std::io::{self, BufRead, IsTerminal, Write};
+
+/// Whether everything may run: granted before, by `--trust`, or by a person now.
+pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
+    let mut trust = Trust::load(Places::find().as_ref());
+    for question in questions {
+        if trust_all || trust.allows(&question.fingerprint) {
+            continue;
+        }
+        tell("This folder's agent is a program that evaltrail would start:");
+        tell(&format!("    {}", clean_line(&question.command)));
+        tell(&format!("    in {}", clean_line(&question.folder)));
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            tell("Nobody is there to ask. Look at it, then run again with --trust.");
+            return Ok(false);
+        }
+        if !said_yes()? {
+            tell("Not started. Nothing was run.");
+            return Ok(false);
+        }
+        trust.grant(&question.fingerprint, &question.command)?;
+    }
+    Ok(true)
+}
+
+fn said_yes() -> io::Result<bool> {
+    write!(io::stderr(), "Start it, and remember this? [y/N] ")?;
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

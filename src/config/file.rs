@@ -1,0 +1,152 @@
+//! Reading `evaltrail.toml`.
+
+use super::agent::split_command;
+use crate::domain::{AdkServer, AgentSpec};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file's name.
+pub const FILE_NAME: &str = "evaltrail.toml";
+
+/// What the file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigFile {
+    /// Agents by name.
+    pub agents: BTreeMap<String, AgentSpec>,
+    /// Attempts at once.
+    pub jobs: Option<u32>,
+    /// Limit for one attempt.
+    pub timeout: Option<Duration>,
+    /// Attempts of each case.
+    pub repeat: Option<u32>,
+    /// How often a failure that may be retried is retried.
+    pub retries: Option<u32>,
+    /// What the file asks for that this version does not do.
+    pub unused: Vec<String>,
+}
+
+/// Why the file cannot be used; toml's own words with line and column, or ours with the key.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigProblem(pub String);
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    #[serde(default)]
+    agents: BTreeMap<String, RawAgent>,
+    #[serde(default)]
+    run: RawRun,
+    judge: Option<toml::Value>,
+    r#match: Option<toml::Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawRun {
+    jobs: Option<u32>,
+    timeout: Option<String>,
+    repeat: Option<u32>,
+    retries: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum RawAgent {
+    Adk { url: Option<String>, start: Option<String>, app: Option<String> },
+    Command { command: String },
+    Replay { recording: PathBuf, speed: Option<u32> },
+}
+
+impl ConfigFile {
+    /// Reads the file's text; `root` is the folder it lies in.
+    pub fn parse(text: &str, root: &Path) -> Result<ConfigFile, ConfigProblem> {
+        let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;
+        let mut agents = BTreeMap::new();
+        for (name, agent) in raw.agents {
+            let spec = agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
+            agents.insert(name, spec);
+        }
+        let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
+        let later = [("[judge]", raw.judge.is_some()), ("[[match]]", raw.r#match.is_some())];
+        Ok(ConfigFile {
+            agents,
+            jobs: raw.run.jobs,
+            timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
+            repeat: raw.run.repeat,
+            retries: raw.run.retries,
+            unused: later.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()).collect(),
+        })
+    }
+}
+
+impl RawAgent {
+    fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
+        match self {
+            RawAgent::Adk { url, start, app } => {
+                let server = match (url, start) {
+                    (Some(url), None) => AdkServer::Url(url.trim_end_matches('/').to_string()),
+                    (None, Some(start)) => {
+                        let argv = split_command(&start).map_err(|error| error.0)?;
+                        if !argv.iter().any(|word| word.contains("{port}")) {
+                            return Err("start needs {port}, which becomes a free port".into());
+                        }
+                        AdkServer::Start { argv, cwd: root.to_path_buf() }
+                    }
+                    _ => return Err("an adk agent has either a url or a start command".into()),
+                };
+                Ok(AgentSpec::Adk { server, app: app.unwrap_or_else(|| name.to_string()) })
+            }
+            RawAgent::Command { command } => {
+                let argv = split_command(&command).map_err(|error| error.0)?;
+                Ok(AgentSpec::Command { argv, cwd: root.to_path_buf() })
+            }
+            RawAgent::Replay { recording, speed } => {
+                Ok(AgentSpec::Replay { path: root.join(recording), speed: speed.unwrap_or(100) })
+            }
+        }
+    }
+}
+
+/// Reads `120s`, `2m`, `500ms`, or plain seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..at].parse().map_err(|_| format!("{text:?} is no time; write 120s, 2m or 500ms"))?;
+    let seconds = match text[at..].trim() {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        unit => return Err(format!("{unit:?} is no unit of time; use ms, s, m or h")),
+    };
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| format!("{text:?} is too long"))?;
+    if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_names_agents() {
+        let text = "[agents.home]\nkind = \"adk\"\nstart = \"adk api_server agents --port {port}\"\n\
+                    [agents.old]\nkind = \"replay\"\nrecording = \"r.jsonl\"\n[run]\njobs = 8\ntimeout = \"2m\"\n\
+                    [judge]\nkind = \"gemini\"\n";
+        let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
+        assert_eq!(file.agents["old"], AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100 });
+        assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
+        assert_eq!(file.unused, ["[judge]"]);
+    }
+
+    #[test]
+    fn mistakes_name_the_place() {
+        let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
+        assert!(said("[run]\njob = 8").contains("unknown field `job`"));
+        assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
+        assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
+        assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
+    }
+}

@@ -1,0 +1,9 @@
+//! `evaltrail.toml`: optional, at the workspace's root. Agents by name, and how runs are carried out.
+//!
+//! Layers: defaults < file < flags. Unknown keys are errors that say where.
+
+mod agent;
+mod file;
+
+pub use agent::{AgentError, parse_agent_uri, split_command};
+pub use file::{ConfigFile, ConfigProblem, FILE_NAME, parse_duration};

@@ -1,0 +1,100 @@
+//! Lines for a terminal or a log.
+
+use crate::domain::{Attempt, MetricResult, RunState, Status, clean_line};
+use std::fmt::Write;
+
+/// Whether to colour, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    /// Whether escape sequences may be written.
+    pub on: bool,
+}
+
+impl Paint {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    /// Text in the colour of a status.
+    pub fn status(self, status: Status, text: &str) -> String {
+        let code = match status {
+            Status::Passed => "32",
+            Status::Failed => "31",
+            Status::Errored => "35",
+            Status::NotEvaluated => "33",
+            Status::Informational => "2",
+        };
+        self.wrap(code, text)
+    }
+
+    /// Text that stands back.
+    pub fn faint(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Text that stands out.
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+}
+
+/// One attempt: a line, and under it why it did not pass.
+pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
+    let set = state.plan.set_of(attempt.key.case);
+    let repeat = match state.plan.options.repeat {
+        1 => String::new(),
+        _ => format!(" #{}", attempt.key.attempt),
+    };
+    let name = format!("{} › {}{repeat}", clean_line(&set.id), clean_line(&attempt.eval_id));
+    let time = paint.faint(&format!("{:.1}s", attempt.latency_s));
+    let mut out = format!("{} {name}  {time}", paint.status(attempt.status, attempt.status.glyph()));
+    if let Some(error) = &attempt.error {
+        let _ = write!(out, "\n    {}", paint.status(Status::Errored, &clean_line(error)));
+    }
+    for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
+        let _ = write!(out, "\n    {}", metric_line(metric, paint));
+    }
+    if attempt.status != attempt.adk_status && attempt.status != Status::Errored {
+        let _ = write!(out, "\n    {}", paint.faint(&format!("ADK would say: {}", attempt.adk_status.label())));
+    }
+    out
+}
+
+fn is_worth_a_line(metric: &MetricResult) -> bool {
+    matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored)
+}
+
+fn metric_line(metric: &MetricResult, paint: Paint) -> String {
+    let number = match (metric.score, metric.threshold) {
+        (Some(score), Some(threshold)) => format!(" {score:.2} of {threshold:.2}"),
+        (Some(score), None) => format!(" {score:.2}"),
+        _ => format!(" {}", metric.status.label()),
+    };
+    let head = paint.status(metric.status, &format!("{}{number}", clean_line(&metric.metric)));
+    format!("{head}  {}", clean_line(&metric.explanation))
+}
+
+/// The counts at the end.
+pub fn run_summary(state: &RunState, paint: Paint) -> String {
+    let totals = state.totals;
+    let mut parts = Vec::new();
+    for (count, status) in [
+        (totals.passed, Status::Passed),
+        (totals.failed, Status::Failed),
+        (totals.errored, Status::Errored),
+        (totals.not_evaluated, Status::NotEvaluated),
+    ] {
+        if count > 0 {
+            parts.push(paint.status(status, &format!("{count} {}", status.label())));
+        }
+    }
+    if parts.is_empty() {
+        parts.push("nothing ran".into());
+    }
+    let not_run = state.plan.attempts() - totals.ended();
+    if not_run > 0 {
+        parts.push(format!("{not_run} not run"));
+    }
+    let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
+    format!("{} {}{}", paint.bold("evaltrail"), parts.join(", "), paint.faint(&time))
+}

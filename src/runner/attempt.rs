@@ -1,0 +1,289 @@
+//! One attempt: connect, hold the conversation, score it.
+
+use super::retry::Backoff;
+use crate::agents::{AgentError, Agents, ErrorKind, Opening, Turn};
+use crate::domain::{
+    Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan, Status,
+    adk_status, case_status,
+};
+use crate::formats::adk::{Event, SetFile, invocations_of};
+use crate::metrics::score_case;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// ADK's user when a case names none.
+const DEFAULT_USER: &str = "test_user_id";
+
+/// What all attempts of a run share.
+pub(super) struct Shared {
+    pub(super) plan: Arc<RunPlan>,
+    pub(super) sets: Vec<Arc<SetFile>>,
+    pub(super) agents: Agents,
+    /// Cases that fix the same session id take turns.
+    pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+}
+
+/// Where an attempt tells how far it is.
+pub(super) trait Tell: Send {
+    fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
+}
+
+/// What a try came to.
+struct Talk {
+    turns: Vec<Invocation>,
+    session_id: String,
+    latency: Duration,
+    outcome: Result<(), AgentError>,
+}
+
+impl Shared {
+    pub(super) fn new(plan: Arc<RunPlan>, sets: Vec<Arc<SetFile>>) -> Shared {
+        Shared { plan, sets, agents: Agents::default(), pinned: Mutex::default() }
+    }
+
+    /// Runs one attempt to its end. Cancelled by dropping it.
+    pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
+        let planned = &self.plan.cases[key.case];
+        let mut attempt = blank(key, &planned.eval_id);
+        match self.sets[planned.set].case(planned.index) {
+            Err(problem) => fail(&mut attempt, format!("the case cannot be read: {problem}")),
+            Ok(case) => match &case.conversation {
+                Conversation::Scenario(_) => self.cannot_play(&mut attempt),
+                Conversation::Turns(_) => self.converse(&mut attempt, &case, tell).await,
+            },
+        }
+        attempt
+    }
+
+    /// A scenario takes a simulated user.
+    fn cannot_play(&self, attempt: &mut Attempt) {
+        let set = self.plan.set_of(attempt.key.case);
+        attempt.metrics = score_case(&set.criteria, None, &[]);
+        for metric in &mut attempt.metrics {
+            if metric.status == Status::NotEvaluated {
+                metric.explanation = "a scenario takes a simulated user, which this version does not play".into();
+            }
+        }
+        attempt.status = Status::NotEvaluated;
+        attempt.adk_status = Status::NotEvaluated;
+    }
+
+    async fn converse(&self, attempt: &mut Attempt, case: &EvalCase, tell: &mut impl Tell) {
+        attempt.expected = case.turns().to_vec();
+        let opening = opening_of(case, attempt.key.attempt);
+        attempt.user_id = opening.user_id.clone();
+        let _turn = match opening.pinned {
+            true => Some(self.pinned_turn(&opening.session_id).await),
+            false => None,
+        };
+        let mut backoff = Backoff::new(self.plan.options.retries);
+        loop {
+            let talk = self.one_try(attempt, case, &opening, tell).await;
+            attempt.actual = talk.turns;
+            attempt.session_id = talk.session_id;
+            attempt.latency_s = round(talk.latency);
+            match talk.outcome {
+                Ok(()) => return self.score(attempt, tell).await,
+                Err(error) => {
+                    // Nothing has happened yet, so nothing would happen twice.
+                    let fresh = attempt.actual.is_empty() && error.may_retry();
+                    let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
+                    let Some(delay) = delay else { return fail(attempt, error.message) };
+                    let delay_ms = delay.as_millis() as u64;
+                    tell.tell(Progress::Retrying { delay_ms, error: error.message }).await;
+                    tokio::time::sleep(delay).await;
+                    attempt.tries += 1;
+                }
+            }
+        }
+    }
+
+    async fn pinned_turn(&self, session_id: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = self.pinned.lock().await.entry(session_id.to_string()).or_default().clone();
+        lock.lock_owned().await
+    }
+
+    async fn one_try(
+        &self,
+        attempt: &Attempt,
+        case: &EvalCase,
+        opening: &Opening,
+        tell: &mut impl Tell,
+    ) -> Talk {
+        let mut talk = Talk {
+            turns: Vec::new(),
+            session_id: opening.session_id.clone(),
+            latency: Duration::ZERO,
+            outcome: Ok(()),
+        };
+        tell.tell(Progress::Connecting).await;
+        let spec = &self.plan.set_of(attempt.key.case).agent;
+        // Starting a server takes its own time, which is no attempt's.
+        let agent = match self.agents.connect(spec).await {
+            Ok(agent) => agent,
+            Err(error) => return Talk { outcome: Err(error), ..talk },
+        };
+        let began = Instant::now();
+        let limit = Duration::from_millis(self.plan.options.timeout_ms);
+        let talking = async {
+            let mut session = agent.open(opening.clone()).await?;
+            talk.session_id = session.id().to_string();
+            let taken = take_turns(&mut session, case, &mut talk.turns, tell).await;
+            let spent = began.elapsed();
+            session.close().await;
+            taken.map(|()| spent)
+        };
+        match tokio::time::timeout(limit, talking).await {
+            Ok(Ok(spent)) => talk.latency = spent,
+            Ok(Err(error)) => talk = Talk { latency: began.elapsed(), outcome: Err(error), ..talk },
+            Err(_) => {
+                let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
+                talk.latency = began.elapsed();
+                talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why));
+            }
+        }
+        talk
+    }
+
+    async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
+        tell.tell(Progress::Scoring).await;
+        let set = self.plan.set_of(attempt.key.case);
+        attempt.metrics = score_case(&set.criteria, Some(&attempt.expected), &attempt.actual);
+        attempt.status = case_status(&attempt.metrics);
+        attempt.adk_status = adk_status(&attempt.metrics);
+    }
+}
+
+fn blank(key: AttemptKey, eval_id: &str) -> Attempt {
+    Attempt {
+        key,
+        eval_id: eval_id.to_string(),
+        status: Status::NotEvaluated,
+        adk_status: Status::NotEvaluated,
+        started: now(),
+        latency_s: 0.0,
+        error: None,
+        metrics: Vec::new(),
+        expected: Vec::new(),
+        actual: Vec::new(),
+        session_id: String::new(),
+        user_id: String::new(),
+        tries: 1,
+    }
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}
+
+fn fail(attempt: &mut Attempt, why: String) {
+    attempt.status = Status::Errored;
+    attempt.adk_status = Status::Failed;
+    attempt.error = Some(why);
+}
+
+fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
+    let input = case.session_input.clone().unwrap_or_default();
+    let pinned = input.session_id.filter(|id| !id.is_empty());
+    Opening {
+        eval_id: case.eval_id.clone(),
+        attempt,
+        user_id: if input.user_id.is_empty() { DEFAULT_USER.into() } else { input.user_id },
+        pinned: pinned.is_some(),
+        // `adk web` hides sessions that are named so.
+        session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
+        state: input.state,
+    }
+}
+
+/// Says each user turn in order, whatever the agent answered before, as ADK does.
+async fn take_turns(
+    session: &mut crate::agents::Session,
+    case: &EvalCase,
+    done: &mut Vec<Invocation>,
+    tell: &mut impl Tell,
+) -> Result<(), AgentError> {
+    let of = case.turns().len();
+    for (at, expected) in case.turns().iter().enumerate() {
+        tell.tell(Progress::Turn { turn: at + 1, of }).await;
+        let began = Instant::now();
+        let turn = Turn { number: at + 1, user: &expected.user };
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let mut on_event = move |event: Event| {
+            let _ = sender.send(event);
+        };
+        let mut seen: Vec<Event> = Vec::new();
+        let outcome = {
+            let mut taking = std::pin::pin!(session.turn(turn, &mut on_event));
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = events.recv() => {
+                        if let Some(progress) = progress_of(&event) {
+                            tell.tell(progress).await;
+                        }
+                        seen.push(event);
+                    }
+                    outcome = &mut taking => break outcome,
+                }
+            }
+        };
+        while let Ok(event) = events.try_recv() {
+            seen.push(event);
+        }
+        let none = seen.is_empty();
+        if !none || outcome.is_ok() {
+            done.push(invocation(&expected.user, seen, began.elapsed()));
+        }
+        outcome?;
+        if none {
+            return Err(AgentError::new(ErrorKind::Protocol, format!("the agent sent no events in turn {}", at + 1)));
+        }
+    }
+    Ok(())
+}
+
+/// The events of a turn as one invocation, the user's words in front.
+fn invocation(user: &Content, mut events: Vec<Event>, took: Duration) -> Invocation {
+    let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
+    let timestamp = events.first().and_then(|event| event.timestamp);
+    for event in &mut events {
+        event.invocation_id.clone_from(&id);
+    }
+    let said = Event {
+        invocation_id: id,
+        author: "user".into(),
+        content: Some(user.clone()),
+        timestamp,
+        ..Event::default()
+    };
+    events.insert(0, said);
+    let mut invocation = invocations_of(&events).into_iter().next().unwrap_or_default();
+    invocation.durations.total = Some(round(took));
+    invocation
+}
+
+fn progress_of(event: &Event) -> Option<Progress> {
+    let content = event.content.as_ref()?;
+    if let Some(call) = content.calls().last() {
+        let args = call.args.clone().map(|args| serde_json::Value::Object(args).to_string()).unwrap_or_default();
+        return Some(Progress::Calls(format!("{}({})", call.name, args.trim_matches(['{', '}']))));
+    }
+    if let Some(response) = content.responses().last() {
+        return Some(Progress::Answered(response.name.clone()));
+    }
+    let text = content.parts.iter().rev().find(|part| part.has_text());
+    text.and_then(|part: &Part| part.text.clone()).map(Progress::Says)
+}
+
+/// Seconds, to the millisecond, as ADK rounds them.
+fn round(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// Between 0 and 1, from the system's randomness.
+fn chance() -> f64 {
+    f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
+}

@@ -1,0 +1,81 @@
+//! Runs attempts, so many at once, each as its own task.
+
+use super::attempt::{Shared, Tell};
+use crate::domain::{Attempt, AttemptKey, Progress};
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// What the executor tells the dispatcher.
+pub(super) enum Report {
+    /// May this one start? No answer means no.
+    Ask(AttemptKey, oneshot::Sender<CancellationToken>),
+    /// It got further.
+    Progress(AttemptKey, Progress),
+    /// It ended.
+    Done(Box<Attempt>),
+    /// It was given up.
+    Dropped(AttemptKey),
+    /// It broke inside evaltrail.
+    Broke(AttemptKey, String),
+}
+
+struct Teller {
+    key: AttemptKey,
+    reports: mpsc::Sender<Report>,
+}
+
+impl Tell for Teller {
+    async fn tell(&mut self, progress: Progress) {
+        let _ = self.reports.send(Report::Progress(self.key, progress)).await;
+    }
+}
+
+/// Starts the owed attempts in order as slots come free, until the dispatcher refuses one.
+pub(super) async fn execute(shared: Arc<Shared>, owed: Vec<AttemptKey>, reports: mpsc::Sender<Report>) {
+    let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
+    let mut tasks = JoinSet::new();
+    for key in owed {
+        let Ok(slot) = slots.clone().acquire_owned().await else { break };
+        while tasks.try_join_next().is_some() {}
+        let (ask, answer) = oneshot::channel();
+        if reports.send(Report::Ask(key, ask)).await.is_err() {
+            break;
+        }
+        let Ok(cancel) = answer.await else { break };
+        let (shared, reports) = (shared.clone(), reports.clone());
+        tasks.spawn(async move {
+            let report = one(shared, key, cancel, reports.clone()).await;
+            let _ = reports.send(report).await;
+            drop(slot);
+        });
+    }
+    while tasks.join_next().await.is_some() {}
+    shared.agents.finish().await;
+}
+
+/// One attempt as its own task, so that a panic in it is its own.
+async fn one(
+    shared: Arc<Shared>,
+    key: AttemptKey,
+    cancel: CancellationToken,
+    reports: mpsc::Sender<Report>,
+) -> Report {
+    let mut attempt = tokio::spawn(async move {
+        let mut teller = Teller { key, reports };
+        shared.run(key, &mut teller).await
+    });
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            attempt.abort();
+            let _ = attempt.await;
+            Report::Dropped(key)
+        }
+        ended = &mut attempt => match ended {
+            Ok(attempt) => Report::Done(Box::new(attempt)),
+            Err(error) => Report::Broke(key, error.to_string()),
+        },
+    }
+}

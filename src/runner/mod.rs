@@ -1,0 +1,23 @@
+//! A plan → a stream of run events. One runner for the explorer and the command line.
+//!
+//! ```text
+//! prepare ─▶ RunPlan ─▶ start ─▶ executor ── asks, progress, done ──▶ dispatcher ─▶ journal
+//!                                  │  ▲                                   │
+//!                                  ▼  └── may it start? ◀────────────────┤
+//!                               attempt: connect, turns, score            └─▶ RunEvent ─▶ listener
+//! ```
+//!
+//! The executor runs attempts, each on its own; the dispatcher alone orders their events, writes the
+//! journal before anything is shown, and decides what may still start.
+
+mod attempt;
+mod dispatcher;
+mod executor;
+mod plan;
+mod results;
+mod retry;
+mod start;
+
+pub use plan::{PlanError, Prepared, Request, Selection, TrustQuestion, prepare, trust_questions};
+pub use retry::Backoff;
+pub use start::{Run, RunHandle, failed_in, start};

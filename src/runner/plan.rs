@@ -1,0 +1,225 @@
+//! What is to be run, decided before anything runs.
+
+use crate::domain::{
+    AdkServer, AgentSpec, Criterion, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
+};
+use crate::formats::adk::SetFile;
+use crate::store::fingerprint;
+use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Cases of one file.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The file.
+    pub set: SetPath,
+    /// The cases by id; all when empty.
+    pub ids: Vec<String>,
+    /// The cases by position; all when `None`.
+    pub indices: Option<Vec<usize>>,
+}
+
+impl Selection {
+    /// All cases of a file.
+    pub fn all(set: SetPath) -> Selection {
+        Selection { set, ids: Vec::new(), indices: None }
+    }
+}
+
+/// What a person asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The files and cases.
+    pub selections: Vec<Selection>,
+    /// The agent by name or URI.
+    pub agent: Option<String>,
+    /// A config instead of the one beside each file.
+    pub config: Option<PathBuf>,
+    /// Metrics to score with their default options, beside the config's.
+    pub metrics: Vec<String>,
+    /// Which of the cases.
+    pub query: Query,
+    /// How to run them.
+    pub options: RunOptions,
+}
+
+/// A plan, with what it takes to carry it out.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The plan.
+    pub plan: Arc<RunPlan>,
+    /// The opened files, in the plan's order.
+    pub sets: Vec<Arc<SetFile>>,
+    /// Files that cannot be used, and why; the rest can be run.
+    pub problems: Vec<(String, String)>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+/// Makes the plan. `run_id` and `started` come from outside: a plan is a function of what is asked
+/// and of the files.
+pub fn prepare(
+    workspace: &Workspace,
+    request: &Request,
+    run_id: &str,
+    started: &str,
+) -> Result<Prepared, PlanError> {
+    let mut plan = RunPlan {
+        run_id: run_id.to_string(),
+        started: started.to_string(),
+        sets: Vec::new(),
+        cases: Vec::new(),
+        options: request.options.clone(),
+    };
+    let mut sets = Vec::new();
+    let mut problems = Vec::new();
+    for selection in &request.selections {
+        match plan_set(workspace, request, selection) {
+            Err(problem) => problems.push((selection.set.shown.clone(), problem)),
+            Ok((planned, file, indices)) => {
+                let set = plan.sets.len();
+                plan.cases.extend(indices.into_iter().map(|index| PlannedCase {
+                    set,
+                    index,
+                    eval_id: file.entries[index].eval_id.clone(),
+                }));
+                plan.sets.push(planned);
+                sets.push(Arc::new(file));
+            }
+        }
+    }
+    if plan.cases.is_empty() && problems.is_empty() {
+        return Err(PlanError("no case is selected".into()));
+    }
+    Ok(Prepared { plan: Arc::new(plan), sets, problems })
+}
+
+type SetPlan = (PlannedSet, SetFile, Vec<usize>);
+
+fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> Result<SetPlan, String> {
+    let set = &selection.set;
+    let open = open_set(set).map_err(|error| error.to_string())?;
+    let (criteria, _) =
+        criteria_for(set, request.config.as_deref()).map_err(|(file, why)| format!("{file}: {why}"))?;
+    let case_app = first_app(&open.file);
+    let (agent_name, agent) =
+        agent_for(workspace, set, case_app.as_deref(), request.agent.as_deref()).map_err(|error| error.0)?;
+    let indices = choose(&open.file, selection, request, &agent_name)?;
+    let app_dir = agent.app().and_then(|app| app_folder(workspace, set, app));
+    let planned = PlannedSet {
+        id: open.file.id.clone(),
+        file: set.shown.clone(),
+        path: set.path.clone(),
+        digest: open.digest,
+        agent,
+        agent_name,
+        app_dir,
+        criteria: with_metrics(criteria, &request.metrics),
+    };
+    Ok((planned, open.file, indices))
+}
+
+fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf> {
+    if let Some(agent) = workspace.agent_folder(app) {
+        return Some(agent.path.clone());
+    }
+    let near = set.path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == app));
+    near.filter(|folder| folder.join("agent.py").is_file()).map(Path::to_path_buf)
+}
+
+fn first_app(file: &SetFile) -> Option<String> {
+    (!file.entries.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
+}
+
+fn with_metrics(mut criteria: Vec<Criterion>, metrics: &[String]) -> Vec<Criterion> {
+    for metric in metrics {
+        if !criteria.iter().any(|criterion| criterion.metric == *metric) {
+            criteria.push(Criterion::new(metric, None));
+        }
+    }
+    criteria
+}
+
+fn choose(
+    file: &SetFile,
+    selection: &Selection,
+    request: &Request,
+    agent: &str,
+) -> Result<Vec<usize>, String> {
+    for id in &selection.ids {
+        if !file.entries.iter().any(|entry| entry.eval_id == *id) {
+            return Err(format!("there is no case {id:?}{}", similar_id(file, id)));
+        }
+    }
+    let chosen = |at: &usize| {
+        let entry = &file.entries[*at];
+        (selection.ids.is_empty() || selection.ids.contains(&entry.eval_id))
+            && selection.indices.as_ref().is_none_or(|indices| indices.contains(at))
+    };
+    let by_query = |at: &usize| request.query.is_empty() || matches(file, *at, &selection.set, request, agent);
+    Ok((0..file.entries.len()).filter(chosen).filter(by_query).collect())
+}
+
+fn similar_id(file: &SetFile, id: &str) -> String {
+    let lower = id.to_lowercase();
+    let close = file.entries.iter().map(|entry| entry.eval_id.as_str()).find(|other| {
+        let other = other.to_lowercase();
+        !other.is_empty() && (other.contains(&lower) || lower.contains(&other))
+    });
+    close.map(|close| format!("; did you mean {close:?}?")).unwrap_or_default()
+}
+
+fn matches(file: &SetFile, at: usize, set: &SetPath, request: &Request, agent: &str) -> bool {
+    let case = file.case(at).ok();
+    let turns = case.as_ref().map_or(&[][..], |case| case.turns());
+    let tools: Vec<String> = turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
+    let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
+    request.query.matches(&Subject {
+        eval_id: &file.entries[at].eval_id,
+        set: &set.stem,
+        agent,
+        turns: turns.len(),
+        text: &text.join("\n"),
+        tools: &tools,
+        ..Subject::default()
+    })
+}
+
+/// Something that a folder's own files would make us run, to be allowed first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustQuestion {
+    /// Exactly what would be run.
+    pub command: String,
+    /// Where.
+    pub folder: String,
+    /// What is remembered when it is allowed.
+    pub fingerprint: String,
+}
+
+/// The programs that a plan would start. A program named on the command line is not asked about.
+pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str>) -> Vec<TrustQuestion> {
+    let mut questions: Vec<TrustQuestion> = Vec::new();
+    for set in &plan.sets {
+        let (argv, cwd) = match &set.agent {
+            AgentSpec::Command { argv, cwd } => (argv, cwd),
+            AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. } => (argv, cwd),
+            _ => continue,
+        };
+        if asked.is_some_and(|asked| asked.starts_with("cmd:")) {
+            continue;
+        }
+        let command = argv.join(" ");
+        let folder = cwd.display().to_string();
+        let root = workspace.root.display().to_string();
+        let joined = argv.join("\0");
+        let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
+        if !questions.iter().any(|question| question.fingerprint == fingerprint) {
+            questions.push(TrustQuestion { command, folder, fingerprint });
+        }
+    }
+    questions
+}

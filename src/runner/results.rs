@@ -1,0 +1,54 @@
+//! When a run ends: a result file that ADK and `adk web` read, in each agent's history folder.
+
+use crate::domain::{Attempt, RunState};
+use crate::formats::adk::{app_history, result_document, result_id, result_name};
+use crate::store::write_whole;
+use std::path::Path;
+
+/// Writes one file for each set that was run against an ADK agent of this machine. What goes wrong
+/// is told and harms nothing else.
+pub(super) fn write_results(state: &RunState) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (at, set) in state.plan.sets.iter().enumerate() {
+        let (Some(app_dir), Some(app)) = (&set.app_dir, set.agent.app()) else { continue };
+        let attempts: Vec<&Attempt> = (0..state.plan.cases.len())
+            .filter(|&case| state.plan.cases[case].set == at)
+            .flat_map(|case| state.attempts_of(case))
+            .map(|attempt| attempt.as_ref())
+            .collect();
+        if attempts.is_empty() {
+            continue;
+        }
+        if let Err(why) = write_one(app_dir, app, &set.id, &attempts) {
+            warnings.push(format!("no result file for {}: {why}", set.file));
+        }
+    }
+    warnings
+}
+
+fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Attempt]) -> Result<(), String> {
+    // The older forms have a path for an id, which ADK refuses to save.
+    let set_id = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
+    if set_id.is_empty() || set_id.contains('\0') || matches!(set_id, "." | "..") {
+        return Err(format!("{set_id:?} cannot be part of a file's name"));
+    }
+    let now = jiff::Timestamp::now();
+    let created = now.as_microsecond() as f64 / 1e6;
+    let folder = app_history(app_dir);
+    if leads_away(&folder, app_dir) {
+        return Err(format!("{} leads out of the agent's folder", folder.display()));
+    }
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let name = result_name(&result_id(app, set_id, created));
+    let path = folder.join(format!("{name}.evalset_result.json"));
+    let document = result_document(app, set_id, created, attempts);
+    let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+    write_whole(&path, text.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Whether a link on the way leads out of the agent's folder.
+fn leads_away(folder: &Path, app_dir: &Path) -> bool {
+    let Ok(home) = app_dir.canonicalize() else { return true };
+    let there = folder.ancestors().find_map(|part| part.canonicalize().ok());
+    !there.is_some_and(|there| there.starts_with(&home))
+}

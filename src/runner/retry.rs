@@ -1,0 +1,57 @@
+//! How long to wait before another try.
+
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(8);
+/// A server that asks for more than this is not waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Delays that double, with jitter, so that many attempts do not come back at once.
+#[derive(Clone, Debug)]
+pub struct Backoff {
+    next: Duration,
+    left: u32,
+}
+
+impl Backoff {
+    /// So many tries after the first.
+    pub fn new(retries: u32) -> Backoff {
+        Backoff { next: FIRST, left: retries }
+    }
+
+    /// The delay before the next try; `None` when there is none. `chance` is between 0 and 1;
+    /// what the server asked for is a floor.
+    pub fn next(&mut self, asked: Option<Duration>, chance: f64) -> Option<Duration> {
+        self.left = self.left.checked_sub(1)?;
+        let delay = self.next.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
+        self.next = (self.next * 2).min(LONGEST);
+        match asked {
+            Some(asked) if asked > PATIENCE => None,
+            Some(asked) => Some(delay.max(asked)),
+            None => Some(delay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_to_a_limit() {
+        let mut backoff = Backoff::new(7);
+        let delays: Vec<u128> = std::iter::from_fn(|| backoff.next(None, 1.0)).map(|d| d.as_millis()).collect();
+        assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
+        assert_eq!(Backoff::new(1).next(None, 0.0), Some(Duration::from_millis(250)));
+        assert_eq!(Backoff::new(0).next(None, 0.5), None);
+    }
+
+    #[test]
+    fn what_the_server_asks_for_is_a_floor() {
+        let asked = |seconds| Backoff::new(1).next(Some(Duration::from_secs(seconds)), 0.0);
+        assert_eq!(asked(3), Some(Duration::from_secs(3)));
+        assert_eq!(asked(0), Some(Duration::from_millis(250)));
+        assert_eq!(asked(3600), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Setting a run in motion.
+
+use super::attempt::Shared;
+use super::dispatcher::{Dispatcher, Order};
+use super::executor::execute;
+use super::plan::Prepared;
+use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::store::{LoadedRun, RunFolder, load_run, our_runs};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Events that may wait for the listener. When it lags, attempts wait too: nothing is dropped.
+const WAITING: usize = 256;
+
+/// A run in motion.
+pub struct Run {
+    /// What it looks like before the first event: empty, or what a resumed run had.
+    pub state: RunState,
+    /// What happens.
+    pub events: mpsc::Receiver<RunEvent>,
+    /// The way to influence it.
+    pub handle: RunHandle,
+}
+
+/// Influences a run. Dropping it does not.
+#[derive(Clone, Debug)]
+pub struct RunHandle {
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+impl RunHandle {
+    /// Ends the run early.
+    pub fn cancel(&self, reason: CancelReason) {
+        let _ = self.orders.send(Order::Cancel(reason));
+    }
+
+    /// Gives up one attempt; a resume runs it again.
+    pub fn cancel_one(&self, key: AttemptKey) {
+        let _ = self.orders.send(Order::CancelOne(key));
+    }
+}
+
+/// Starts a run, or goes on with one. It is recorded in the workspace; where that cannot be, it is
+/// said and the results are kept in memory.
+pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -> Run {
+    let (folder, warning) = match &resumed {
+        Some(run) => open_or_warn(RunFolder::resume(run)),
+        None => open_or_warn(RunFolder::create(workspace, &prepared.plan)),
+    };
+    let state = match resumed {
+        Some(run) => run.state,
+        None => RunState::new(prepared.plan.clone()),
+    };
+    let owed = state.outstanding();
+    let (listener, events) = mpsc::channel(WAITING);
+    let (orders, order_box) = mpsc::unbounded_channel();
+    let (reports, report_box) = mpsc::channel(WAITING);
+    let shared = Arc::new(Shared::new(state.plan.clone(), prepared.sets));
+    let dispatcher = Dispatcher {
+        state: state.clone(),
+        folder,
+        listener: listener.clone(),
+        orders: order_box,
+        reports: report_box,
+        cancel: CancellationToken::new(),
+        write_results: true,
+        running: BTreeMap::new(),
+        dirty: false,
+    };
+    tokio::spawn(async move {
+        if let Some(warning) = warning {
+            let _ = listener.send(RunEvent::Warning(warning)).await;
+        }
+        drop(listener);
+        tokio::join!(execute(shared, owed, reports), dispatcher.dispatch());
+    });
+    Run { state, events, handle: RunHandle { orders } }
+}
+
+fn open_or_warn(
+    opened: Result<RunFolder, crate::store::JournalError>,
+) -> (Option<RunFolder>, Option<String>) {
+    match opened {
+        Ok(folder) => (Some(folder), None),
+        Err(error) => (None, Some(format!("the run is not recorded, results are kept in memory: {error}"))),
+    }
+}
+
+/// The cases of a file that did not pass when they were last run, by position in the file.
+/// `None` when the file has never been run.
+pub fn failed_in(workspace: &Path, file: &Path) -> Option<Vec<usize>> {
+    our_runs(workspace).into_iter().find_map(|entry| {
+        let run = load_run(&entry.path).ok()?;
+        let plan = &run.state.plan;
+        let set = plan.sets.iter().position(|set| set.path == file)?;
+        let failed = (0..plan.cases.len())
+            .filter(|&case| plan.cases[case].set == set)
+            .filter(|&case| run.state.tally(case).worst.is_some_and(|worst| worst != Status::Passed))
+            .map(|case| plan.cases[case].index)
+            .collect();
+        Some(failed)
+    })
+}

@@ -1,0 +1,22 @@
+//! What is kept: the journal and history of runs, trust, remembered state; and the only writer of
+//! users' files.
+//!
+//! ```text
+//! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
+//! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
+//! the platform's own places: trust, state, logs
+//! ```
+
+mod history;
+mod journal;
+mod places;
+mod remembered;
+mod save;
+mod trust;
+
+pub use history::{HistoryEntry, adk_results, our_runs};
+pub use journal::{JournalError, LoadedRun, RunFolder, load_run, newest_unfinished};
+pub use places::Places;
+pub use remembered::Remembered;
+pub use save::write_whole;
+pub use trust::{Trust, fingerprint};

@@ -1,0 +1,44 @@
+//! What the explorer remembers between its openings. Safe to delete.
+
+use super::{Places, fingerprint, write_whole};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The remembered state of one workspace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The colour theme.
+    #[serde(default)]
+    pub theme: Option<String>,
+    /// The set that was open, as shown.
+    #[serde(default)]
+    pub set: Option<String>,
+    /// The case that was looked at.
+    #[serde(default)]
+    pub case: Option<usize>,
+    /// The filter.
+    #[serde(default)]
+    pub filter: String,
+}
+
+impl Remembered {
+    fn file(places: &Places, workspace: &Path) -> PathBuf {
+        let id = fingerprint(&[workspace.as_os_str().as_encoded_bytes()]);
+        places.data.join("state").join(format!("{}.json", &id[..16]))
+    }
+
+    /// Reads the state of a workspace; nothing when there is none.
+    pub fn load(places: &Places, workspace: &Path) -> Remembered {
+        let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Writes the state of a workspace.
+    pub fn save(&self, places: &Places, workspace: &Path) -> std::io::Result<()> {
+        let file = Self::file(places, workspace);
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        write_whole(&file, serde_json::to_string(self)?.as_bytes())
+    }
+}

@@ -1,0 +1,75 @@
+//! What a person has allowed: one fingerprint for each folder and exact content that was shown.
+
+use super::{Places, write_whole};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The grants, kept outside of any workspace.
+#[derive(Debug, Default)]
+pub struct Trust {
+    file: Option<PathBuf>,
+    granted: Grants,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Grants {
+    /// Fingerprint to what was allowed, in words.
+    #[serde(default)]
+    granted: BTreeMap<String, String>,
+}
+
+/// SHA-256, in hexadecimal.
+pub fn fingerprint(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Trust {
+    /// Reads what was granted. A damaged file grants nothing.
+    pub fn load(places: Option<&Places>) -> Trust {
+        let file = places.map(|places| places.data.join("trust.json"));
+        let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+        let granted = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Trust { file, granted }
+    }
+
+    /// Whether exactly this was allowed.
+    pub fn allows(&self, fingerprint: &str) -> bool {
+        self.granted.granted.contains_key(fingerprint)
+    }
+
+    /// Remembers that this was allowed.
+    pub fn grant(&mut self, fingerprint: &str, what: &str) -> std::io::Result<()> {
+        self.granted.granted.insert(fingerprint.to_string(), what.to_string());
+        let Some(file) = &self.file else { return Ok(()) };
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        write_whole(file, serde_json::to_string_pretty(&self.granted)?.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_holds_for_exactly_what_was_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { data: folder.path().join("deep") };
+        let shown = fingerprint(&[b"/w", b"adk api_server"]);
+        let mut trust = Trust::load(Some(&places));
+        assert!(!trust.allows(&shown));
+        trust.grant(&shown, "adk api_server").unwrap();
+        let again = Trust::load(Some(&places));
+        assert!(again.allows(&shown));
+        assert!(!again.allows(&fingerprint(&[b"/w", b"adk api_server --evil"])));
+        assert_ne!(fingerprint(&[b"ab", b"c"]), fingerprint(&[b"a", b"bc"]));
+    }
+}

@@ -1,0 +1,109 @@
+//! Which agent a set's cases are run against.
+
+use super::{SetPath, Workspace};
+use crate::config::parse_agent_uri;
+use crate::domain::{AdkServer, AgentSpec};
+use std::path::{Path, PathBuf};
+
+/// Why no agent can be chosen, and what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoAgent(pub String);
+
+/// Chooses the agent of a set: the one that was asked for; else the one that the configuration or
+/// the folder names after the set's application; else the only one there is.
+/// `case_app` is the application that the set's first case names.
+pub fn agent_for(
+    workspace: &Workspace,
+    set: &SetPath,
+    case_app: Option<&str>,
+    asked: Option<&str>,
+) -> Result<(String, AgentSpec), NoAgent> {
+    if let Some(asked) = asked {
+        return asked_for(workspace, asked);
+    }
+    let apps = [set.app.as_deref(), case_app.filter(|app| !app.is_empty())];
+    for app in apps.into_iter().flatten() {
+        if let Some(spec) = workspace.config.agents.get(app) {
+            return Ok((app.to_string(), spec.clone()));
+        }
+    }
+    for app in apps.into_iter().flatten() {
+        if let Some(agent) = workspace.agent_folder(app) {
+            return served(&agent.name, &agent.path, &workspace.root);
+        }
+    }
+    only_one(workspace, set)
+}
+
+fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
+    if let Some(spec) = workspace.config.agents.get(asked) {
+        return Ok((asked.to_string(), spec.clone()));
+    }
+    if let Some(agent) = workspace.agent_folder(asked) {
+        return served(&agent.name, &agent.path, &workspace.root);
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    match parse_agent_uri(asked, &here) {
+        Some(Ok(spec)) => Ok((spec.app().unwrap_or(asked).to_string(), spec)),
+        Some(Err(error)) => Err(NoAgent(error.0)),
+        None => folder_of_agent(&here.join(asked), &workspace.root).unwrap_or_else(|| {
+            Err(NoAgent(format!("no agent is called {asked:?}; {}", known(workspace))))
+        }),
+    }
+}
+
+/// `--agent path/to/agent`, as `adk eval` takes it.
+fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), NoAgent>> {
+    let path = path.canonicalize().ok().filter(|path| path.join("__init__.py").is_file() || path.join("agent.py").is_file())?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    Some(served(&name, &path, root))
+}
+
+fn known(workspace: &Workspace) -> String {
+    let mut names: Vec<&str> = workspace.config.agents.keys().map(String::as_str).collect();
+    names.extend(workspace.agents.iter().map(|agent| agent.name.as_str()));
+    match names.is_empty() {
+        true => "there is none here; name one with --agent adk+http://HOST:PORT/APP".into(),
+        false => format!("there are {}", names.join(", ")),
+    }
+}
+
+fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec), NoAgent> {
+    let configured: Vec<_> = workspace.config.agents.iter().collect();
+    match (configured.as_slice(), workspace.agents.as_slice()) {
+        ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
+        ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
+        _ => Err(NoAgent(format!("which agent runs {}? {}; choose with --agent", set.shown, known(workspace)))),
+    }
+}
+
+/// An ADK agent's folder, served by an `adk api_server` that we start.
+fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
+    let agents_dir = path.parent().unwrap_or(path).to_path_buf();
+    let adk = find_adk(&agents_dir, root).ok_or_else(|| {
+        NoAgent(format!(
+            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment nearby; \
+             install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
+        ))
+    })?;
+    let words = ["api_server", "--host", "127.0.0.1", "--port", "{port}", "--no-reload", "--session_service_uri", "memory://", "--artifact_service_uri", "memory://"];
+    let mut argv = vec![adk.display().to_string()];
+    argv.extend(words.map(String::from));
+    argv.push(agents_dir.display().to_string());
+    let server = AdkServer::Start { argv, cwd: agents_dir };
+    Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string() }))
+}
+
+/// The `adk` program: in a virtual environment beside or above the agents, in the active one, or on
+/// PATH. Looked for, not run.
+pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
+    let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
+    let above = agents_dir.ancestors().chain(root.ancestors()).take(16);
+    let beside = above.flat_map(|folder| [".venv", "venv"].map(|venv| folder.join(venv)));
+    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let environments = active.into_iter().chain(beside).map(|venv| venv.join(program));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("adk")).collect::<Vec<_>>();
+    environments.chain(on_path).find(|file| file.is_file())
+}

@@ -1,0 +1,12 @@
+//! What lies in a folder: agents, eval sets, configs, results. Looking executes nothing, connects to
+//! nothing and follows no link out of the folder.
+
+mod agent;
+mod discover;
+mod sets;
+mod watch;
+
+pub use agent::{NoAgent, agent_for, find_adk};
+pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
+pub use sets::{CriteriaSource, OpenSet, SetProblem, criteria_for, open_set, read_text};
+pub use watch::Watch;
