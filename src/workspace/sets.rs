@@ -36,8 +36,8 @@ pub enum SetProblem {
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let text = read_text(&set.path)?;
     let digest = fingerprint(&[text.as_bytes()]);
-    let fallback = if set.path.to_string_lossy().ends_with(".evalset.json") { &set.stem } else { &set.shown };
-    Ok(OpenSet { file: SetFile::open(Arc::from(text), fallback)?, digest })
+
+    Ok(OpenSet { file: SetFile::open(Arc::from(text), &set.stem)?, digest })
 }
 
 /// Reads a regular file as text. Pipes and devices, which could block for ever, are refused.
