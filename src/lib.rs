@@ -13,4 +13,5 @@ pub mod workspace;
 pub mod agents;
 pub mod runner;
 pub mod report;
+pub mod app;
 pub mod cli;

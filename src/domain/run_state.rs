@@ -66,6 +66,17 @@ impl Totals {
         self.passed + self.failed + self.errored + self.not_evaluated
     }
 
+    /// Counts one less.
+    pub fn remove(&mut self, status: Status) {
+        let count = match status {
+            Status::Passed => &mut self.passed,
+            Status::Failed => &mut self.failed,
+            Status::Errored => &mut self.errored,
+            Status::NotEvaluated | Status::Informational => &mut self.not_evaluated,
+        };
+        *count = count.saturating_sub(1);
+    }
+
     /// Counts one more.
     pub fn add(&mut self, status: Status) {
         match status {

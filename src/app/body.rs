@@ -1,0 +1,269 @@
+//! The lines of a case: expected and actual side by side, or the events as they happened. Built once
+//! for a turn, a width and a mode; drawing takes the lines that are in sight.
+
+use super::model::CaseMode;
+use crate::diff::{
+    Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, value_text, wrap_line, wrap_rows,
+};
+use crate::domain::{Invocation, Trajectory, clean_line};
+use serde_json::Value;
+
+/// Narrower than this, expected and actual stand under each other.
+const SIDE_BY_SIDE_FROM: usize = 84;
+
+/// What lines are of: the same key, the same lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyKey {
+    /// The case, the run and the attempt.
+    pub of: (usize, usize, String, u32),
+    /// The file as it was read.
+    pub generation: u64,
+    /// The turn, from 0.
+    pub turn: usize,
+    /// The columns to fill.
+    pub width: usize,
+    /// Comparison or events.
+    pub mode: CaseMode,
+}
+
+/// The lines of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// In order.
+    pub lines: Vec<BodyLine>,
+    /// Whether pairs stand side by side.
+    pub side_by_side: bool,
+}
+
+/// A line of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BodyLine {
+    /// A rule with a heading.
+    Rule(String),
+    /// A line over the whole width.
+    Wide(Line),
+    /// Expected and actual.
+    Pair {
+        /// The sign in the gutter.
+        mark: &'static str,
+        /// Left.
+        left: Line,
+        /// Right.
+        right: Line,
+    },
+}
+
+/// Whether building the lines could be felt, so that it is done elsewhere.
+pub(super) fn is_large(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
+    const LARGE: usize = 48 << 10;
+    let weight = |turn: &Invocation| {
+        let calls = turn.calls();
+        let args = calls.iter().map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64)).sum::<usize>();
+        let texts: usize = calls.iter().map(|call| deep_len(call.args.as_ref())).sum();
+        let responses: usize = turn.responses().iter().map(|r| deep(&r.response)).sum();
+        turn.response_text().len() + turn.user.scored_text().len() + args + texts + responses
+    };
+    expected.map_or(0, weight) + actual.map_or(0, weight) > LARGE
+}
+
+fn deep_len(args: Option<&serde_json::Map<String, Value>>) -> usize {
+    args.into_iter().flat_map(|args| args.values()).map(deep).sum()
+}
+
+fn deep(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(deep).sum(),
+        Value::Object(map) => map.values().map(deep).sum(),
+        _ => 8,
+    }
+}
+
+/// Builds the lines of a turn.
+pub fn build_body(
+    expected: Option<&Invocation>,
+    actual: Option<&Invocation>,
+    width: usize,
+    mode: CaseMode,
+) -> Body {
+    match mode {
+        CaseMode::Compare => compare(expected, actual, width),
+        CaseMode::Timeline => timeline(actual, width),
+    }
+}
+
+fn compare(expected: Option<&Invocation>, actual: Option<&Invocation>, width: usize) -> Body {
+    let side_by_side = width >= SIDE_BY_SIDE_FROM;
+    let mut builder = Builder { lines: Vec::new(), width, side_by_side };
+    if let Some(turn) = expected.or(actual) {
+        builder.user(&turn.user.scored_text());
+    }
+    let calls = |turn: Option<&Invocation>| {
+        turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let (left, right) = (calls(expected), calls(actual));
+    let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+    builder.lines.push(BodyLine::Rule("tool calls".into()));
+    let alignment = align(&left, &right);
+    match actual {
+        None if left.is_empty() => builder.note("no calls are expected"),
+        None => builder.rows(&one_sided(call_rows(&alignment, &left, &right))),
+        Some(_) if alignment.pairs.is_empty() => builder.note("no calls, none expected"),
+        Some(_) => builder.rows(&call_rows(&alignment, &left, &right)),
+    }
+    if alignment.coarse {
+        builder.note("so many calls that they were paired in order only");
+    }
+    if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
+        builder.note("the file does not say which calls are expected; ADK takes that for none");
+    }
+    builder.lines.push(BodyLine::Rule("response".into()));
+    let text = |turn: Option<&Invocation>| turn.map(Invocation::response_text).unwrap_or_default();
+    let diff = diff_words(&text(expected), &text(actual));
+    match actual {
+        None => builder.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected))))),
+        Some(_) => builder.rows(&text_rows(&diff)),
+    }
+    if diff.coarse {
+        builder.note("so long that whole lines were compared instead of words");
+    }
+    builder.notes_on(actual);
+    Body { lines: builder.lines, side_by_side }
+}
+
+/// Rows of a case that has not run: nothing is missing yet.
+fn one_sided(rows: Vec<Row>) -> Vec<Row> {
+    let calm = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
+    rows.into_iter().map(|row| Row { mark: "", left: row.left.map(calm), right: None, ..row }).collect()
+}
+
+struct Builder {
+    lines: Vec<BodyLine>,
+    width: usize,
+    side_by_side: bool,
+}
+
+fn words(text: &str, tone: Tone) -> Span {
+    Span { text: clean_line(text).into_owned(), tone, changed: false }
+}
+
+impl Builder {
+    fn wide(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    fn user(&mut self, text: &str) {
+        for (at, line) in text.lines().enumerate() {
+            let head = if at == 0 { "user  " } else { "      " };
+            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+    }
+
+    /// Gutter of two, a column for each side, a line between them.
+    fn rows(&mut self, rows: &[Row]) {
+        match self.side_by_side {
+            true => self.pairs(rows),
+            false => self.stacked(rows),
+        }
+    }
+
+    fn pairs(&mut self, rows: &[Row]) {
+        let (left, right) = columns(self.width);
+        self.lines.extend(wrap_rows(rows, left, right).into_iter().map(|visual| BodyLine::Pair {
+            mark: if visual.continued { "" } else { rows[visual.row].mark },
+            left: visual.left,
+            right: visual.right,
+        }));
+    }
+
+    fn stacked(&mut self, rows: &[Row]) {
+        let width = self.width.saturating_sub(3);
+        for row in rows {
+            let same = row.left == row.right;
+            let changed = |line: &Line| line.iter().any(|span| span.changed);
+            let sides = [(&row.left, "-"), (&row.right, if same { "" } else { "+" })];
+            let sides = if same { &sides[1..] } else { &sides[..] };
+            let mut first = row.mark;
+            for (line, sign) in sides {
+                let Some(line) = line else { continue };
+                let sign = if changed(line) || !first.is_empty() { sign } else { &"" };
+                let mark = if first.is_empty() { sign } else { first };
+                for (at, piece) in wrap_line(line, width).into_iter().enumerate() {
+                    let mark = if at == 0 { mark } else { "" };
+                    self.lines.push(BodyLine::Pair { mark, left: piece, right: Vec::new() });
+                }
+                first = "";
+            }
+        }
+    }
+
+    /// What the model said of its own trouble.
+    fn notes_on(&mut self, actual: Option<&Invocation>) {
+        let Some(Trajectory::Events(events)) = actual.map(|turn| &turn.trajectory) else { return };
+        for error in events.iter().filter_map(|event| event.error.as_ref()) {
+            self.wide(&[words("the model reported  ", Tone::Faint), words(error, Tone::Note)]);
+        }
+    }
+}
+
+/// The widths of the two columns.
+pub(super) fn columns(width: usize) -> (usize, usize) {
+    let room = width.saturating_sub(2 + 3);
+    (room / 2, room - room / 2)
+}
+
+fn timeline(actual: Option<&Invocation>, width: usize) -> Body {
+    let mut builder = Builder { lines: Vec::new(), width, side_by_side: false };
+    let Some(turn) = actual else {
+        builder.note("this turn was not reached");
+        return Body { lines: builder.lines, side_by_side: false };
+    };
+    builder.user(&turn.user.scored_text());
+    builder.lines.push(BodyLine::Rule("events".into()));
+    if let Trajectory::Events(events) = &turn.trajectory {
+        for event in events {
+            let at = event.at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
+            let head = [words(&at, Tone::Faint), words(" ", Tone::Plain), words(&event.author, Tone::Key)];
+            let content = event.content.as_ref().or(turn.final_response.as_ref());
+            for part in content.into_iter().flat_map(|content| &content.parts) {
+                let mut line = head.to_vec();
+                line.extend(part_words(part));
+                builder.wide(&line);
+            }
+            if let Some(error) = &event.error {
+                let mut line = head.to_vec();
+                line.push(words(&format!("  error {error}"), Tone::Note));
+                builder.wide(&line);
+            }
+        }
+        if events.is_empty() {
+            builder.note("the agent sent no events worth keeping");
+        }
+    } else {
+        builder.note("calls are known, events are not");
+    }
+    Body { lines: builder.lines, side_by_side: false }
+}
+
+fn part_words(part: &crate::domain::Part) -> Vec<Span> {
+    if let Some(call) = &part.call {
+        let args = call.args.clone().map(Value::Object);
+        let args = args.map(|args| value_text(&args)).unwrap_or_default();
+        return vec![words("  calls ", Tone::Faint), words(&call.name, Tone::Tool), words(" ", Tone::Plain), words(&args, Tone::Value)];
+    }
+    if let Some(response) = &part.response {
+        return vec![
+            words("  ← ", Tone::Faint),
+            words(&response.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&value_text(&response.response), Tone::Value),
+        ];
+    }
+    let text = part.text.clone().unwrap_or_else(|| "(something other than text)".into());
+    let says = if part.thought { "  thinks " } else { "  says " };
+    vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
+}

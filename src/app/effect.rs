@@ -1,0 +1,52 @@
+//! What the outside must do, as data.
+
+use super::body::BodyKey;
+use super::model::CaseRef;
+use crate::domain::{AttemptKey, CancelReason, Invocation};
+use crate::runner::TrustQuestion;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Something for the shell to do. What comes of it arrives as a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Open a set's file; the answer carries the generation.
+    LoadSet {
+        /// Which set.
+        set: usize,
+        /// Answers of an older one are dropped.
+        generation: u64,
+    },
+    /// Look into every case of a set, for the filter.
+    Summarise {
+        /// Which set.
+        set: usize,
+        /// Answers of an older one are dropped.
+        generation: u64,
+    },
+    /// Run these cases.
+    StartRun(Vec<CaseRef>),
+    /// Run these cases, having been allowed to start these programs.
+    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>),
+    /// End the run early.
+    CancelRun(CancelReason),
+    /// Give up one attempt.
+    CancelAttempt(AttemptKey),
+    /// Compare two large turns away from the screen.
+    BuildBody(BodyKey, Option<Arc<Invocation>>, Option<Arc<Invocation>>),
+    /// Put a text on the clipboard.
+    Copy(String),
+    /// Open a file in the person's editor.
+    OpenEditor {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Take the mouse, or give it back.
+    CaptureMouse(bool),
+    /// Back to the shell for a while.
+    Suspend,
+    /// Remember where we are, and leave.
+    Quit,
+}

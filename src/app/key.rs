@@ -1,0 +1,121 @@
+//! Keys, as the key map knows them, and their notation.
+
+use std::fmt;
+
+/// A key with its modifiers. Shift is in the character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Which key.
+    pub code: KeyCode,
+    /// With control.
+    pub ctrl: bool,
+    /// With alt.
+    pub alt: bool,
+}
+
+/// Which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum KeyCode {
+    Char(char),
+    Enter,
+    Esc,
+    Tab,
+    BackTab,
+    Backspace,
+    Delete,
+    Up,
+    Down,
+    Left,
+    Right,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+}
+
+const NAMES: &[(&str, KeyCode)] = &[
+    ("space", KeyCode::Char(' ')),
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("shift-tab", KeyCode::BackTab),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pgup", KeyCode::PageUp),
+    ("pgdn", KeyCode::PageDown),
+];
+
+impl Key {
+    /// A key without modifiers.
+    pub const fn plain(code: KeyCode) -> Key {
+        Key { code, ctrl: false, alt: false }
+    }
+
+    /// A character.
+    pub const fn char(c: char) -> Key {
+        Key::plain(KeyCode::Char(c))
+    }
+}
+
+/// Reads `ctrl-p`, `alt-x`, `space`, `G`.
+pub fn parse_key(text: &str) -> Option<Key> {
+    if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == text) {
+        return Some(Key::plain(*code));
+    }
+    if let Some(rest) = text.strip_prefix("ctrl-") {
+        return parse_key(rest).map(|key| Key { ctrl: true, ..key });
+    }
+    if let Some(rest) = text.strip_prefix("alt-") {
+        return parse_key(rest).map(|key| Key { alt: true, ..key });
+    }
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Some(Key::char(c)),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ctrl {
+            f.write_str("ctrl-")?;
+        }
+        if self.alt {
+            f.write_str("alt-")?;
+        }
+        match (self.code, NAMES.iter().find(|(_, code)| *code == self.code)) {
+            (_, Some((name, _))) => f.write_str(name),
+            (KeyCode::Char(c), None) => write!(f, "{c}"),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_back(c in any::<char>(), ctrl in any::<bool>(), alt in any::<bool>()) {
+            let key = Key { code: KeyCode::Char(c), ctrl, alt };
+            prop_assert_eq!(parse_key(&key.to_string()), Some(key));
+        }
+    }
+
+    #[test]
+    fn named_keys_are_read_back() {
+        for (name, code) in NAMES {
+            assert_eq!(parse_key(name), Some(Key::plain(*code)));
+            assert_eq!(Key::plain(*code).to_string(), *name);
+        }
+    }
+}

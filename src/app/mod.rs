@@ -1,0 +1,33 @@
+//! The explorer's logic. Pure: no I/O, no clock, no randomness; time and ids arrive in messages.
+//!
+//! ```text
+//! key ─▶ key map ─▶ CommandId ─┐
+//! loads, run events, time ─────┴▶ Msg ─▶ update(&mut Model) ─▶ Vec<Effect> ─▶ shell
+//!                                           │
+//!                                           └─▶ body: derived rows, by content and width
+//! ```
+
+mod body;
+mod command;
+mod effect;
+mod key;
+mod keymap;
+mod layout;
+mod model;
+mod msg;
+mod outcomes;
+mod update;
+
+pub use body::{Body, BodyKey, BodyLine, build_body};
+pub use command::{COMMANDS, Command, CommandId, Context, command};
+pub use effect::Effect;
+pub use key::{Key, KeyCode, parse_key};
+pub use keymap::{conflicts, resolve};
+pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
+pub use model::{
+    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Confirm, ConfirmKind, Model, Node, Order, Overlay, Pane,
+    Picker, Screen, SetState, SetView, Toast,
+};
+pub use msg::{Mouse, MouseKind, Msg, RunMsg, SetLoaded};
+pub use outcomes::{CaseOutcome, Outcomes};
+pub use update::{THEMES, go_to, tree_offset, update};

@@ -1,0 +1,409 @@
+//! All that the explorer knows.
+
+use super::body::{Body, BodyKey};
+use super::command::{CommandId, Context};
+use super::outcomes::Outcomes;
+use crate::domain::{Attempt, AttemptKey, Query, RunState};
+use crate::formats::adk::SetFile;
+use crate::runner::TrustQuestion;
+use crate::workspace::SetPath;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tui_input::Input;
+
+/// A case: its set, and its position in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseRef {
+    /// Index into [`Model::sets`].
+    pub set: usize,
+    /// Position in the file.
+    pub index: usize,
+}
+
+/// All that the explorer knows. Owned by the loop; changed by `update` alone.
+#[derive(Debug)]
+pub struct Model {
+    /// Width and height of the terminal.
+    pub size: (u16, u16),
+    /// The workspace's folder, as shown.
+    pub title: String,
+    /// The eval sets, sorted by group and path.
+    pub sets: Vec<SetView>,
+    /// What came of the cases.
+    pub outcomes: Outcomes,
+    /// The list of sets and cases; it stays while other screens are open.
+    pub browse: Browse,
+    /// What is shown.
+    pub screen: Screen,
+    /// What lies over it.
+    pub overlay: Option<Overlay>,
+    /// The run that goes on, or the last one.
+    pub run: Option<RunState>,
+    /// When the run began, on the explorer's clock.
+    pub run_began: f64,
+    /// The run screen's cursor: an attempt in flight, or a finished one.
+    pub run_cursor: usize,
+    /// Whether the run screen's cursor is among the finished.
+    pub run_finished_pane: bool,
+    /// The colour theme's name.
+    pub theme: String,
+    /// Whether the mouse is ours.
+    pub mouse: bool,
+    /// Seconds since the explorer opened.
+    pub now: f64,
+    /// Something to tell for a while.
+    pub toast: Option<Toast>,
+    /// Goes up with every reload, so that late answers are recognised.
+    pub generation: u64,
+    /// Set when a comparison is being built elsewhere.
+    pub awaited_body: Option<BodyKey>,
+}
+
+/// An eval set on the screen.
+#[derive(Clone, Debug)]
+pub struct SetView {
+    /// The file.
+    pub path: SetPath,
+    /// What is known of it.
+    pub state: SetState,
+    /// The agent's name, or why there is none.
+    pub agent: Result<String, String>,
+    /// The cases looked into, for the filter.
+    pub summaries: Option<Arc<Vec<CaseSummary>>>,
+}
+
+/// What is known of a set's file.
+#[derive(Clone, Debug)]
+pub enum SetState {
+    /// Being opened.
+    Loading,
+    /// Its cases are known; the digest tells whether it changed.
+    Ready(Arc<SetFile>, String),
+    /// It cannot be read.
+    Failed(String),
+}
+
+/// A case at a glance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaseSummary {
+    /// How many turns.
+    pub turns: usize,
+    /// What the user says, lower-cased, for free text.
+    pub text: String,
+    /// The tools that are expected.
+    pub tools: Vec<String>,
+}
+
+/// The tree of sets: an agent's name, or a set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// The sets of an agent or folder.
+    Group(String),
+    /// A set.
+    Set(usize),
+}
+
+/// Which half of a screen has the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The tree of sets.
+    Sets,
+    /// The list of cases.
+    Cases,
+}
+
+/// The order of cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As in the file.
+    File,
+    /// What did not pass first.
+    Failing,
+    /// The slowest first.
+    Slowest,
+}
+
+/// The list of sets and cases.
+#[derive(Debug)]
+pub struct Browse {
+    /// The tree's rows.
+    pub nodes: Vec<Node>,
+    /// The tree's cursor.
+    pub node: usize,
+    /// The cases listed, in order.
+    pub visible: Vec<CaseRef>,
+    /// The list's cursor.
+    pub cursor: usize,
+    /// The first row shown.
+    pub offset: usize,
+    /// The selected cases.
+    pub selected: BTreeSet<CaseRef>,
+    /// Which half has the keys.
+    pub pane: Pane,
+    /// The filter as typed.
+    pub filter: String,
+    /// The filter as understood.
+    pub query: Query,
+    /// The order.
+    pub order: Order,
+}
+
+/// What is shown.
+#[derive(Debug)]
+pub enum Screen {
+    /// Sets and cases.
+    Browse,
+    /// One case. Boxed, since it holds its comparison.
+    Case(Box<CaseScreen>),
+    /// The run.
+    Run,
+}
+
+/// How a case is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseMode {
+    /// Expected and actual side by side.
+    Compare,
+    /// The events as they happened.
+    Timeline,
+}
+
+/// One case on the screen.
+#[derive(Debug)]
+pub struct CaseScreen {
+    /// Which case.
+    pub at: CaseRef,
+    /// Which of its attempts, from 0.
+    pub attempt: usize,
+    /// Which turn, from 0.
+    pub turn: usize,
+    /// How many turns the file expects.
+    pub turns: usize,
+    /// How it is shown.
+    pub mode: CaseMode,
+    /// The first line shown.
+    pub scroll: usize,
+    /// The lines.
+    pub body: Option<Arc<Body>>,
+    /// What the lines are of.
+    pub key: Option<BodyKey>,
+    /// Whether `q` leads to the run screen rather than to the list.
+    pub from_run: bool,
+}
+
+/// Something to tell for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Toast {
+    /// What.
+    pub text: String,
+    /// Whether something went wrong.
+    pub bad: bool,
+    /// Until when, on the explorer's clock.
+    pub until: f64,
+}
+
+/// What lies over the screen.
+#[derive(Debug)]
+pub enum Overlay {
+    /// Keys of the screen below; the first line shown.
+    Help(usize),
+    /// A filter being typed; the words tell what is wrong with it.
+    Filter(Input, Option<String>),
+    /// Commands to choose from.
+    Palette(Picker<CommandId>),
+    /// Cases to choose from.
+    Jump(Picker<CaseRef>),
+    /// A question; the answer is no unless it is yes.
+    Confirm(Confirm),
+}
+
+/// A list that a few letters narrow down.
+#[derive(Debug)]
+pub struct Picker<T> {
+    /// What was typed.
+    pub input: Input,
+    /// What matches, best first: what is chosen and its words.
+    pub found: Vec<(T, String)>,
+    /// The cursor.
+    pub cursor: usize,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirm {
+    /// Its heading.
+    pub title: String,
+    /// What it is about, line by line; untrusted.
+    pub lines: Vec<String>,
+    /// What a yes does.
+    pub kind: ConfirmKind,
+}
+
+/// What a yes does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConfirmKind {
+    /// Starts a run with programs that were asked about.
+    Trust(Vec<CaseRef>, Vec<TrustQuestion>),
+    /// Leaves while a run goes on.
+    Quit,
+}
+
+impl Model {
+    /// A model of a workspace whose sets are still to be opened.
+    pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
+        let mut sets: Vec<SetView> = sets
+            .into_iter()
+            .map(|path| SetView {
+                path,
+                state: SetState::Loading,
+                agent: Err("not looked for yet".into()),
+                summaries: None,
+            })
+            .collect();
+        sets.sort_by(|a, b| (group_of(a), &a.path.shown).cmp(&(group_of(b), &b.path.shown)));
+        let nodes = nodes_of(&sets);
+        let node = nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0);
+        Model {
+            size,
+            title,
+            sets,
+            outcomes: Outcomes::default(),
+            browse: Browse {
+                nodes,
+                node,
+                visible: Vec::new(),
+                cursor: 0,
+                offset: 0,
+                selected: BTreeSet::new(),
+                pane: Pane::Cases,
+                filter: String::new(),
+                query: Query::default(),
+                order: Order::File,
+            },
+            screen: Screen::Browse,
+            overlay: None,
+            run: None,
+            run_began: 0.0,
+            run_cursor: 0,
+            run_finished_pane: false,
+            theme: "default".into(),
+            mouse: true,
+            now: 0.0,
+            toast: None,
+            generation: 0,
+            awaited_body: None,
+        }
+    }
+
+    /// Which keys count.
+    pub fn context(&self) -> Context {
+        match (&self.overlay, &self.screen) {
+            (Some(Overlay::Help(_)), _) => Context::Help,
+            (Some(Overlay::Confirm(_)), _) => Context::Confirm,
+            (_, Screen::Browse) => Context::Browse,
+            (_, Screen::Case(_)) => Context::Case,
+            (_, Screen::Run) => Context::Run,
+        }
+    }
+
+    /// The case that commands are about.
+    pub fn current_case(&self) -> Option<CaseRef> {
+        match &self.screen {
+            Screen::Case(case) => Some(case.at),
+            _ => self.browse.visible.get(self.browse.cursor).copied(),
+        }
+    }
+
+    /// The set that commands are about.
+    pub fn current_set(&self) -> Option<usize> {
+        match (self.current_case(), self.browse.nodes.get(self.browse.node)) {
+            (Some(case), _) => Some(case.set),
+            (None, Some(Node::Set(set))) => Some(*set),
+            _ => None,
+        }
+    }
+
+    /// The opened file of a set.
+    pub fn file(&self, set: usize) -> Option<&Arc<SetFile>> {
+        match &self.sets.get(set)?.state {
+            SetState::Ready(file, _) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// A case's id.
+    pub fn eval_id(&self, case: CaseRef) -> &str {
+        let entry = self.file(case.set).and_then(|file| file.entries.get(case.index));
+        entry.map_or("", |entry| entry.eval_id.as_str())
+    }
+
+    /// The case that a run's attempt belongs to.
+    pub fn case_of(&self, run: &RunState, key: AttemptKey) -> Option<CaseRef> {
+        let planned = run.plan.cases.get(key.case)?;
+        let path = &run.plan.sets[planned.set].path;
+        let set = self.sets.iter().position(|set| set.path.path == *path)?;
+        Some(CaseRef { set, index: planned.index })
+    }
+
+    /// The attempt that the case screen shows.
+    pub fn shown_attempt(&self) -> Option<&Arc<Attempt>> {
+        let Screen::Case(case) = &self.screen else { return None };
+        self.outcomes.get(case.at)?.attempts.get(case.attempt)
+    }
+
+    /// How many turns the case screen has.
+    pub fn turns_shown(&self) -> usize {
+        let Screen::Case(case) = &self.screen else { return 0 };
+        match self.shown_attempt() {
+            Some(attempt) => attempt.expected.len().max(attempt.actual.len()),
+            None => case.turns,
+        }
+    }
+
+    /// How many lines the metrics of the case screen would like: a rule, and one each.
+    pub(super) fn case_panel_lines(&self) -> usize {
+        let Some(attempt) = self.shown_attempt() else { return 3 };
+        let differs = usize::from(attempt.status != attempt.adk_status && attempt.error.is_none());
+        1 + attempt.metrics.len() + usize::from(attempt.error.is_some()) * 2 + differs
+    }
+
+    /// Something moves by itself: frames are needed without any key.
+    pub fn is_animated(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.is_live())
+    }
+}
+
+/// What a set is listed under: its agent's folder, else its own.
+pub(super) fn group_of(set: &SetView) -> String {
+    if let Some(app) = &set.path.app {
+        return app.clone();
+    }
+    match set.path.shown.rsplit_once(['/', '\\']) {
+        Some((folder, _)) => folder.to_string(),
+        None => ".".to_string(),
+    }
+}
+
+fn nodes_of(sets: &[SetView]) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut group = None;
+    for (at, set) in sets.iter().enumerate() {
+        let name = group_of(set);
+        if group.as_ref() != Some(&name) {
+            nodes.push(Node::Group(name.clone()));
+            group = Some(name);
+        }
+        nodes.push(Node::Set(at));
+    }
+    nodes
+}
+
+impl Node {
+    /// The sets that are listed when this row is chosen.
+    pub fn sets(&self, model: &Model) -> Vec<usize> {
+        match self {
+            Node::Set(set) => vec![*set],
+            Node::Group(name) => (0..model.sets.len()).filter(|&at| group_of(&model.sets[at]) == *name).collect(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What can happen.
+
+use super::body::{Body, BodyKey};
+use super::key::Key;
+use super::model::{CaseRef, CaseSummary};
+use super::command::CommandId;
+use crate::domain::{Attempt, RunEvent, RunState};
+use crate::formats::adk::SetFile;
+use crate::runner::TrustQuestion;
+use std::sync::Arc;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// A command was given otherwise than by a key.
+    Command(CommandId),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// The terminal has another size.
+    Resize(u16, u16),
+    /// Time went on: seconds since the explorer opened.
+    Tick(f64),
+    /// A set's file was opened, or not.
+    SetLoaded(SetLoaded),
+    /// The cases of a set were looked into.
+    Summarised {
+        /// Which set.
+        set: usize,
+        /// Of which request.
+        generation: u64,
+        /// In the file's order.
+        summaries: Arc<Vec<CaseSummary>>,
+    },
+    /// Past outcomes were read: run, case, attempt.
+    History(Vec<(String, CaseRef, Arc<Attempt>)>),
+    /// Files changed on disk.
+    FilesChanged,
+    /// About the run.
+    Run(RunMsg),
+    /// A comparison is ready.
+    BodyBuilt(BodyKey, Arc<Body>),
+    /// Something to tell for a while.
+    Told(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+/// A set's file, opened or not.
+#[derive(Clone, Debug)]
+pub struct SetLoaded {
+    /// Which set.
+    pub set: usize,
+    /// Of which request.
+    pub generation: u64,
+    /// The file, its digest and the agent's name; or why not.
+    pub result: Result<(Arc<SetFile>, String, Result<String, String>), String>,
+}
+
+/// About the run.
+#[derive(Clone, Debug)]
+pub enum RunMsg {
+    /// It began.
+    Started(Box<RunState>),
+    /// It went on.
+    Events(Vec<RunEvent>),
+    /// It cannot begin.
+    Refused(String),
+    /// It would start these programs.
+    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>),
+}
+
+/// What the mouse did, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mouse {
+    /// Column.
+    pub x: u16,
+    /// Row.
+    pub y: u16,
+    /// What.
+    pub kind: MouseKind,
+}
+
+/// What the mouse did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MouseKind {
+    /// The left button went down.
+    Click,
+    /// The wheel went up.
+    ScrollUp,
+    /// The wheel went down.
+    ScrollDown,
+}

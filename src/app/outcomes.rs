@@ -1,0 +1,77 @@
+//! What came of each case when it was last run.
+
+use super::CaseRef;
+use crate::domain::{Attempt, Status, Totals};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The newest outcome of a case.
+#[derive(Clone, Debug)]
+pub struct CaseOutcome {
+    /// The run it is from.
+    pub run_id: String,
+    /// Its attempts, by number.
+    pub attempts: Vec<Arc<Attempt>>,
+    /// The status a person should look at first.
+    pub worst: Status,
+}
+
+/// The newest outcomes of all cases, with the counts of each set kept up to date.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    cases: HashMap<CaseRef, CaseOutcome>,
+    totals: HashMap<usize, Totals>,
+    /// Goes up with every change.
+    pub version: u64,
+}
+
+impl Outcomes {
+    /// Takes one attempt in. The first of another run replaces what was there.
+    pub fn add(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
+        self.version += 1;
+        let before = self.cases.get(&case).map(|outcome| outcome.worst);
+        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome {
+            run_id: run_id.to_string(),
+            attempts: Vec::new(),
+            worst: attempt.status,
+        });
+        if outcome.run_id != run_id {
+            *outcome = CaseOutcome { run_id: run_id.to_string(), attempts: Vec::new(), worst: attempt.status };
+        }
+        let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
+        outcome.attempts.insert(at, attempt);
+        outcome.worst = worst(&outcome.attempts);
+        let after = outcome.worst;
+        let totals = self.totals.entry(case.set).or_default();
+        if let Some(before) = before {
+            totals.remove(before);
+        }
+        totals.add(after);
+    }
+
+    /// The outcome of a case.
+    pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
+        self.cases.get(&case)
+    }
+
+    /// The status of a case, by its worst attempt.
+    pub fn worst(&self, case: CaseRef) -> Option<Status> {
+        self.get(case).map(|outcome| outcome.worst)
+    }
+
+    /// The counts of a set.
+    pub fn totals(&self, set: usize) -> Totals {
+        self.totals.get(&set).copied().unwrap_or_default()
+    }
+
+    /// Forgets everything, when the files are no longer the same.
+    pub fn clear(&mut self) {
+        *self = Outcomes { version: self.version + 1, ..Outcomes::default() };
+    }
+}
+
+fn worst(attempts: &[Arc<Attempt>]) -> Status {
+    let order = [Status::Failed, Status::Errored, Status::NotEvaluated];
+    let has = |status: &Status| attempts.iter().any(|attempt| attempt.status == *status);
+    order.into_iter().find(has).unwrap_or(Status::Passed)
+}

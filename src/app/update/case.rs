@@ -1,0 +1,136 @@
+//! One case.
+
+use super::{browse, moved};
+use crate::app::body::{Body, BodyKey, build_body, is_large};
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::layout::{inside, layout};
+use crate::app::model::{CaseMode, CaseScreen, Model, Screen};
+use crate::domain::Invocation;
+use std::sync::Arc;
+
+pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Back => back(model),
+        CommandId::NextFailing | CommandId::PreviousFailing => {
+            browse::next_failing(model, id == CommandId::NextFailing);
+            if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
+                let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
+                browse::open_case(model, case, from_run);
+            }
+        }
+        CommandId::Left => turn(model, -1),
+        CommandId::Right => turn(model, 1),
+        CommandId::NextAttempt => attempt(model, 1),
+        CommandId::PreviousAttempt => attempt(model, -1),
+        CommandId::Timeline => toggle_mode(model),
+        id => scroll(model, id),
+    }
+    Vec::new()
+}
+
+fn back(model: &mut Model) {
+    let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
+    model.screen = if from_run { Screen::Run } else { Screen::Browse };
+}
+
+fn shown(model: &mut Model) -> Option<&mut CaseScreen> {
+    match &mut model.screen {
+        Screen::Case(case) => Some(case),
+        _ => None,
+    }
+}
+
+fn turn(model: &mut Model, by: isize) {
+    let count = model.turns_shown();
+    if let Some(case) = shown(model) {
+        case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
+        case.scroll = 0;
+    }
+}
+
+fn attempt(model: &mut Model, by: isize) {
+    let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
+    if let Some(case) = shown(model) {
+        case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
+    }
+}
+
+fn toggle_mode(model: &mut Model) {
+    if let Some(case) = shown(model) {
+        case.mode = match case.mode {
+            CaseMode::Compare => CaseMode::Timeline,
+            CaseMode::Timeline => CaseMode::Compare,
+        };
+        case.scroll = 0;
+    }
+}
+
+fn scroll(model: &mut Model, id: CommandId) {
+    let page = usize::from(inside(layout(model).main).height);
+    if let Some(case) = shown(model) {
+        let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
+        let last = lines.saturating_sub(page);
+        case.scroll = moved(case.scroll, id, last + 1, page);
+    }
+}
+
+pub(super) fn wheel(model: &mut Model, id: CommandId) {
+    (0..3).for_each(|_| scroll(model, id));
+}
+
+/// What the lines on the screen should be of, and the turns they come from.
+fn wanted(model: &Model) -> Option<(BodyKey, Option<Invocation>, Option<Invocation>)> {
+    let Screen::Case(case) = &model.screen else { return None };
+    let outcome = model.outcomes.get(case.at);
+    let attempt = outcome.and_then(|outcome| outcome.attempts.get(case.attempt));
+    let run_id = outcome.map(|outcome| outcome.run_id.clone()).unwrap_or_default();
+    let key = BodyKey {
+        of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
+        generation: model.generation,
+        turn: case.turn,
+        width: usize::from(inside(layout(model).main).width),
+        mode: case.mode,
+    };
+    if case.key.as_ref() == Some(&key) {
+        return None;
+    }
+    let (expected, actual) = match attempt {
+        Some(attempt) => (attempt.expected.get(case.turn).cloned(), attempt.actual.get(case.turn).cloned()),
+        None => {
+            let file = model.file(case.at.set)?;
+            (file.case(case.at.index).ok().and_then(|c| c.turns().get(case.turn).cloned()), None)
+        }
+    };
+    Some((key, expected, actual))
+}
+
+/// Makes the lines fit what is shown: at once when they are few, elsewhere when they are many.
+pub(super) fn refresh_body(model: &mut Model) -> Option<Effect> {
+    let (key, expected, actual) = wanted(model)?;
+    if is_large(expected.as_ref(), actual.as_ref()) {
+        let asked = model.awaited_body.as_ref() == Some(&key);
+        model.awaited_body = Some(key.clone());
+        return (!asked).then(|| Effect::BuildBody(key, expected.map(Arc::new), actual.map(Arc::new)));
+    }
+    let body = build_body(expected.as_ref(), actual.as_ref(), key.width, key.mode);
+    put_body(model, key, Arc::new(body));
+    None
+}
+
+/// A late answer for something else is dropped.
+pub(super) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+    if model.awaited_body.as_ref() == Some(&key) {
+        put_body(model, key, body);
+    }
+}
+
+fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+    model.awaited_body = None;
+    let page = usize::from(inside(layout(model).main).height);
+    if let Some(case) = shown(model) {
+        case.scroll = case.scroll.min(body.lines.len().saturating_sub(page));
+        case.body = Some(body);
+        case.key = Some(key);
+    }
+}

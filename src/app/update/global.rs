@@ -1,0 +1,123 @@
+//! What can be done everywhere.
+
+use super::{browse, case, run};
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::model::{Confirm, ConfirmKind, Model, Overlay, Screen, Toast};
+use crate::app::msg::{Mouse, MouseKind};
+use crate::domain::Status;
+use serde_json::json;
+
+/// How long something is told.
+const TOAST_S: f64 = 4.0;
+const BAD_TOAST_S: f64 = 10.0;
+
+pub(super) fn tell(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
+    let until = model.now + if bad { BAD_TOAST_S } else { TOAST_S };
+    model.toast = Some(Toast { text, bad, until });
+    Vec::new()
+}
+
+pub(super) fn tick(model: &mut Model, now: f64) {
+    model.now = now;
+    if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+        model.toast = None;
+    }
+}
+
+/// Leaves; while a run goes on, asks first.
+pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
+    let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
+    if !model.is_animated() || asked {
+        return vec![Effect::Quit];
+    }
+    model.overlay = Some(Overlay::Confirm(Confirm {
+        title: "A run is going on. Leave?".into(),
+        lines: vec!["What is finished is kept; `evaltrail run --resume` goes on with the rest.".into()],
+        kind: ConfirmKind::Quit,
+    }));
+    Vec::new()
+}
+
+/// The themes there are, in the order of the key.
+pub const THEMES: &[&str] =
+    &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
+
+pub(super) fn next_theme(model: &mut Model) -> Vec<Effect> {
+    let at = THEMES.iter().position(|name| *name == model.theme).unwrap_or(0);
+    model.theme = THEMES[(at + 1) % THEMES.len()].to_string();
+    tell(model, format!("theme {}", THEMES[(at + 1) % THEMES.len()]), false)
+}
+
+pub(super) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
+    model.mouse = !model.mouse;
+    let words = if model.mouse { "the mouse is evaltrail's" } else { "the mouse is the terminal's: select and copy with it" };
+    tell(model, words.into(), false);
+    vec![Effect::CaptureMouse(model.mouse)]
+}
+
+/// Copies the case: its id, its scores and both sides of every turn. The raw data, as JSON.
+pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
+    let Some(at) = model.current_case() else { return Vec::new() };
+    let shown = match &model.screen {
+        Screen::Case(case) => case.attempt,
+        _ => 0,
+    };
+    let attempt = model.outcomes.get(at).and_then(|outcome| outcome.attempts.get(shown));
+    let Some(attempt) = attempt else {
+        return vec![Effect::Copy(model.eval_id(at).to_string())];
+    };
+    let turn = |turn: &crate::domain::Invocation| {
+        let calls: Vec<_> = turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+        json!({"user": turn.user.scored_text(), "tool_calls": calls, "response": turn.response_text()})
+    };
+    let said: Vec<String> = attempt
+        .metrics
+        .iter()
+        .filter(|metric| matches!(metric.status, Status::Failed | Status::NotEvaluated))
+        .map(|metric| format!("{}: {}", metric.metric, metric.explanation))
+        .collect();
+    let text = json!({
+        "eval_id": attempt.eval_id,
+        "status": attempt.status,
+        "error": attempt.error,
+        "why": said,
+        "expected": attempt.expected.iter().map(turn).collect::<Vec<_>>(),
+        "actual": attempt.actual.iter().map(turn).collect::<Vec<_>>(),
+    });
+    vec![Effect::Copy(serde_json::to_string_pretty(&text).unwrap_or_default())]
+}
+
+pub(super) fn editor(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    let path = model.sets[set].path.path.clone();
+    let line = match (model.file(set), model.current_case()) {
+        (Some(file), Some(case)) => file.line_of(case.index),
+        _ => 1,
+    };
+    vec![Effect::OpenEditor { path, line }]
+}
+
+pub(super) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    let wheel = match mouse.kind {
+        MouseKind::Click => None,
+        MouseKind::ScrollUp => Some(CommandId::Up),
+        MouseKind::ScrollDown => Some(CommandId::Down),
+    };
+    if model.overlay.is_some() {
+        return match wheel {
+            Some(id) => super::overlay::wheel(model, id),
+            None => Vec::new(),
+        };
+    }
+    match (&model.screen, wheel) {
+        (Screen::Browse, wheel) => browse::mouse(model, mouse.x, mouse.y, wheel),
+        (Screen::Case(_), Some(id)) => case::wheel(model, id),
+        (Screen::Case(_), None) => {}
+        (Screen::Run, Some(id)) => {
+            run::command(model, id);
+        }
+        (Screen::Run, None) => run::click(model, mouse.x, mouse.y),
+    }
+    Vec::new()
+}

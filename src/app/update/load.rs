@@ -1,0 +1,90 @@
+//! Files that were read, and past outcomes.
+
+use super::browse::{node_of_set, relist};
+use crate::app::effect::Effect;
+use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
+use crate::app::msg::SetLoaded;
+use crate::domain::Attempt;
+use std::sync::Arc;
+
+pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
+    let SetLoaded { set, generation, result } = loaded;
+    if generation != model.generation || set >= model.sets.len() {
+        return Vec::new();
+    }
+    let view = &mut model.sets[set];
+    let mut effects = Vec::new();
+    match result {
+        Ok((file, digest, agent)) => {
+            view.agent = agent;
+            if matches!(&view.state, SetState::Ready(_, known) if *known == digest) {
+                return Vec::new();
+            }
+            view.state = SetState::Ready(file, digest);
+            view.summaries = None;
+            effects.push(Effect::Summarise { set, generation });
+        }
+        Err(why) => view.state = SetState::Failed(why),
+    }
+    relist(model);
+    close_lost_case(model, set);
+    effects
+}
+
+/// A case that is open and no longer there closes.
+fn close_lost_case(model: &mut Model, set: usize) {
+    let Screen::Case(case) = &mut model.screen else { return };
+    let lost = case.at.set == set;
+    case.key = None;
+    let at = case.at;
+    let there = model.file(set).is_some_and(|file| at.index < file.entries.len());
+    if lost && !there {
+        model.screen = Screen::Browse;
+    }
+}
+
+pub(super) fn summarised(
+    model: &mut Model,
+    set: usize,
+    generation: u64,
+    summaries: Arc<Vec<CaseSummary>>,
+) -> Vec<Effect> {
+    if generation == model.generation && set < model.sets.len() {
+        model.sets[set].summaries = Some(summaries);
+        if !model.browse.query.is_empty() {
+            relist(model);
+        }
+    }
+    Vec::new()
+}
+
+/// Past outcomes, oldest run first, so that the newest stays.
+pub(super) fn history(model: &mut Model, attempts: Vec<(String, CaseRef, Arc<Attempt>)>) -> Vec<Effect> {
+    for (run_id, case, attempt) in attempts {
+        if model.sets.get(case.set).is_some() {
+            model.outcomes.add(case, &run_id, attempt);
+        }
+    }
+    relist(model);
+    Vec::new()
+}
+
+/// Files changed: all sets are read again. What came of cases stays, under the cases' positions.
+pub(super) fn reload(model: &mut Model) -> Vec<Effect> {
+    model.generation += 1;
+    let generation = model.generation;
+    (0..model.sets.len()).map(|set| Effect::LoadSet { set, generation }).collect()
+}
+
+/// Goes to a set by its shown path and to a case of it, as remembered.
+pub fn go_to(model: &mut Model, shown: &str, index: Option<usize>) {
+    let set = model.sets.iter().position(|set| set.path.shown == shown);
+    if let Some(node) = set.and_then(|set| node_of_set(model, set)) {
+        model.browse.node = node;
+        relist(model);
+        let wanted = |case: &CaseRef| Some(case.index) == index;
+        if let Some(at) = model.browse.visible.iter().position(wanted) {
+            model.browse.cursor = at;
+        }
+    }
+}

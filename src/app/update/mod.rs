@@ -1,0 +1,105 @@
+//! What a message does. A short router: each screen has its file.
+
+mod browse;
+mod case;
+mod global;
+mod load;
+mod overlay;
+mod run;
+
+pub use browse::tree_offset;
+pub use global::THEMES;
+pub use load::go_to;
+
+use super::command::{CommandId, Context, command};
+use super::effect::Effect;
+use super::keymap::resolve;
+use super::model::{Model, Overlay, Screen};
+use super::msg::Msg;
+
+/// Takes a message in; says what the outside must do.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let mut effects = match msg {
+        Msg::Key(key) => match overlay::takes_text(model) {
+            true => overlay::key(model, key),
+            false => match resolve(model.context(), key) {
+                Some(id) => give(model, id),
+                None => Vec::new(),
+            },
+        },
+        Msg::Paste(text) => overlay::paste(model, &text),
+        Msg::Command(id) => give(model, id),
+        Msg::Mouse(mouse) => global::mouse(model, mouse),
+        Msg::Resize(width, height) => {
+            model.size = (width, height);
+            Vec::new()
+        }
+        Msg::Tick(now) => {
+            global::tick(model, now);
+            Vec::new()
+        }
+        Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
+        Msg::Summarised { set, generation, summaries } => load::summarised(model, set, generation, summaries),
+        Msg::History(attempts) => load::history(model, attempts),
+        Msg::FilesChanged => load::reload(model),
+        Msg::Run(msg) => run::run_msg(model, msg),
+        Msg::BodyBuilt(key, body) => {
+            case::body_built(model, key, body);
+            Vec::new()
+        }
+        Msg::Told(text) => global::tell(model, text, false),
+        Msg::Failed(text) => global::tell(model, text, true),
+    };
+    browse::keep_in_sight(model);
+    effects.extend(case::refresh_body(model));
+    effects
+}
+
+/// Gives a command, if it can be given now; else says why not.
+fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    if let Err(why) = (command(id).enabled)(model) {
+        return global::tell(model, format!("{}: {why}", command(id).name), false);
+    }
+    match (id, model.context()) {
+        (CommandId::Quit, _) => global::quit(model),
+        (CommandId::Yes | CommandId::No, _) => overlay::answer(model, id == CommandId::Yes),
+        (_, Context::Help) => overlay::help_command(model, id),
+        (CommandId::Help, _) => open(model, Overlay::Help(0)),
+        (CommandId::Palette, _) => overlay::open_palette(model),
+        (CommandId::Jump, _) => overlay::open_jump(model),
+        (CommandId::Theme, _) => global::next_theme(model),
+        (CommandId::ToggleMouse, _) => global::toggle_mouse(model),
+        (CommandId::Suspend, _) => vec![Effect::Suspend],
+        (CommandId::Copy, _) => global::copy(model),
+        (CommandId::Editor, _) => global::editor(model),
+        (CommandId::Run, _) => run::run_selected(model),
+        (CommandId::RerunFailed, _) => run::rerun_failed(model),
+        (CommandId::CancelAll, _) => run::cancel_all(model),
+        (CommandId::Watch, _) => run::watch(model),
+        (id, _) => match model.screen {
+            Screen::Browse => browse::command(model, id),
+            Screen::Case(_) => case::command(model, id),
+            Screen::Run => run::command(model, id),
+        },
+    }
+}
+
+fn open(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
+    model.overlay = Some(overlay);
+    Vec::new()
+}
+
+/// A cursor moved by a command, in a list of so many with so many in sight.
+fn moved(cursor: usize, id: CommandId, count: usize, page: usize) -> usize {
+    let last = count.saturating_sub(1);
+    let page = page.max(1);
+    match id {
+        CommandId::Up => cursor.saturating_sub(1),
+        CommandId::Down => (cursor + 1).min(last),
+        CommandId::PageUp => cursor.saturating_sub(page),
+        CommandId::PageDown => (cursor + page).min(last),
+        CommandId::Top => 0,
+        CommandId::Bottom => last,
+        _ => cursor.min(last),
+    }
+}

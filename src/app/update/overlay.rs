@@ -1,0 +1,220 @@
+//! What lies over the screen: help, filter, palette, jump, questions.
+
+use super::{browse, give, moved};
+use crate::app::command::{COMMANDS, CommandId, command};
+use crate::app::effect::Effect;
+use crate::app::key::{Key, KeyCode};
+use crate::app::model::{CaseRef, ConfirmKind, Model, Overlay, Picker, Screen};
+use crate::domain::Query;
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use tui_input::{Input, InputRequest};
+
+/// More matches than this are not listed.
+const FOUND_AT_MOST: usize = 200;
+/// Rows of the help that the wheel or a key moves by.
+const HELP_PAGE: usize = 10;
+
+/// Whether plain characters are text here.
+pub(super) fn takes_text(model: &Model) -> bool {
+    matches!(&model.overlay, Some(Overlay::Filter(..) | Overlay::Palette(_) | Overlay::Jump(_)))
+}
+
+pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    match (key.code, key.ctrl) {
+        (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => close(model),
+        (KeyCode::Enter, _) => choose(model),
+        (KeyCode::Up, _) | (KeyCode::Char('p'), true) => move_cursor(model, CommandId::Up),
+        (KeyCode::Down, _) | (KeyCode::Char('n'), true) => move_cursor(model, CommandId::Down),
+        (KeyCode::PageUp, _) => move_cursor(model, CommandId::PageUp),
+        (KeyCode::PageDown, _) => move_cursor(model, CommandId::PageDown),
+        _ => edit(model, request(key)),
+    }
+}
+
+pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    if takes_text(model) {
+        for c in text.chars().filter(|c| !c.is_control()) {
+            edit(model, Some(InputRequest::InsertChar(c)));
+        }
+    }
+    Vec::new()
+}
+
+/// What a key does to a line of text.
+fn request(key: Key) -> Option<InputRequest> {
+    use InputRequest as R;
+    Some(match (key.code, key.ctrl) {
+        (KeyCode::Backspace, false) | (KeyCode::Char('h'), true) => R::DeletePrevChar,
+        (KeyCode::Backspace, true) | (KeyCode::Char('w'), true) => R::DeletePrevWord,
+        (KeyCode::Delete, _) | (KeyCode::Char('d'), true) => R::DeleteNextChar,
+        (KeyCode::Left, false) | (KeyCode::Char('b'), true) => R::GoToPrevChar,
+        (KeyCode::Right, false) | (KeyCode::Char('f'), true) => R::GoToNextChar,
+        (KeyCode::Left, true) => R::GoToPrevWord,
+        (KeyCode::Right, true) => R::GoToNextWord,
+        (KeyCode::Home, _) | (KeyCode::Char('a'), true) => R::GoToStart,
+        (KeyCode::End, _) | (KeyCode::Char('e'), true) => R::GoToEnd,
+        (KeyCode::Char('u'), true) => R::DeleteLine,
+        (KeyCode::Char('k'), true) => R::DeleteTillEnd,
+        (KeyCode::Char(c), false) if !key.alt => R::InsertChar(c),
+        _ => return None,
+    })
+}
+
+fn edit(model: &mut Model, request: Option<InputRequest>) -> Vec<Effect> {
+    let Some(request) = request else { return Vec::new() };
+    match model.overlay.take() {
+        Some(Overlay::Filter(mut input, _)) => {
+            input.handle(request);
+            let wrong = filter_as_typed(model, input.value());
+            model.overlay = Some(Overlay::Filter(input, wrong));
+        }
+        Some(Overlay::Palette(mut picker)) => {
+            picker.input.handle(request);
+            find_commands(model, &mut picker);
+            model.overlay = Some(Overlay::Palette(picker));
+        }
+        Some(Overlay::Jump(mut picker)) => {
+            picker.input.handle(request);
+            find_cases(model, &mut picker);
+            model.overlay = Some(Overlay::Jump(picker));
+        }
+        other => model.overlay = other,
+    }
+    Vec::new()
+}
+
+/// The list follows every key; a filter that cannot be read yet leaves it as it is and says why.
+fn filter_as_typed(model: &mut Model, typed: &str) -> Option<String> {
+    match Query::parse(typed) {
+        Ok(query) => {
+            browse::set_filter(model, typed.to_string(), query);
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn close(model: &mut Model) -> Vec<Effect> {
+    model.overlay = None;
+    Vec::new()
+}
+
+fn choose(model: &mut Model) -> Vec<Effect> {
+    match model.overlay.take() {
+        Some(Overlay::Palette(picker)) => match picker.found.get(picker.cursor) {
+            Some((id, _)) => give(model, *id),
+            None => Vec::new(),
+        },
+        Some(Overlay::Jump(picker)) => {
+            if let Some((case, _)) = picker.found.get(picker.cursor) {
+                jump_to(model, *case);
+            }
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn jump_to(model: &mut Model, case: CaseRef) {
+    if let Some(node) = browse::node_of_set(model, case.set) {
+        browse::choose_node(model, node);
+    }
+    if !model.browse.visible.contains(&case) {
+        browse::set_filter(model, String::new(), Query::default());
+    }
+    browse::open_case(model, case, false);
+}
+
+fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match &mut model.overlay {
+        Some(Overlay::Palette(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
+        Some(Overlay::Jump(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
+        _ => {}
+    }
+    Vec::new()
+}
+
+pub(super) fn wheel(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match &model.overlay {
+        Some(Overlay::Help(_)) => help_command(model, id),
+        _ => move_cursor(model, id),
+    }
+}
+
+pub(super) fn open_palette(model: &mut Model) -> Vec<Effect> {
+    let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
+    find_commands(model, &mut picker);
+    super::open(model, Overlay::Palette(picker))
+}
+
+pub(super) fn open_jump(model: &mut Model) -> Vec<Effect> {
+    let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
+    find_cases(model, &mut picker);
+    super::open(model, Overlay::Jump(picker))
+}
+
+fn find_commands(model: &Model, picker: &mut Picker<CommandId>) {
+    let context = match model.screen {
+        Screen::Browse => crate::app::Context::Browse,
+        Screen::Case(_) => crate::app::Context::Case,
+        Screen::Run => crate::app::Context::Run,
+    };
+    let here = COMMANDS.iter().filter(|command| command.contexts.contains(&context));
+    let items = here.map(|command| (command.id, command.name.to_string()));
+    picker.found = ranked(picker.input.value(), items);
+    picker.cursor = 0;
+}
+
+fn find_cases(model: &Model, picker: &mut Picker<CaseRef>) {
+    let items = (0..model.sets.len()).flat_map(|set| {
+        let entries = model.file(set).map_or(0, |file| file.entries.len());
+        (0..entries).map(move |index| {
+            let case = CaseRef { set, index };
+            (case, format!("{} › {}", model.sets[set].path.stem, model.eval_id(case)))
+        })
+    });
+    picker.found = ranked(picker.input.value(), items);
+    picker.cursor = 0;
+}
+
+/// What matches, best first; as it comes when nothing was typed.
+fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
+    if typed.trim().is_empty() {
+        return items.take(FOUND_AT_MOST).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut found: Vec<(u32, T, String)> = items
+        .filter_map(|(item, words)| {
+            let score = pattern.score(Utf32Str::new(&words, &mut buffer), &mut matcher)?;
+            Some((score, item, words))
+        })
+        .collect();
+    found.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
+    found.into_iter().take(FOUND_AT_MOST).map(|(_, item, words)| (item, words)).collect()
+}
+
+pub(super) fn help_command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    if let Some(Overlay::Help(scroll)) = &mut model.overlay {
+        match id {
+            CommandId::Back | CommandId::Help => model.overlay = None,
+            id => *scroll = moved(*scroll, id, COMMANDS.len(), HELP_PAGE),
+        }
+    }
+    Vec::new()
+}
+
+/// The answer to a question.
+pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
+    let Some(Overlay::Confirm(confirm)) = model.overlay.take() else { return Vec::new() };
+    match (confirm.kind, yes) {
+        (ConfirmKind::Quit, true) => vec![Effect::Quit],
+        (ConfirmKind::Trust(cases, questions), true) => vec![Effect::StartTrusted(cases, questions)],
+        (ConfirmKind::Trust(..), false) => {
+            super::global::tell(model, format!("{}: not started", command(CommandId::Run).name), false)
+        }
+        (ConfirmKind::Quit, false) => Vec::new(),
+    }
+}

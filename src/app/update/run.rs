@@ -1,0 +1,229 @@
+//! Runs: starting, watching, ending them.
+
+use super::browse::{open_case, relist};
+use super::{global, moved};
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::layout::{inside, layout};
+use crate::app::model::{CaseRef, Confirm, ConfirmKind, Model, Node, Overlay, Pane, Screen};
+use crate::app::msg::RunMsg;
+use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::runner::TrustQuestion;
+
+/// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
+pub(super) fn run_selected(model: &mut Model) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match &model.screen {
+        Screen::Case(case) => vec![case.at],
+        _ if !model.browse.selected.is_empty() => model.browse.selected.iter().copied().collect(),
+        _ if model.browse.pane == Pane::Sets => model.browse.visible.clone(),
+        _ => model.current_case().into_iter().collect(),
+    };
+    start(model, cases)
+}
+
+/// What is listed (or selected) and did not pass.
+pub(super) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
+    let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
+    let cases = model.browse.visible.iter().copied().filter(failing).collect();
+    start(model, cases)
+}
+
+fn start(model: &mut Model, cases: Vec<CaseRef>) -> Vec<Effect> {
+    match cases.is_empty() {
+        true => global::tell(model, "there is nothing to run here".into(), false),
+        false => vec![Effect::StartRun(cases)],
+    }
+}
+
+/// The first asks to finish what is in flight; the second stops now.
+pub(super) fn cancel_all(model: &mut Model) -> Vec<Effect> {
+    let Some(run) = &model.run else { return Vec::new() };
+    let reason = match run.cancelling {
+        None => CancelReason::Finish,
+        Some(_) => CancelReason::Stop,
+    };
+    let words = match reason {
+        CancelReason::Finish => "finishing what is in flight; X again stops now",
+        CancelReason::Stop => "stopping",
+    };
+    global::tell(model, words.into(), false);
+    vec![Effect::CancelRun(reason)]
+}
+
+pub(super) fn watch(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Run;
+    Vec::new()
+}
+
+pub(super) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
+    match msg {
+        RunMsg::Started(state) => started(model, *state),
+        RunMsg::Events(events) => {
+            for event in events {
+                event_of_run(model, event);
+            }
+            relist_if_needed(model);
+        }
+        RunMsg::Refused(why) => return global::tell(model, why, true),
+        RunMsg::AskTrust(cases, questions) => ask_trust(model, cases, questions),
+    }
+    Vec::new()
+}
+
+fn started(model: &mut Model, state: RunState) {
+    let many = state.plan.attempts() > 1;
+    model.run_began = model.now;
+    model.run_cursor = 0;
+    model.run_finished_pane = false;
+    model.run = Some(state);
+    model.browse.selected.clear();
+    // One case is watched where it is; more are worth a screen of their own.
+    if many && !matches!(model.screen, Screen::Case(_)) {
+        model.screen = Screen::Run;
+    }
+}
+
+fn event_of_run(model: &mut Model, event: RunEvent) {
+    let Some(mut run) = model.run.take() else { return };
+    match &event {
+        RunEvent::Finished(attempt) => {
+            if let Some(case) = model.case_of(&run, attempt.key) {
+                let attempt = std::sync::Arc::new(attempt.as_ref().clone());
+                model.outcomes.add(case, &run.plan.run_id, attempt);
+                look_at_first_failure(model, case);
+            }
+        }
+        RunEvent::Warning(warning) => {
+            global::tell(model, warning.clone(), true);
+        }
+        RunEvent::Ended { .. } => {
+            global::tell(model, ended_words(&run), false);
+        }
+        _ => {}
+    }
+    run.apply(event);
+    model.run = Some(run);
+}
+
+/// A case that is open shows its newest attempt from the start.
+fn look_at_first_failure(model: &mut Model, at: CaseRef) {
+    let turns = model.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
+    if let Screen::Case(case) = &mut model.screen
+        && case.at == at
+    {
+        case.attempt = case.attempt.min(turns.saturating_sub(1));
+        case.key = None;
+    }
+}
+
+fn ended_words(run: &RunState) -> String {
+    let totals = run.totals;
+    let not_run = run.plan.attempts() - totals.ended();
+    let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
+    format!(
+        "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
+        totals.passed, totals.failed, totals.errored, totals.not_evaluated
+    )
+}
+
+/// The list depends on outcomes when it is filtered or sorted by them.
+fn relist_if_needed(model: &mut Model) {
+    let sorted = model.browse.order != crate::app::model::Order::File;
+    if sorted || !model.browse.query.is_empty() {
+        relist(model);
+    }
+}
+
+fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>) {
+    let mut lines = Vec::new();
+    for question in &questions {
+        lines.push(question.command.clone());
+        lines.push(format!("in {}", question.folder));
+    }
+    model.overlay = Some(Overlay::Confirm(Confirm {
+        title: "Start this program? This folder's files name it as the agent.".into(),
+        lines,
+        kind: ConfirmKind::Trust(cases, questions),
+    }));
+}
+
+pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Back => model.screen = Screen::Browse,
+        CommandId::SwitchPane => {
+            model.run_finished_pane = !model.run_finished_pane;
+            model.run_cursor = 0;
+        }
+        CommandId::Open => open(model),
+        CommandId::Cancel => return cancel_one(model),
+        id => {
+            let areas = layout(model);
+            let pane = if model.run_finished_pane { areas.main } else { areas.left };
+            let page = usize::from(inside(pane).height);
+            model.run_cursor = moved(model.run_cursor, id, listed(model), page);
+        }
+    }
+    Vec::new()
+}
+
+fn listed(model: &Model) -> usize {
+    let Some(run) = &model.run else { return 0 };
+    if model.run_finished_pane { run.finished.len() } else { run.in_flight.len() }
+}
+
+/// The attempt under the cursor.
+fn under_cursor(model: &Model) -> Option<AttemptKey> {
+    let run = model.run.as_ref()?;
+    match model.run_finished_pane {
+        true => run.finished.iter().rev().nth(model.run_cursor).map(|attempt| attempt.key),
+        false => {
+            let mut lanes: Vec<_> = run.in_flight.iter().collect();
+            lanes.sort_by_key(|(_, lane)| lane.slot);
+            lanes.get(model.run_cursor).map(|(key, _)| **key)
+        }
+    }
+}
+
+fn open(model: &mut Model) {
+    let case = under_cursor(model).and_then(|key| model.case_of(model.run.as_ref()?, key));
+    if let Some(case) = case {
+        list_with(model, case);
+        open_case(model, case, true);
+    }
+}
+
+/// The list behind the case is the one that holds it, so that next and previous make sense.
+fn list_with(model: &mut Model, case: CaseRef) {
+    if !model.browse.visible.contains(&case)
+        && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
+    {
+        super::browse::choose_node(model, node);
+    }
+}
+
+fn cancel_one(model: &mut Model) -> Vec<Effect> {
+    match under_cursor(model).filter(|_| !model.run_finished_pane) {
+        Some(key) => vec![Effect::CancelAttempt(key)],
+        None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
+    }
+}
+
+pub(super) fn click(model: &mut Model, x: u16, y: u16) {
+    let areas = layout(model);
+    let at = ratatui::layout::Position { x, y };
+    for (area, finished) in [(inside(areas.left), false), (inside(areas.main), true)] {
+        if !area.contains(at) {
+            continue;
+        }
+        let rows = if finished { usize::from(area.height) } else { usize::from(area.height) };
+        let first = model.run_cursor.saturating_sub(rows.saturating_sub(1));
+        let same_pane = model.run_finished_pane == finished;
+        let row = if same_pane { first } else { 0 } + usize::from(y - area.y);
+        let again = same_pane && model.run_cursor == row;
+        model.run_finished_pane = finished;
+        model.run_cursor = row.min(listed(model).saturating_sub(1));
+        if again {
+            open(model);
+        }
+    }
+}
