@@ -14,4 +14,5 @@ pub mod agents;
 pub mod runner;
 pub mod report;
 pub mod app;
+pub mod ui;
 pub mod cli;

@@ -1,0 +1,95 @@
+//! The line at the top: where we are, and what goes on.
+
+use super::text::{fit, put, put_right};
+use super::theme::{Role, Theme};
+use super::widgets::{counts_text, spinner};
+use crate::app::{Layout, Model, Screen};
+use crate::domain::{CancelReason, RunState, Status};
+use ratatui::buffer::Buffer;
+use unicode_width::UnicodeWidthStr;
+
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    let area = areas.header;
+    let right = right_words(model);
+    let right_width = (right.width() as u16 + 2).min(area.width / 2);
+    put_right(buffer, area.right() - 1, area.y, right_width, &right, theme.style(Role::Accent));
+    let room = area.width.saturating_sub(right_width + 2);
+    let mut x = area.x + 1;
+    match &model.screen {
+        Screen::Browse => {
+            x += put(buffer, x, area.y, room, "evaltrail  ", theme.style(Role::Title));
+            put(buffer, x, area.y, room.saturating_sub(11), &model.title, theme.style(Role::Faint));
+        }
+        Screen::Case(case) => {
+            let id = model.eval_id(case.at).to_string();
+            let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
+            x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
+            let status = model.shown_attempt().map(|attempt| attempt.status);
+            let (words, style) = status_words(status, theme);
+            x += put(buffer, x, area.y, room, &words, style) + 2;
+            let place = place_words(model, case.turn, case.attempt);
+            put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
+        }
+        Screen::Run => {
+            let id = model.run.as_ref().map(|run| run.plan.run_id.clone()).unwrap_or_default();
+            x += put(buffer, x, area.y, room, "run ", theme.style(Role::Title));
+            put(buffer, x, area.y, room.saturating_sub(4), &id, theme.style(Role::Faint));
+        }
+    }
+}
+
+fn status_words(status: Option<Status>, theme: &Theme) -> (String, ratatui::style::Style) {
+    match status {
+        None => ("not run".into(), theme.style(Role::Faint)),
+        Some(status) => (format!("{} {}", status.glyph(), status.label()), theme.status(status)),
+    }
+}
+
+fn place_words(model: &Model, turn: usize, attempt: usize) -> String {
+    let turns = model.turns_shown().max(1);
+    let attempts = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
+    let attempt = if attempts > 1 { format!("   attempt {}/{attempts}  , .", attempt + 1) } else { String::new() };
+    let arrows = if turns > 1 { "  ← →" } else { "" };
+    format!("turn {}/{turns}{arrows}{attempt}", turn + 1)
+}
+
+/// What goes on, or what came of it; on a case, which of the failing ones it is.
+fn right_words(model: &Model) -> String {
+    if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
+        return live_words(run, model.now);
+    }
+    match &model.screen {
+        Screen::Case(case) => failing_words(model, case.at),
+        _ => {
+            let set = model.current_set().map(|set| &model.sets[set]);
+            match set.map(|set| &set.agent) {
+                Some(Ok(agent)) => format!("agent {agent}"),
+                Some(Err(_)) => "no agent".into(),
+                None => String::new(),
+            }
+        }
+    }
+}
+
+fn live_words(run: &RunState, now: f64) -> String {
+    let how = match run.cancelling {
+        None => "",
+        Some(CancelReason::Finish) => " finishing",
+        Some(CancelReason::Stop) => " stopping",
+    };
+    format!("{}{how} {}/{}  {}", spinner(now), run.totals.ended(), run.plan.attempts(), counts_text(run.totals))
+}
+
+fn failing_words(model: &Model, at: crate::app::CaseRef) -> String {
+    let failing: Vec<_> = model
+        .browse
+        .visible
+        .iter()
+        .filter(|case| model.outcomes.worst(**case).is_some_and(|status| status != Status::Passed))
+        .collect();
+    match failing.iter().position(|case| **case == at) {
+        Some(nth) => format!("◀ {} of {} failing ▶", nth + 1, failing.len()),
+        None if !failing.is_empty() => format!("{} failing", failing.len()),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,48 @@
+//! The explorer's drawing: (&Model, &Theme) → cells. Pure: it cannot change state.
+//!
+//! Only what is in sight is built. All text passes `text::put`, which cleans it.
+
+mod footer;
+mod header;
+mod overlays;
+mod screens;
+mod svg;
+mod text;
+mod theme;
+mod widgets;
+
+pub use svg::svg;
+pub use theme::{Role, Theme, ThemeError};
+
+use crate::app::{Model, Overlay, Screen, is_too_small, layout};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+/// Draws the model. Says where the text cursor is, if it is anywhere.
+pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let area = buffer.area.intersection(Rect::new(0, 0, model.size.0, model.size.1));
+    if area.is_empty() {
+        return None;
+    }
+    buffer.set_style(area, theme.style(Role::Text));
+    if is_too_small(model.size) {
+        screens::too_small(area, theme, buffer);
+        return None;
+    }
+    let areas = layout(model);
+    header::draw(model, &areas, theme, buffer);
+    match &model.screen {
+        Screen::Browse => screens::browse(model, &areas, theme, buffer),
+        Screen::Case(case) => screens::case(model, case, &areas, theme, buffer),
+        Screen::Run => screens::run(model, &areas, theme, buffer),
+    }
+    footer::draw(model, &areas, theme, buffer);
+    match &model.overlay {
+        None => None,
+        Some(Overlay::Help(scroll)) => overlays::help(model, *scroll, &areas, theme, buffer),
+        Some(Overlay::Filter(input, wrong)) => footer::filter(input, wrong.as_deref(), &areas, theme, buffer),
+        Some(Overlay::Palette(picker)) => overlays::palette(model, picker, &areas, theme, buffer),
+        Some(Overlay::Jump(picker)) => overlays::jump(model, picker, &areas, theme, buffer),
+        Some(Overlay::Confirm(confirm)) => overlays::confirm(confirm, &areas, theme, buffer),
+    }
+}

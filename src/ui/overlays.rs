@@ -1,0 +1,113 @@
+//! What lies over a screen.
+
+use super::footer::text_field;
+use super::text::put;
+use super::theme::{Role, Theme};
+use super::widgets::over;
+use crate::app::{COMMANDS, CaseRef, Command, CommandId, Confirm, Context, Layout, Model, Picker, Screen, command};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+/// The keys of the screen below, with reasons for what does nothing now.
+pub(super) fn help(model: &Model, scroll: usize, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let context = match model.screen {
+        Screen::Browse => Context::Browse,
+        Screen::Case(_) => Context::Case,
+        Screen::Run => Context::Run,
+    };
+    let here: Vec<&Command> = COMMANDS.iter().filter(|command| command.contexts.contains(&context)).collect();
+    let height = here.len() as u16 + 2;
+    let inner = over(areas.body, 90, height, "keys here   ? or esc closes", theme, buffer);
+    let first = scroll.min(here.len().saturating_sub(usize::from(inner.height)));
+    for (row, command) in here.iter().skip(first).take(usize::from(inner.height)).enumerate() {
+        let y = inner.y + row as u16;
+        put(buffer, inner.x + 1, y, 14, &command.keys.join("  "), theme.style(Role::Accent));
+        let (words, role) = match (command.enabled)(model) {
+            Ok(()) => (command.help.to_string(), Role::Text),
+            Err(why) => (format!("{} ({why})", command.help), Role::Faint),
+        };
+        put(buffer, inner.x + 16, y, inner.width.saturating_sub(17), &words, theme.style(role));
+    }
+    None
+}
+
+pub(super) fn palette(
+    model: &Model,
+    picker: &Picker<CommandId>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = |(id, name): &(CommandId, String), area: Rect, style: Style, buffer: &mut Buffer| {
+        let entry = command(*id);
+        put(buffer, area.x, area.y, 18, name, style);
+        let words = match (entry.enabled)(model) {
+            Ok(()) => entry.help.to_string(),
+            Err(why) => format!("({why})"),
+        };
+        put(buffer, area.x + 19, area.y, area.width.saturating_sub(28), &words, style.patch(theme.style(Role::Faint)));
+        let key = entry.keys.first().copied().unwrap_or_default();
+        put(buffer, area.right().saturating_sub(8), area.y, 8, key, style.patch(theme.style(Role::Accent)));
+    };
+    Some(pick(picker, "command", areas, theme, buffer, row))
+}
+
+pub(super) fn jump(
+    model: &Model,
+    picker: &Picker<CaseRef>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+        if let Some(status) = model.outcomes.worst(*case) {
+            put(buffer, area.x, area.y, 1, status.glyph(), style.patch(theme.status(status)));
+        }
+        put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), name, style);
+    };
+    Some(pick(picker, "case", areas, theme, buffer, row))
+}
+
+fn pick<T>(
+    picker: &Picker<T>,
+    title: &str,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+    row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
+) -> Position {
+    let inner = over(areas.body, 84, 20, title, theme, buffer);
+    put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
+    let cursor = text_field(&picker.input, inner.x + 3, inner.y, inner.width.saturating_sub(4), theme, buffer);
+    let rows = usize::from(inner.height.saturating_sub(1));
+    let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
+    for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {
+        let y = inner.y + 1 + (at - first) as u16;
+        let area = Rect { x: inner.x + 1, y, width: inner.width.saturating_sub(2), height: 1 };
+        let style = if at == picker.cursor { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
+        buffer.set_style(area, style);
+        row(item, area, style, buffer);
+    }
+    if picker.found.is_empty() {
+        put(buffer, inner.x + 3, inner.y + 1, inner.width.saturating_sub(4), "nothing matches", theme.style(Role::Faint));
+    }
+    cursor
+}
+
+pub(super) fn confirm(confirm: &Confirm, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let width = areas.body.width.saturating_sub(4).min(100);
+    let mut lines = Vec::new();
+    for text in &confirm.lines {
+        let span = crate::diff::Span { text: crate::domain::clean_line(text).into_owned(), ..Default::default() };
+        lines.extend(crate::diff::wrap_line(&[span], usize::from(width.saturating_sub(4))));
+    }
+    let inner = over(areas.body, width, lines.len() as u16 + 5, &confirm.title, theme, buffer);
+    for (row, line) in lines.iter().take(usize::from(inner.height.saturating_sub(2))).enumerate() {
+        let place = (inner.x + 1, inner.y + 1 + row as u16);
+        super::text::put_spans(buffer, place, inner.width.saturating_sub(2), line, theme, Role::Text);
+    }
+    let y = inner.bottom().saturating_sub(1);
+    put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), "y yes    n no (enter, esc)", theme.style(Role::Accent));
+    None
+}

@@ -1,0 +1,30 @@
+//! One file a screen.
+
+mod browse;
+mod case;
+mod run;
+
+pub(super) use browse::browse;
+pub(super) use case::case;
+pub(super) use run::run;
+
+use super::text::put;
+use super::theme::{Role, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What stands on a screen that has no room.
+pub(super) fn too_small(area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let (width, height) = crate::app::SMALLEST;
+    let words = format!("too small: {width}×{height} is needed");
+    put(buffer, area.x, area.y + area.height / 2, area.width, &words, theme.style(Role::Bad));
+}
+
+/// A metric's name without what is the same in all of them.
+fn short_metric(name: &str) -> &str {
+    match name {
+        "tool_trajectory_avg_score" => "trajectory",
+        "response_match_score" => "response",
+        name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
+    }
+}

@@ -1,0 +1,239 @@
+//! Colours by role. Themes are TOML files built into the binary; a role that a theme leaves out
+//! looks like the terminal's own text.
+
+use crate::domain::Status;
+use ratatui::style::{Color, Modifier, Style};
+use std::collections::BTreeMap;
+
+/// What a piece of the screen is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Role {
+    Text,
+    Faint,
+    Title,
+    Accent,
+    Border,
+    Focus,
+    Cursor,
+    Passed,
+    Failed,
+    Errored,
+    NotEvaluated,
+    Running,
+    Removed,
+    Added,
+    Tool,
+    Key,
+    Value,
+    Note,
+    Bar,
+    Bad,
+}
+
+/// Every role with its name in theme files.
+pub const ROLES: &[(&str, Role)] = &[
+    ("text", Role::Text),
+    ("faint", Role::Faint),
+    ("title", Role::Title),
+    ("accent", Role::Accent),
+    ("border", Role::Border),
+    ("focus", Role::Focus),
+    ("cursor", Role::Cursor),
+    ("passed", Role::Passed),
+    ("failed", Role::Failed),
+    ("errored", Role::Errored),
+    ("not_evaluated", Role::NotEvaluated),
+    ("running", Role::Running),
+    ("removed", Role::Removed),
+    ("added", Role::Added),
+    ("tool", Role::Tool),
+    ("key", Role::Key),
+    ("value", Role::Value),
+    ("note", Role::Note),
+    ("bar", Role::Bar),
+    ("bad", Role::Bad),
+];
+
+/// A theme's file: role names to looks.
+const FILES: &[(&str, &str)] = &[
+    ("default", include_str!("../../themes/default.toml")),
+    ("dark", include_str!("../../themes/dark.toml")),
+    ("light", include_str!("../../themes/light.toml")),
+    ("high-contrast", include_str!("../../themes/high-contrast.toml")),
+    ("colour-blind", include_str!("../../themes/colour-blind.toml")),
+    ("mono", include_str!("../../themes/mono.toml")),
+];
+
+/// How everything looks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theme {
+    /// Its name.
+    pub name: String,
+    styles: BTreeMap<Role, Style>,
+}
+
+/// Why a theme cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ThemeError(pub String);
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Look {
+    fg: Option<String>,
+    bg: Option<String>,
+    #[serde(default)]
+    mods: Vec<String>,
+}
+
+impl Theme {
+    /// A built-in theme by name. Colours that the terminal does not have are brought down to those
+    /// it has.
+    pub fn named(name: &str, true_colour: bool) -> Result<Theme, ThemeError> {
+        let names = || FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let (name, text) = FILES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .ok_or_else(|| ThemeError(format!("no theme is called {name:?}; there are {}", names())))?;
+        let looks: BTreeMap<String, Look> =
+            toml::from_str(text).map_err(|error| ThemeError(format!("theme {name}: {error}")))?;
+        let mut styles = BTreeMap::new();
+        for (key, look) in looks {
+            let role = ROLES.iter().find(|(known, _)| *known == key).map(|(_, role)| *role);
+            let role = role.ok_or_else(|| ThemeError(format!("theme {name}: no role is called {key:?}")))?;
+            styles.insert(role, look.style(true_colour).map_err(|why| ThemeError(format!("theme {name}: {key}: {why}")))?);
+        }
+        Ok(Theme { name: name.to_string(), styles })
+    }
+
+    /// The names of the built-in themes.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FILES.iter().map(|(name, _)| *name)
+    }
+
+    /// The look of a role.
+    pub fn style(&self, role: Role) -> Style {
+        self.styles.get(&role).copied().unwrap_or_default()
+    }
+
+    /// The look of a status.
+    pub fn status(&self, status: Status) -> Style {
+        self.style(match status {
+            Status::Passed => Role::Passed,
+            Status::Failed => Role::Failed,
+            Status::Errored => Role::Errored,
+            Status::NotEvaluated => Role::NotEvaluated,
+            Status::Informational => Role::Faint,
+        })
+    }
+}
+
+impl Look {
+    fn style(&self, true_colour: bool) -> Result<Style, String> {
+        let colour = |text: &Option<String>| text.as_deref().map(|text| colour(text, true_colour)).transpose();
+        let mut style = Style::default();
+        style.fg = colour(&self.fg)?;
+        style.bg = colour(&self.bg)?;
+        for word in &self.mods {
+            style = style.add_modifier(modifier(word)?);
+        }
+        Ok(style)
+    }
+}
+
+fn modifier(word: &str) -> Result<Modifier, String> {
+    Ok(match word {
+        "bold" => Modifier::BOLD,
+        "dim" => Modifier::DIM,
+        "italic" => Modifier::ITALIC,
+        "underline" => Modifier::UNDERLINED,
+        "reverse" => Modifier::REVERSED,
+        "strike" => Modifier::CROSSED_OUT,
+        other => return Err(format!("{other:?} is not a modifier")),
+    })
+}
+
+fn colour(text: &str, true_colour: bool) -> Result<Color, String> {
+    let colour: Color = text.parse().map_err(|_| format!("{text:?} is not a colour"))?;
+    Ok(match colour {
+        Color::Rgb(r, g, b) if !true_colour => Color::Indexed(nearest(r, g, b)),
+        colour => colour,
+    })
+}
+
+/// The nearest colour of the 256 that nearly all terminals have: the cube, or the greys.
+fn nearest(r: u8, g: u8, b: u8) -> u8 {
+    const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
+    let step = |v: u8| (0..6).min_by_key(|&i| (STEPS[i as usize] - i32::from(v)).abs()).unwrap_or(0);
+    let far = |x: (i32, i32, i32)| {
+        (x.0 - i32::from(r)).pow(2) + (x.1 - i32::from(g)).pow(2) + (x.2 - i32::from(b)).pow(2)
+    };
+    let (i, j, k) = (step(r), step(g), step(b));
+    let cube = far((STEPS[i as usize], STEPS[j as usize], STEPS[k as usize]));
+    let mean = (i32::from(r) + i32::from(g) + i32::from(b)) / 3;
+    let shade = ((mean - 8 + 5) / 10).clamp(0, 23);
+    let grey = 8 + shade * 10;
+    if far((grey, grey, grey)) < cube { (232 + shade) as u8 } else { (16 + 36 * i + 6 * j + k) as u8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_theme_is_whole() {
+        for name in Theme::names() {
+            let theme = Theme::named(name, true).unwrap();
+            for (key, role) in ROLES {
+                assert!(theme.styles.contains_key(role), "{name} has no {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_theme_uses_the_terminals_own_colours() {
+        for name in ["default", "mono"] {
+            let theme = Theme::named(name, true).unwrap();
+            for style in theme.styles.values() {
+                for colour in [style.fg, style.bg].into_iter().flatten() {
+                    assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{name}: {colour:?}");
+                    assert!(name != "mono" || colour == Color::Reset, "mono has no colours");
+                }
+            }
+        }
+    }
+
+    /// Contrast as WCAG has it: text on its background, 4.5 to 1 at least.
+    #[test]
+    fn text_can_be_read() {
+        fn luminance(colour: Color) -> Option<f64> {
+            let Color::Rgb(r, g, b) = colour else { return None };
+            let linear = |v: u8| {
+                let v = f64::from(v) / 255.0;
+                if v <= 0.03928 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+            };
+            Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
+        }
+        for name in ["dark", "light", "high-contrast", "colour-blind"] {
+            let theme = Theme::named(name, true).unwrap();
+            let base = theme.style(Role::Text);
+            for (key, role) in ROLES.iter().filter(|(_, role)| !matches!(role, Role::Border)) {
+                let style = base.patch(theme.style(*role));
+                let (fg, bg) = (style.fg.and_then(luminance), style.bg.and_then(luminance));
+                let (Some(fg), Some(bg)) = (fg, bg) else { panic!("{name}: {key} has no colours of its own") };
+                let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
+                assert!(contrast >= 4.5, "{name}: {key} has a contrast of {contrast:.1}");
+            }
+        }
+    }
+
+    #[test]
+    fn colours_are_brought_down() {
+        assert_eq!(colour("#ff0000", false), Ok(Color::Indexed(196)));
+        assert_eq!(colour("#808080", false), Ok(Color::Indexed(244)));
+        assert_eq!(colour("red", false), Ok(Color::Red));
+        assert!(colour("reddish", true).is_err());
+        assert!(Theme::named("pink", true).unwrap_err().0.contains("colour-blind"));
+    }
+}
