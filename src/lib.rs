@@ -15,4 +15,5 @@ pub mod runner;
 pub mod report;
 pub mod app;
 pub mod ui;
+pub mod shell;
 pub mod cli;

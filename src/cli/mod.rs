@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod docs;
+mod explore;
 mod list;
 mod output;
 mod paths;
@@ -49,18 +50,14 @@ pub fn main() -> anyhow::Result<Exit> {
     }
     let cli = Cli::parse_from(arguments);
     match cli.command {
-        None => todo_explore(cli.path),
+        None => explore::open(cli.path, cli.theme),
         Some(Command::Run(args)) => run::run(*args),
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
-        Some(Command::Demo(_)) => todo_explore(None),
+        Some(Command::Demo(args)) => explore::demo(args.to, args.theme),
     }
-}
-
-fn todo_explore(_: Option<std::path::PathBuf>) -> anyhow::Result<Exit> {
-    Ok(Exit::Wrong)
 }
 
 /// `evaltrail __keep PARENT -- PROGRAM…`: see `agents::keep`.

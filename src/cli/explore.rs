@@ -1,0 +1,89 @@
+//! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
+
+use super::Exit;
+use super::output::tell;
+use crate::shell::{Explorer, explore};
+use crate::workspace::Workspace;
+use anyhow::Context;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// The sample workspace, file by file.
+const SAMPLE: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../fixtures/workspace/README.md")),
+    ("evaltrail.toml", include_str!("../../fixtures/workspace/evaltrail.toml")),
+    ("scripted_model.py", include_str!("../../fixtures/workspace/scripted_model.py")),
+    ("garden/__init__.py", include_str!("../../fixtures/workspace/garden/__init__.py")),
+    ("garden/agent.py", include_str!("../../fixtures/workspace/garden/agent.py")),
+    ("garden/planning.evalset.json", include_str!("../../fixtures/workspace/garden/planning.evalset.json")),
+    ("garden/watering.evalset.json", include_str!("../../fixtures/workspace/garden/watering.evalset.json")),
+    ("library_desk/__init__.py", include_str!("../../fixtures/workspace/library_desk/__init__.py")),
+    ("library_desk/agent.py", include_str!("../../fixtures/workspace/library_desk/agent.py")),
+    ("library_desk/hours.test.json", include_str!("../../fixtures/workspace/library_desk/hours.test.json")),
+    ("library_desk/loans.evalset.json", include_str!("../../fixtures/workspace/library_desk/loans.evalset.json")),
+    ("library_desk/tone/test_config.json", include_str!("../../fixtures/workspace/library_desk/tone/test_config.json")),
+    ("library_desk/tone/tone.evalset.json", include_str!("../../fixtures/workspace/library_desk/tone/tone.evalset.json")),
+    ("recordings/garden.jsonl", include_str!("../../fixtures/workspace/recordings/garden.jsonl")),
+    ("recordings/library_desk.jsonl", include_str!("../../fixtures/workspace/recordings/library_desk.jsonl")),
+];
+
+pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
+    let path = path.unwrap_or_else(|| PathBuf::from("."));
+    if let Some(exit) = no_terminal(&format!("evaltrail run {}", path.display())) {
+        return Ok(exit);
+    }
+    let workspace = Workspace::open(&path)?;
+    let title = home_relative(&workspace.root);
+    explore(Explorer { workspace, title, theme })?;
+    Ok(Exit::Fine)
+}
+
+/// Copies the sample workspace to a temporary folder (or one that stays) and opens it.
+pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
+    let (folder, _temporary) = match to {
+        Some(folder) => (folder, None),
+        None => {
+            let temporary = tempfile::Builder::new().prefix("evaltrail-demo-").tempdir()?;
+            (temporary.path().to_path_buf(), Some(temporary))
+        }
+    };
+    write_sample(&folder).with_context(|| format!("{}", folder.display()))?;
+    if let Some(exit) = no_terminal("evaltrail demo --to FOLDER && evaltrail run FOLDER") {
+        return Ok(exit);
+    }
+    let workspace = Workspace::open(&folder)?;
+    explore(Explorer { workspace, title: "the sample workspace".into(), theme })?;
+    Ok(Exit::Fine)
+}
+
+/// Nothing that is there is written over.
+fn write_sample(folder: &Path) -> std::io::Result<()> {
+    for (name, text) in SAMPLE {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Without a terminal the explorer cannot be; what can be is said.
+fn no_terminal(instead: &str) -> Option<Exit> {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb {
+        return None;
+    }
+    tell(&format!("evaltrail: the explorer needs a terminal; without one, use `{instead}`"));
+    Some(Exit::Wrong)
+}
+
+fn home_relative(path: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_path_buf)) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".into(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}

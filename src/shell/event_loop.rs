@@ -1,0 +1,334 @@
+//! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
+
+use super::frames::Frames;
+use super::hands::{Arrival, Hands, loaded};
+use super::terminal::{self, Guard, Screen};
+use super::{clipboard, editor, input};
+use crate::app::{Effect, Model, Msg, RunMsg, SetState, go_to, update};
+use crate::domain::RunEvent;
+use crate::store::{Places, Remembered};
+use crate::ui::{Theme, draw};
+use crate::workspace::{Watch, Workspace};
+use crossterm::event::EventStream;
+use futures_util::StreamExt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// Events of a run that are taken in at once: a burst is one update and one frame.
+const BATCH: usize = 256;
+/// After a file changed: editors write in steps.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// What to explore, and how.
+pub struct Explorer {
+    /// What was opened.
+    pub workspace: Workspace,
+    /// What it is called at the top.
+    pub title: String,
+    /// The theme that was asked for.
+    pub theme: Option<String>,
+}
+
+struct Loop {
+    model: Model,
+    theme: Theme,
+    /// The name that the theme was made for.
+    theme_of: String,
+    screen: Screen,
+    frames: Frames,
+    hands: Hands,
+    arrivals: mpsc::Receiver<Arrival>,
+    run_events: Option<mpsc::Receiver<RunEvent>>,
+    keys: Option<EventStream>,
+    began: Instant,
+    true_colour: bool,
+    no_colour: bool,
+    done: bool,
+}
+
+/// Explores until the person leaves.
+pub fn explore(explorer: Explorer) -> io::Result<()> {
+    terminal::install_panic_hook();
+    terminal::end_on_signals()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(async { Loop::open(explorer)?.go().await });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    outcome
+}
+
+impl Loop {
+    fn open(explorer: Explorer) -> io::Result<Loop> {
+        let began = Instant::now();
+        let places = Places::find();
+        let remembered =
+            places.as_ref().map(|places| Remembered::load(places, &explorer.workspace.root)).unwrap_or_default();
+        let size = crossterm::terminal::size().unwrap_or((80, 24));
+        let mut model = Model::new(explorer.title, explorer.workspace.sets.clone(), size);
+        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
+        let (back, arrivals) = mpsc::channel(64);
+        let workspace = Arc::new(explorer.workspace);
+        let mut hands = Hands { workspace, sets, back, run: None, places };
+        first_sets(&mut model, &mut hands, &remembered);
+        let true_colour = std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        model.theme = explorer.theme.or(remembered.theme).unwrap_or_else(|| "default".into());
+        let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
+        let screen = terminal::take(model.mouse)?;
+        Ok(Loop {
+            theme_of: model.theme.clone(),
+            model,
+            theme,
+            screen,
+            frames: Frames::new(began),
+            hands,
+            arrivals,
+            run_events: None,
+            keys: None,
+            began,
+            true_colour,
+            no_colour,
+            done: false,
+        })
+    }
+
+    async fn go(mut self) -> io::Result<()> {
+        let _guard = Guard;
+        self.draw_if_due()?;
+        self.keys = Some(EventStream::new());
+        self.hands.read_history();
+        let _watch = self.watch();
+        while !self.done {
+            self.wait().await?;
+            self.draw_if_due()?;
+        }
+        self.remember();
+        Ok(())
+    }
+
+    /// Waits for the next thing, and takes it in.
+    async fn wait(&mut self) -> io::Result<()> {
+        let due = self.frames.due();
+        let keys = &mut self.keys;
+        let key = async {
+            match keys {
+                Some(keys) => keys.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let run = &mut self.run_events;
+        let run_event = async {
+            match run {
+                Some(run) => run.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let frame = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = key => match event {
+                Some(Ok(event)) => self.input(event)?,
+                // The terminal is gone; the thread of signals ends us, or we end here.
+                Some(Err(_)) | None => self.done = true,
+            },
+            Some(arrival) = self.arrivals.recv() => self.arrival(arrival)?,
+            event = run_event => match event {
+                Some(event) => self.run_event(event)?,
+                None => self.run_events = None,
+            },
+            () = frame => {}
+        }
+        Ok(())
+    }
+
+    fn input(&mut self, event: crossterm::event::Event) -> io::Result<()> {
+        if let Some(msg) = input::message(event) {
+            self.frames.soon();
+            self.take(msg)?;
+        }
+        Ok(())
+    }
+
+    fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
+        self.frames.soon();
+        match arrival {
+            Arrival::Msg(msg) => self.take(msg),
+            Arrival::Run(run) => {
+                self.hands.run = Some(run.handle);
+                self.run_events = Some(run.events);
+                self.take(Msg::Run(RunMsg::Started(Box::new(run.state))))
+            }
+        }
+    }
+
+    /// Takes an event of the run in, with all that wait behind it.
+    fn run_event(&mut self, first: RunEvent) -> io::Result<()> {
+        let mut events = vec![first];
+        if let Some(run) = &mut self.run_events {
+            while let (true, Ok(event)) = (events.len() < BATCH, run.try_recv()) {
+                events.push(event);
+            }
+        }
+        self.frames.calmly();
+        self.take(Msg::Run(RunMsg::Events(events)))
+    }
+
+    fn take(&mut self, msg: Msg) -> io::Result<()> {
+        let now = self.began.elapsed().as_secs_f64();
+        update(&mut self.model, Msg::Tick(now));
+        let effects = update(&mut self.model, msg);
+        for effect in effects {
+            self.effect(effect)?;
+        }
+        Ok(())
+    }
+
+    fn effect(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Quit => self.done = true,
+            Effect::Copy(text) => {
+                let told = match clipboard::copy(&text) {
+                    Ok(words) => Msg::Told(words),
+                    Err(error) => Msg::Failed(format!("not copied: {error}")),
+                };
+                return self.take(told);
+            }
+            Effect::OpenEditor { path, line } => return self.edit(path, line),
+            Effect::CaptureMouse(on) => {
+                let mut out = io::stdout();
+                match on {
+                    true => crossterm::execute!(out, crossterm::event::EnableMouseCapture)?,
+                    false => crossterm::execute!(out, crossterm::event::DisableMouseCapture)?,
+                }
+            }
+            Effect::Suspend => self.suspend()?,
+            effect => self.hands.take(effect),
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal to the editor: we do not even read keys meanwhile.
+    fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
+        self.keys = None;
+        terminal::give_back();
+        let opened = editor::open(&path, line);
+        self.come_back()?;
+        match opened {
+            Ok(()) => self.take(Msg::FilesChanged),
+            Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
+        }
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.keys = None;
+        terminal::give_back();
+        terminal::stop_ourselves();
+        self.come_back()
+    }
+
+    fn come_back(&mut self) -> io::Result<()> {
+        self.screen = terminal::take(self.model.mouse)?;
+        self.screen.clear()?;
+        self.keys = Some(EventStream::new());
+        self.frames.soon();
+        let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
+        self.take(Msg::Resize(width, height))
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        if !self.frames.take(now) {
+            return Ok(());
+        }
+        update(&mut self.model, Msg::Tick(now.duration_since(self.began).as_secs_f64()));
+        self.change_theme();
+        let (model, theme) = (&self.model, &self.theme);
+        crossterm::queue!(self.screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
+        self.screen.draw(|frame| {
+            if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {
+                frame.set_cursor_position(cursor);
+            }
+        })?;
+        crossterm::execute!(self.screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)?;
+        self.next_frame();
+        Ok(())
+    }
+
+    /// Frames come by themselves only while something moves, or until something told goes away.
+    fn next_frame(&mut self) {
+        if self.model.is_animated() {
+            self.frames.calmly();
+        }
+        if let Some(toast) = &self.model.toast {
+            self.frames.at(self.began + Duration::from_secs_f64(toast.until.max(0.0)));
+        }
+    }
+
+    fn change_theme(&mut self) {
+        if self.model.theme == self.theme_of {
+            return;
+        }
+        if let Ok(theme) = theme_named(&self.model.theme, self.true_colour, self.no_colour) {
+            self.theme = theme;
+        }
+        self.theme_of.clone_from(&self.model.theme);
+    }
+
+    /// Tells of files that change on disk. Where folders cannot be watched, nothing is told.
+    fn watch(&self) -> Option<Watch> {
+        let (changed, changes) = std::sync::mpsc::channel();
+        let back = self.hands.back.clone();
+        std::thread::spawn(move || {
+            while changes.recv().is_ok() {
+                while changes.recv_timeout(SETTLE).is_ok() {}
+                if back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+                    return;
+                }
+            }
+        });
+        Watch::start(&self.hands.workspace.root, changed).ok()
+    }
+
+    fn remember(&self) {
+        let Some(places) = &self.hands.places else { return };
+        let model = &self.model;
+        let set = model.current_set().map(|set| model.sets[set].path.shown.clone());
+        let state = Remembered {
+            theme: Some(model.theme.clone()),
+            set,
+            case: model.current_case().map(|case| case.index),
+            filter: model.browse.filter.clone(),
+        };
+        // What is only convenient is not worth an error on the way out.
+        let _ = state.save(places, &self.hands.workspace.root);
+    }
+}
+
+/// Under NO_COLOR the theme without colours, whatever was chosen.
+fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, crate::ui::ThemeError> {
+    Theme::named(if no_colour { "mono" } else { name }, true_colour)
+}
+
+/// The set that will be looked at first is opened before the first frame; the others follow.
+fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
+    let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
+    let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
+    let mut effects = Vec::new();
+    if let Some(path) = hands.sets.get(first) {
+        let answer = loaded(&hands.workspace, path, first, model.generation);
+        effects.extend(update(model, Msg::SetLoaded(answer)));
+    }
+    let shown = model.sets.get(first).map(|set| set.path.shown.clone()).unwrap_or_default();
+    go_to(model, &shown, remembered.case);
+    let generation = model.generation;
+    let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
+    effects.extend(rest.map(|set| Effect::LoadSet { set, generation }));
+    effects.into_iter().for_each(|effect| hands.take(effect));
+}

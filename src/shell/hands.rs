@@ -1,0 +1,200 @@
+//! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
+
+use crate::app::{CaseRef, CaseSummary, Effect, Msg, RunMsg, SetLoaded, build_body};
+use crate::domain::{Attempt, RunOptions};
+use crate::formats::adk::SetFile;
+use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
+use crate::store::{Places, Trust, load_run, our_runs};
+use crate::workspace::{SetPath, Workspace, agent_for, open_set};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::mpsc::Sender;
+
+/// Runs of the past that are read when the explorer opens.
+const PAST_RUNS: usize = 12;
+
+/// What comes back to the loop.
+pub(super) enum Arrival {
+    /// A message for the model.
+    Msg(Msg),
+    /// A run in motion: the loop listens to it.
+    Run(Run),
+}
+
+/// Does what the model asks for.
+pub(super) struct Hands {
+    pub(super) workspace: Arc<Workspace>,
+    /// The sets in the model's order.
+    pub(super) sets: Arc<Vec<SetPath>>,
+    pub(super) back: Sender<Arrival>,
+    pub(super) run: Option<RunHandle>,
+    pub(super) places: Option<Places>,
+}
+
+impl Hands {
+    /// Does an effect that needs no terminal.
+    pub(super) fn take(&mut self, effect: Effect) {
+        match effect {
+            Effect::LoadSet { set, generation } => self.elsewhere(move |hands| Some(load_set(hands, set, generation))),
+            Effect::Summarise { set, generation } => self.elsewhere(move |hands| summarise(hands, set, generation)),
+            Effect::StartRun(cases) => self.start(cases, Vec::new()),
+            Effect::StartTrusted(cases, questions) => self.start(cases, questions),
+            Effect::CancelRun(reason) => {
+                if let Some(run) = &self.run {
+                    run.cancel(reason);
+                }
+            }
+            Effect::CancelAttempt(key) => {
+                if let Some(run) = &self.run {
+                    run.cancel_one(key);
+                }
+            }
+            Effect::BuildBody(key, expected, actual) => self.elsewhere(move |_| {
+                let body = build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
+                Some(Msg::BodyBuilt(key, Arc::new(body)))
+            }),
+            // The loop does these itself.
+            Effect::Copy(_)
+            | Effect::OpenEditor { .. }
+            | Effect::CaptureMouse(_)
+            | Effect::Suspend
+            | Effect::Quit => {}
+        }
+    }
+
+    /// Reads past runs.
+    pub(super) fn read_history(&self) {
+        self.elsewhere(|hands| Some(Msg::History(history(hands))));
+    }
+
+    fn elsewhere(&self, work: impl FnOnce(&Borrowed) -> Option<Msg> + Send + 'static) {
+        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let back = self.back.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(msg) = work(&borrowed) {
+                let _ = back.blocking_send(Arrival::Msg(msg));
+            }
+        });
+    }
+
+    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>) {
+        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let (back, places) = (self.back.clone(), self.places.clone());
+        tokio::spawn(async move {
+            let root = borrowed.workspace.root.clone();
+            let prepared = tokio::task::spawn_blocking(move || prepare(&borrowed, cases, granted, places.as_ref())).await;
+            let arrival = match prepared {
+                Ok(Ok(prepared)) => Arrival::Run(runner::start(prepared, None, &root)),
+                Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            };
+            let _ = back.send(arrival).await;
+        });
+    }
+}
+
+/// What a task may look at.
+struct Borrowed {
+    workspace: Arc<Workspace>,
+    sets: Arc<Vec<SetPath>>,
+}
+
+fn load_set(hands: &Borrowed, set: usize, generation: u64) -> Msg {
+    Msg::SetLoaded(loaded(&hands.workspace, &hands.sets[set], set, generation))
+}
+
+/// Opens a set and finds its agent.
+pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generation: u64) -> SetLoaded {
+    let result = open_set(path).map_err(|error| error.to_string()).map(|open| {
+        let first = (!open.file.entries.is_empty()).then(|| open.file.case(0).ok()).flatten();
+        let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
+        let agent = agent_for(workspace, path, app.as_deref(), None);
+        let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
+        (Arc::new(open.file), open.digest, agent)
+    });
+    SetLoaded { set, generation, result }
+}
+
+fn summarise(hands: &Borrowed, set: usize, generation: u64) -> Option<Msg> {
+    let open = open_set(&hands.sets[set]).ok()?;
+    let summaries = (0..open.file.entries.len()).map(|index| summary(&open.file, index)).collect();
+    Some(Msg::Summarised { set, generation, summaries: Arc::new(summaries) })
+}
+
+fn summary(file: &SetFile, index: usize) -> CaseSummary {
+    let Ok(case) = file.case(index) else { return CaseSummary::default() };
+    let mut summary = CaseSummary { turns: case.turns().len(), ..CaseSummary::default() };
+    for turn in case.turns() {
+        summary.text.push_str(&turn.user.scored_text().to_lowercase());
+        summary.text.push('\n');
+        for call in turn.calls() {
+            if !summary.tools.contains(&call.name) {
+                summary.tools.push(call.name.clone());
+            }
+        }
+    }
+    summary
+}
+
+fn prepare(
+    hands: &Borrowed,
+    cases: Vec<CaseRef>,
+    granted: Vec<TrustQuestion>,
+    places: Option<&Places>,
+) -> Result<Prepared, RunMsg> {
+    let mut by_set: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for case in &cases {
+        by_set.entry(case.set).or_default().push(case.index);
+    }
+    let selection = |(set, indices): (usize, Vec<usize>)| Selection {
+        indices: Some(indices),
+        ..Selection::all(hands.sets[set].clone())
+    };
+    let config = &hands.workspace.config;
+    let defaults = RunOptions::default();
+    let request = Request {
+        selections: by_set.into_iter().map(selection).collect(),
+        options: RunOptions {
+            jobs: config.jobs.unwrap_or(defaults.jobs),
+            repeat: config.repeat.unwrap_or(defaults.repeat),
+            timeout_ms: config.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
+            retries: config.retries.unwrap_or(defaults.retries),
+        },
+        ..Request::default()
+    };
+    let started = jiff::Timestamp::now().to_string();
+    let id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
+    let refused = |why: String| RunMsg::Refused(why);
+    let prepared = runner::prepare(&hands.workspace, &request, &id, &started).map_err(|error| refused(error.0))?;
+    if let Some((file, why)) = prepared.problems.first() {
+        return Err(refused(format!("{file}: {why}")));
+    }
+    let mut trust = Trust::load(places);
+    for question in &granted {
+        trust.grant(&question.fingerprint, &question.command).map_err(|error| refused(error.to_string()))?;
+    }
+    let questions: Vec<TrustQuestion> = runner::trust_questions(&hands.workspace, &prepared.plan, None)
+        .into_iter()
+        .filter(|question| !trust.allows(&question.fingerprint))
+        .collect();
+    if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions)) }
+}
+
+/// Past outcomes, oldest run first.
+fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let mut runs = our_runs(&hands.workspace.root);
+    runs.truncate(PAST_RUNS);
+    let mut found = Vec::new();
+    for entry in runs.into_iter().rev() {
+        let Ok(run) = load_run(&entry.path) else { continue };
+        let plan = run.state.plan.clone();
+        for attempt in &run.state.finished {
+            let planned = &plan.cases[attempt.key.case];
+            let path = &plan.sets[planned.set].path;
+            if let Some(set) = hands.sets.iter().position(|set| set.path == *path) {
+                found.push((plan.run_id.clone(), CaseRef { set, index: planned.index }, attempt.clone()));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,17 @@
+//! The explorer's hands: the only place that touches the terminal.
+//!
+//! ```text
+//! keys, mouse, size ─┐
+//! answers of effects ├─▶ event loop ─▶ update ─▶ effects ─▶ hands (tasks, files, programs)
+//! run events ────────┘        └─▶ frame, when something changed
+//! ```
+
+mod clipboard;
+mod editor;
+mod event_loop;
+mod frames;
+mod hands;
+mod input;
+mod terminal;
+
+pub use event_loop::{Explorer, explore};
