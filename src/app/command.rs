@@ -18,6 +18,8 @@ pub enum CommandId {
     Right,
     Open,
     Back,
+    Clear,
+    Leave,
     Quit,
     Select,
     SelectAll,
@@ -104,7 +106,7 @@ const fn when(command: Command, enabled: fn(&Model) -> Result<(), &'static str>)
 /// Every command there is. The order is the footer's.
 pub static COMMANDS: &[Command] = &[
     shown(entry(CommandId::Open, "open", "open what is under the cursor", &[Context::Browse, Context::Run], &["enter"]), "open"),
-    shown(entry(CommandId::Back, "back", "go back; clear the filter or the selection", &[Context::Browse, Context::Case, Context::Run, Context::Help], &["esc", "q"]), "back"),
+    shown(entry(CommandId::Back, "back", "go back", &[Context::Case, Context::Run, Context::Help], &["esc", "q"]), "back"),
     shown(when(entry(CommandId::Select, "select", "select the case, or take it out again", &[Context::Browse], &["space"]), has_case), "select"),
     shown(when(entry(CommandId::Run, "run", "run the selected cases, or the one under the cursor, or the set", LISTS, &["r"]), can_run), "run"),
     shown(when(entry(CommandId::RerunFailed, "rerun failed", "run again what did not pass, of what is listed", SCREENS, &["R"]), can_rerun), "rerun failed"),
@@ -117,6 +119,7 @@ pub static COMMANDS: &[Command] = &[
     shown(when(entry(CommandId::Watch, "watch run", "watch the run, or look at the last one", LISTS, &["L"]), has_run), "watch run"),
     shown(entry(CommandId::Palette, "palette", "find a command by name", SCREENS, &[":", "ctrl-k"]), "commands"),
     shown(entry(CommandId::Help, "help", "keys of this screen, and why some do nothing now", &[Context::Browse, Context::Case, Context::Run, Context::Help], &["?"]), "help"),
+    when(entry(CommandId::Clear, "clear", "take the selection away, then the filter", &[Context::Browse], &["esc"]), has_something_to_clear),
     entry(CommandId::Jump, "jump", "go to any case by a few letters of its name", SCREENS, &["f", "ctrl-p"]),
     when(entry(CommandId::SelectAll, "select all", "select all that is listed, or nothing", &[Context::Browse], &["*", "ctrl-a"]), has_case),
     when(entry(CommandId::Copy, "copy", "copy the case: what failed, expected and actual, as JSON", LISTS, &["y"]), has_case),
@@ -136,7 +139,8 @@ pub static COMMANDS: &[Command] = &[
     entry(CommandId::Left, "left", "to the sets; on a case, the previous turn", LISTS, &["left", "h"]),
     entry(CommandId::Right, "right", "to the cases; on a case, the next turn", LISTS, &["right", "l"]),
     entry(CommandId::Suspend, "suspend", "back to the shell for a while; fg comes back", SCREENS, &["ctrl-z"]),
-    entry(CommandId::Quit, "quit", "leave evaltrail", &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Confirm], &["ctrl-c"]),
+    entry(CommandId::Leave, "leave", "leave evaltrail", &[Context::Browse], &["q"]),
+    entry(CommandId::Quit, "quit", "leave evaltrail from anywhere", &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Confirm], &["ctrl-c"]),
     entry(CommandId::Yes, "yes", "yes", &[Context::Confirm], &["y"]),
     entry(CommandId::No, "no", "no", &[Context::Confirm], &["n", "esc", "enter", "q"]),
 ];
@@ -149,6 +153,11 @@ pub fn command(id: CommandId) -> &'static Command {
 
 fn has_case(model: &Model) -> Result<(), &'static str> {
     model.current_case().map(|_| ()).ok_or("there is no case here")
+}
+
+fn has_something_to_clear(model: &Model) -> Result<(), &'static str> {
+    let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
+    if nothing { Err("nothing is selected or filtered; q leaves") } else { Ok(()) }
 }
 
 fn has_set(model: &Model) -> Result<(), &'static str> {

@@ -1,6 +1,7 @@
 //! Where things are on the screen: one answer for drawing, for page sizes and for the mouse.
 
 use super::model::{Model, Pane, Screen};
+use super::verdict::verdict_lines;
 use ratatui::layout::Rect;
 
 /// Below this the screen only says that it is too small.
@@ -63,7 +64,7 @@ fn browse(base: Layout, pane: Pane) -> Layout {
 
 fn case(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let wanted = model.case_panel_lines() as u16;
+    let wanted = verdict_lines(model, usize::from(body.width)).len() as u16;
     let most = body.height.saturating_sub(7).min(body.height * 2 / 5);
     let height = wanted.min(most);
     let main = Rect { height: body.height - height, ..body };

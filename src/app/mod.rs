@@ -16,6 +16,7 @@ mod layout;
 mod model;
 mod msg;
 mod outcomes;
+mod verdict;
 mod update;
 
 pub use body::{Body, BodyKey, BodyLine, build_body};
@@ -30,4 +31,5 @@ pub use model::{
 };
 pub use msg::{Mouse, MouseKind, Msg, RunMsg, SetLoaded};
 pub use outcomes::{CaseOutcome, Outcomes};
+pub use verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use update::{THEMES, go_to, tree_offset, update};

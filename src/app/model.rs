@@ -360,12 +360,6 @@ impl Model {
         }
     }
 
-    /// How many lines the metrics of the case screen would like: a rule, and one each.
-    pub(super) fn case_panel_lines(&self) -> usize {
-        let Some(attempt) = self.shown_attempt() else { return 3 };
-        let differs = usize::from(attempt.status != attempt.adk_status && attempt.error.is_none());
-        1 + attempt.metrics.len() + usize::from(attempt.error.is_some()) * 2 + differs
-    }
 
     /// Something moves by itself: frames are needed without any key.
     pub fn is_animated(&self) -> bool {

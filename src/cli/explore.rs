@@ -15,7 +15,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ("scripted_model.py", include_str!("../../fixtures/workspace/scripted_model.py")),
     ("garden/__init__.py", include_str!("../../fixtures/workspace/garden/__init__.py")),
     ("garden/agent.py", include_str!("../../fixtures/workspace/garden/agent.py")),
-    ("garden/planning.evalset.json", include_str!("../../fixtures/workspace/garden/planning.evalset.json")),
+    ("garden/weekend.evalset.json", include_str!("../../fixtures/workspace/garden/weekend.evalset.json")),
     ("garden/watering.evalset.json", include_str!("../../fixtures/workspace/garden/watering.evalset.json")),
     ("library_desk/__init__.py", include_str!("../../fixtures/workspace/library_desk/__init__.py")),
     ("library_desk/agent.py", include_str!("../../fixtures/workspace/library_desk/agent.py")),

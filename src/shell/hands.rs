@@ -2,11 +2,12 @@
 
 use crate::app::{CaseRef, CaseSummary, Effect, Msg, RunMsg, SetLoaded, build_body};
 use crate::domain::{Attempt, RunOptions};
-use crate::formats::adk::SetFile;
+use crate::formats::adk::{ResultFile, SetFile};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
-use crate::store::{Places, Trust, load_run, our_runs};
-use crate::workspace::{SetPath, Workspace, agent_for, open_set};
-use std::collections::BTreeMap;
+use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
+use crate::workspace::{SetPath, Workspace, agent_for, open_set, read_text};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 
@@ -180,11 +181,11 @@ fn prepare(
     if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions)) }
 }
 
-/// Past outcomes, oldest run first.
+/// Past outcomes, oldest first, so that the newest stay: ADK's own results, then our runs.
 fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let mut found: Vec<_> = hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)).collect();
     let mut runs = our_runs(&hands.workspace.root);
     runs.truncate(PAST_RUNS);
-    let mut found = Vec::new();
     for entry in runs.into_iter().rev() {
         let Ok(run) = load_run(&entry.path) else { continue };
         let plan = run.state.plan.clone();
@@ -197,4 +198,25 @@ fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
         }
     }
     found
+}
+
+/// The newest results that ADK has of an application's sets, by the cases' ids.
+fn adk_history(hands: &Borrowed, app_dir: &Path) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let mut results = adk_results(app_dir);
+    results.truncate(PAST_RUNS);
+    let open = |entry: &HistoryEntry| ResultFile::open(Arc::from(read_text(&entry.path).ok()?)).ok();
+    results.iter().rev().filter_map(open).flat_map(|result| outcomes_of(hands, &result)).collect()
+}
+
+fn outcomes_of(hands: &Borrowed, result: &ResultFile) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let Some(set) = hands.sets.iter().position(|set| set.stem == result.set_id) else { return Vec::new() };
+    let Ok(file) = open_set(&hands.sets[set]).map(|open| open.file) else { return Vec::new() };
+    let index_of: HashMap<&str, usize> =
+        file.entries.iter().enumerate().map(|(at, entry)| (entry.eval_id.as_str(), at)).collect();
+    (0..result.entries.len())
+        .filter_map(|at| {
+            let index = *index_of.get(result.entries[at].eval_id.as_str())?;
+            Some((result.id.clone(), CaseRef { set, index }, Arc::new(result.attempt(at).ok()?)))
+        })
+        .collect()
 }

@@ -14,7 +14,7 @@ use tui_input::Input;
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match id {
         CommandId::Open => open(model),
-        CommandId::Back => return back(model),
+        CommandId::Clear => clear(model),
         CommandId::Left => model.browse.pane = Pane::Sets,
         CommandId::Right => model.browse.pane = Pane::Cases,
         CommandId::SwitchPane => {
@@ -100,16 +100,13 @@ fn first_bad_turn(attempt: &crate::domain::Attempt) -> Option<usize> {
     })
 }
 
-/// Escape takes away the selection, then the filter; then it leaves.
-fn back(model: &mut Model) -> Vec<Effect> {
+/// Takes away the selection, then the filter.
+fn clear(model: &mut Model) {
     if !model.browse.selected.is_empty() {
         model.browse.selected.clear();
-    } else if !model.browse.filter.is_empty() {
-        set_filter(model, String::new(), Query::default());
     } else {
-        return super::global::quit(model);
+        set_filter(model, String::new(), Query::default());
     }
-    Vec::new()
 }
 
 fn select(model: &mut Model) {

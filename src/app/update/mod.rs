@@ -61,7 +61,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         return global::tell(model, format!("{}: {why}", command(id).name), false);
     }
     match (id, model.context()) {
-        (CommandId::Quit, _) => global::quit(model),
+        (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
         (CommandId::Yes | CommandId::No, _) => overlay::answer(model, id == CommandId::Yes),
         (_, Context::Help) => overlay::help_command(model, id),
         (CommandId::Help, _) => open(model, Overlay::Help(0)),

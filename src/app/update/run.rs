@@ -98,6 +98,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) {
         }
         RunEvent::Ended { .. } => {
             global::tell(model, ended_words(&run), false);
+            model.run_finished_pane = true;
+            model.run_cursor = 0;
         }
         _ => {}
     }

@@ -103,7 +103,7 @@ impl Columns {
         let count = metrics.iter().take_while(|_| take(METRIC_WIDTH)).count();
         metrics.truncate(count);
         let turns = take(TURNS_WIDTH);
-        let name = (24 + room).min(width.saturating_sub(4));
+        let name = (24 + room).min(56).min(width.saturating_sub(4));
         Columns { name, metrics, turns, time }
     }
 }

@@ -1,7 +1,6 @@
 //! One case: expected and actual side by side, and the metrics with their reasons.
 
-use crate::app::{BodyLine, CaseMode, CaseScreen, Layout, Model};
-use crate::domain::{Attempt, MetricResult, Status};
+use crate::app::{BodyLine, CaseMode, CaseScreen, Layout, Model, REASON_AT, VerdictLine, verdict_lines};
 use crate::ui::text::{put, put_right, put_spans};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{panel, scrollbar};
@@ -27,7 +26,7 @@ pub(in crate::ui) fn case(model: &Model, case: &CaseScreen, areas: &Layout, them
             scrollbar(areas.main, case.scroll, shown, body.lines.len(), theme, buffer);
         }
     }
-    metrics(model, areas.panel, theme, buffer);
+    verdict(model, areas.panel, theme, buffer);
 }
 
 fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -74,60 +73,32 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
     put(buffer, row.x + 2, row.y, row.width - 4, &format!(" {title} "), theme.style(Role::Faint));
 }
 
-/// A line for each metric: failed ones first.
-fn metrics(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(attempt) = model.shown_attempt() else {
-        put(buffer, area.x + 1, area.y, area.width.saturating_sub(2), "not run yet; r runs it", theme.style(Role::Faint));
-        return;
-    };
-    let mut y = area.y;
-    let mut line = |text: &str, style, buffer: &mut Buffer| {
-        if y < area.bottom() {
-            put(buffer, area.x + 1, y, area.width.saturating_sub(2), text, style);
-            y += 1;
-        }
-    };
-    if let Some(error) = &attempt.error {
-        let words = format!("! errored  {error}");
-        line(&words, theme.status(Status::Errored), buffer);
-        let tries = if attempt.tries > 1 { format!(" after {} tries", attempt.tries) } else { String::new() };
-        line(&format!("  ADK would say: failed, without the reason{tries}"), theme.style(Role::Faint), buffer);
-    } else if attempt.status != attempt.adk_status {
-        let words = format!("  here {}; ADK would say {}", attempt.status.label(), attempt.adk_status.label());
-        line(&words, theme.style(Role::Note), buffer);
-    }
-    let from = y;
-    for (row, metric) in in_order(attempt).into_iter().enumerate() {
-        let y = from + row as u16;
-        if y < area.bottom() {
-            metric_line(metric, Rect { y, height: 1, ..area }, theme, buffer);
-        }
+/// What came of the case, and why.
+fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let lines = verdict_lines(model, usize::from(area.width));
+    for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
+        verdict_line(line, Rect { y: area.y + row as u16, height: 1, ..area }, theme, buffer);
     }
 }
 
-fn in_order(attempt: &Attempt) -> Vec<&MetricResult> {
-    let mut metrics: Vec<&MetricResult> = attempt.metrics.iter().collect();
-    metrics.sort_by_key(|metric| match metric.status {
-        Status::Failed => 0,
-        Status::Errored | Status::NotEvaluated => 1,
-        Status::Passed => 2,
-        Status::Informational => 3,
-    });
-    metrics
-}
-
-fn metric_line(metric: &MetricResult, row: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let style = theme.status(metric.status);
-    let name_width = (row.width / 3).clamp(12, 34);
-    put(buffer, row.x + 1, row.y, 1, metric.status.glyph(), style);
-    put(buffer, row.x + 3, row.y, name_width - 1, &metric.metric, style);
-    let numbers = match (metric.score, metric.threshold) {
-        (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
-        (Some(score), None) => format!("{score:.2}"),
-        _ => String::new(),
-    };
-    put_right(buffer, row.x + 3 + name_width + 11, row.y, 11, &numbers, style);
-    let x = row.x + 3 + name_width + 13;
-    let words = &metric.explanation;
-    put(buffer, x, row.y, row.right().saturating_sub(x + 1), words, theme.style(Role::Text));
+fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let reason_at = (row.x + REASON_AT as u16).min(row.right());
+    let room = row.right().saturating_sub(reason_at);
+    match line {
+        VerdictLine::Words(status, line) => {
+            let words: String = line.iter().map(|span| span.text.as_str()).collect();
+            put(buffer, row.x + 1, row.y, row.width - 2, &words, theme.status(*status));
+        }
+        VerdictLine::Note(words) => {
+            put(buffer, row.x + 1, row.y, row.width - 2, words, theme.style(Role::Note));
+        }
+        VerdictLine::Metric(status, name, numbers, reason) => {
+            let style = theme.status(*status);
+            put(buffer, row.x + 1, row.y, 1, status.glyph(), style);
+            put(buffer, row.x + 3, row.y, 30, name, style);
+            put_right(buffer, reason_at.saturating_sub(2), row.y, 11, numbers, style);
+            put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text);
+        }
+        VerdictLine::More(reason) => put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text),
+    }
 }

@@ -1,0 +1,72 @@
+//! The lines under a case: why it errored, what ADK would have said, and every metric with its
+//! reason, those that failed first and in full.
+
+use super::model::Model;
+use crate::diff::{Line, Span, Tone, wrap_line};
+use crate::domain::{Attempt, MetricResult, Status, clean_line};
+
+/// Columns before a metric's reason: sign, name, numbers.
+pub const REASON_AT: usize = 48;
+
+/// A line under a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VerdictLine {
+    /// Words over the whole width, in the colour of a status.
+    Words(Status, Line),
+    /// Words of ours.
+    Note(String),
+    /// A metric: its status, name, numbers, and the first line of its reason.
+    Metric(Status, String, String, Line),
+    /// The reason goes on.
+    More(Line),
+}
+
+/// The lines for what is shown, for so many columns.
+pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
+    let Some(attempt) = model.shown_attempt() else {
+        return vec![VerdictLine::Note("not run yet; r runs it".into())];
+    };
+    let mut lines = Vec::new();
+    if let Some(error) = &attempt.error {
+        let words = format!("! errored  {}", clean_line(error));
+        let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
+        lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
+        let tries = if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
+        lines.push(VerdictLine::Note(format!("ADK would say failed, without the reason{tries}")));
+    } else if attempt.status != attempt.adk_status {
+        let said = attempt.adk_status.label();
+        lines.push(VerdictLine::Note(format!("{} here; ADK would say {said}", attempt.status.label())));
+    }
+    in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
+    lines
+}
+
+fn plain(text: &str) -> Span {
+    Span { text: text.to_string(), tone: Tone::Plain, changed: false }
+}
+
+fn in_order(attempt: &Attempt) -> Vec<&MetricResult> {
+    let mut metrics: Vec<&MetricResult> = attempt.metrics.iter().collect();
+    metrics.sort_by_key(|metric| match metric.status {
+        Status::Failed => 0,
+        Status::Errored | Status::NotEvaluated => 1,
+        Status::Passed => 2,
+        Status::Informational => 3,
+    });
+    metrics
+}
+
+fn metric_lines(metric: &MetricResult, width: usize, lines: &mut Vec<VerdictLine>) {
+    let numbers = match (metric.score, metric.threshold) {
+        (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
+        (Some(score), None) => format!("{score:.2}"),
+        _ => String::new(),
+    };
+    let room = width.saturating_sub(REASON_AT + 1).max(10);
+    let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room).into_iter();
+    let first = reason.next().unwrap_or_default();
+    lines.push(VerdictLine::Metric(metric.status, metric.metric.clone(), numbers, first));
+    if matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored) {
+        lines.extend(reason.map(VerdictLine::More));
+    }
+}
