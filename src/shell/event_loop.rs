@@ -235,7 +235,6 @@ impl Loop {
 
     fn come_back(&mut self) -> io::Result<()> {
         self.screen = terminal::take(self.model.mouse)?;
-        self.screen.clear()?;
         self.keys = Some(EventStream::new());
         self.frames.soon();
         let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
@@ -257,6 +256,7 @@ impl Loop {
             }
         })?;
         crossterm::execute!(self.screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)?;
+        panic_if_asked();
         self.next_frame();
         Ok(())
     }
@@ -308,6 +308,13 @@ impl Loop {
         };
         // What is only convenient is not worth an error on the way out.
         let _ = state.save(places, &self.hands.workspace.root);
+    }
+}
+
+/// Lets a test see what a panic on the screen's thread leaves behind. Not in release builds.
+fn panic_if_asked() {
+    if cfg!(debug_assertions) && std::env::var_os("EVALTRAIL_TEST_PANIC").is_some() {
+        panic!("a test asked for this");
     }
 }
 

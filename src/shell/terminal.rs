@@ -16,7 +16,8 @@ pub(super) fn take(mouse: bool) -> io::Result<Screen> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout());
-    execute!(out, terminal::EnterAlternateScreen, event::EnableBracketedPaste, cursor::Hide)?;
+    let clear = terminal::Clear(terminal::ClearType::All);
+    execute!(out, terminal::EnterAlternateScreen, clear, event::EnableBracketedPaste, cursor::Hide)?;
     if mouse {
         execute!(out, event::EnableMouseCapture)?;
     }

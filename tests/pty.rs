@@ -1,0 +1,196 @@
+//! The real binary in a pseudo-terminal: keys in, screen out, the terminal restored afterwards.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/terminal.rs"]
+mod terminal;
+
+use std::time::{Duration, Instant};
+use terminal::Terminal;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
+
+fn demo(home: &std::path::Path, size: (u16, u16)) -> Terminal {
+    let terminal = Terminal::start(BINARY, &["demo"], home, size);
+    terminal.wait_for("water_tomatoes");
+    terminal
+}
+
+#[test]
+fn the_demo_runs_and_a_failing_case_shows_its_argument() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("*r");
+    terminal.wait_for("in flight");
+    // A failed case is opened while the rest still runs.
+    terminal.wait_for("✗ lettuce_six");
+    terminal.keys("\t\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("q");
+    terminal.wait_for("ended after");
+    terminal.keys("q");
+    terminal.wait_for("✗ lettuce_six_litres");
+    terminal.keys("gn\r");
+    terminal.wait_for("litres  6");
+    terminal.wait_for("litres  5");
+    terminal.wait_for("EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.keys("v");
+    terminal.wait_for("← read_soil");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+    assert!(terminal.is_cooked());
+}
+
+#[test]
+fn filter_palette_jump_and_help_are_reached_by_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("/tool:forecast");
+    terminal.wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
+    terminal.keys("\x15colour:red");
+    terminal.wait_for("no filter is called");
+    terminal.keys("\x15\r?");
+    terminal.wait_for("keys here");
+    terminal.wait_for("nothing has been run yet");
+    terminal.keys("\x1b");
+    terminal.wait_until("help is closed", |screen| !screen.contains("keys here"));
+    terminal.keys(":theme\r");
+    terminal.wait_for("theme dark");
+    terminal.keys("fwalks\r");
+    terminal.wait_for("walks_and_maps");
+    terminal.wait_for("not run yet");
+    terminal.keys("\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+    // What was chosen is remembered.
+    assert!(std::fs::read_dir(home.path().join("state")).unwrap().count() == 1);
+}
+
+#[test]
+fn the_terminal_is_restored_after_signals() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
+        let home = tempfile::tempdir().unwrap();
+        let mut terminal = demo(home.path(), (100, 30));
+        terminal.keys("*r");
+        terminal.wait_for("in flight");
+        terminal.signal(signal);
+        assert_eq!(terminal.wait_for_end(), code, "after SIG{signal}");
+        terminal.wait_until_quiet(Duration::from_millis(50));
+        terminal.assert_restored();
+        assert!(!terminal.is_alternate() && terminal.is_cooked(), "after SIG{signal}");
+    }
+}
+
+#[test]
+fn the_terminal_is_restored_after_a_panic() {
+    let home = tempfile::tempdir().unwrap();
+    let env = [("EVALTRAIL_TEST_PANIC", "draw")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    assert_eq!(terminal.wait_for_end(), 101);
+    terminal.wait_until_quiet(Duration::from_millis(50));
+    terminal.assert_restored();
+    assert!(!terminal.is_alternate() && terminal.is_cooked());
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("panicked"));
+}
+
+#[test]
+fn suspended_and_resumed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
+    // The shell's own use of bracketed paste would hide ours.
+    terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));
+    terminal.wait_for("water_tomatoes");
+    for round in 0..3 {
+        terminal.keys("\x1a");
+        terminal.wait_until("the shell", |screen| screen.contains("Stopped") || screen.contains("shell>"));
+        terminal.wait_until("the normal screen", |_| !terminal.is_alternate());
+        terminal.assert_restored();
+        terminal.resize(90 + round, 28);
+        terminal.keys("fg\n");
+        terminal.wait_until("the explorer", |screen| screen.contains("water_tomatoes") && screen.contains("Eval sets"));
+    }
+    terminal.keys("q");
+    terminal.wait_until("the end", |_| !terminal.is_alternate());
+    terminal.assert_restored();
+}
+
+#[test]
+fn the_editor_gets_the_terminal_and_gives_it_back() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("editor.sh");
+    std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\necho \"got $line\"\n").unwrap();
+    let editor = format!("sh {}", script.display());
+    let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    terminal.keys("E");
+    terminal.wait_for("editing");
+    assert!(terminal.is_cooked());
+    terminal.keys("jjqq\n");
+    terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn idle_writes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let terminal = demo(home.path(), (120, 32));
+    terminal.wait_until_quiet(Duration::from_millis(500));
+    let before = terminal.written();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(terminal.written() - before, 0);
+}
+
+#[test]
+fn any_size_is_survived() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("*r");
+    for (columns, rows) in [(1, 1), (2, 2), (10, 300), (300, 100), (39, 12), (40, 11), (40, 12), (3, 50), (80, 24)] {
+        terminal.resize(columns, rows);
+        terminal.keys("j?");
+        terminal.wait_until_quiet(Duration::from_millis(60));
+        terminal.keys("\x1b");
+        terminal.wait_until_quiet(Duration::from_millis(30));
+    }
+    terminal.resize(100, 30);
+    terminal.wait_for("ended after");
+    terminal.keys("\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use() {
+    let home = tempfile::tempdir().unwrap();
+    let output = common::output(common::evaltrail(home.path()).arg("."));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(common::both(&output).contains("evaltrail run"), "{}", common::both(&output));
+    assert!(!output.stdout.contains(&0x1b));
+}
+
+#[test]
+fn changed_files_are_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let set = |id: &str| format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#);
+    let file = folder.path().join("s.evalset.json");
+    std::fs::write(&file, set("before_change")).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (100, 24));
+    terminal.wait_for("before_change");
+    let other = folder.path().join("new");
+    std::fs::write(&other, set("after_change")).unwrap();
+    std::fs::rename(&other, &file).unwrap();
+    terminal.wait_for("after_change");
+    std::fs::write(&file, "{oops").unwrap();
+    terminal.wait_for("line 1, column 2");
+    std::fs::write(&file, set("mended")).unwrap();
+    terminal.wait_for("mended");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
