@@ -10,11 +10,14 @@ use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio_util::task::TaskTracker;
 use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// For everything but a turn, which has the attempt's limit.
 const SHORT_CALL: Duration = Duration::from_secs(30);
+/// How long a run waits at its end for sessions to be deleted.
+const TIDIES_WITHIN: Duration = Duration::from_secs(3);
 /// More of an answer than this is not read.
 const LONGEST_ANSWER: usize = 32 << 20;
 
@@ -32,6 +35,8 @@ struct Remote {
     client: Client,
     base: Url,
     app: String,
+    /// Sessions that are being deleted after their conversations were cut off.
+    tidying: TaskTracker,
 }
 
 /// A session on the server.
@@ -54,7 +59,7 @@ impl AdkAgent {
             }
         };
         let base = Url::parse(&base).map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
-        let remote = Arc::new(Remote { client: client(&base)?, base, app: app.to_string() });
+        let remote = Arc::new(Remote { client: client(&base)?, base, app: app.to_string(), tidying: TaskTracker::new() });
         let mut server = started;
         if let Some(server) = &mut server {
             server.wait_until_up(&remote.client).await?;
@@ -79,6 +84,8 @@ impl AdkAgent {
         for (user, id) in pinned {
             self.remote.delete_session(&user, &id).await;
         }
+        self.remote.tidying.close();
+        let _ = tokio::time::timeout(TIDIES_WITHIN, self.remote.tidying.wait()).await;
         self.server.lock().await.take();
     }
 }
@@ -320,7 +327,8 @@ impl Drop for AdkSession {
     fn drop(&mut self) {
         if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {
             let (remote, user, id) = (self.remote.clone(), self.user_id.clone(), self.id.clone());
-            runtime.spawn(async move { remote.delete_session(&user, &id).await });
+            let tidying = self.remote.tidying.clone();
+            tidying.spawn_on(async move { remote.delete_session(&user, &id).await }, &runtime);
         }
     }
 }

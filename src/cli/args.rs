@@ -57,7 +57,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,
     /// Only the cases that match, e.g. 'tool:set_light -tag:slow'
-    #[arg(long, value_name = "QUERY", default_value = "")]
+    #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
     pub(super) filter: String,
     /// Attempts at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
