@@ -2,9 +2,26 @@
 //!
 //! The house, from the ground up. A room may use the rooms above it in this list, never those
 //! below; `tests/architecture.rs` reads the imports and fails on one against the arrow.
+//!
+//! | room | what it is for | may touch |
+//! |---|---|---|
+//! | [`domain`] | the words: eval set, case, invocation, criterion, score, run | nothing |
+//! | [`diff`] | how two things line up: calls, values, texts, rows | nothing |
+//! | [`metrics`] | (expected, actual, criterion) → score with an explanation | nothing |
+//! | [`formats`] | bytes ⇄ domain | nothing |
+//! | [`config`] | `evaltrail.toml`, agents by name or address | nothing |
+//! | [`store`] | journal, history, trust; the only writer of users' files | files |
+//! | [`workspace`] | what lies in a folder | files, to read |
+//! | [`agents`] | asks an agent | network, processes |
+//! | [`runner`] | a plan → a stream of run events | tasks, time |
+//! | [`report`] | a finished run as text, JSON, JUnit | nothing |
+//! | [`app`] | the explorer's logic | nothing |
+//! | [`ui`] | the explorer's drawing | cells |
+//! | [`shell`] | the explorer's hands: event loop, terminal, effects | the terminal |
+//! | [`cli`] | the command line | standard streams |
 
-pub mod diff;
 pub mod domain;
+pub mod diff;
 pub mod metrics;
 pub mod formats;
 pub mod config;

@@ -47,7 +47,8 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("/tool:forecast");
-    terminal.wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
+    terminal
+        .wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
     terminal.keys("\x15colour:red");
     terminal.wait_for("no filter is called");
     terminal.keys("\x15\r?");
@@ -107,7 +108,9 @@ fn suspended_and_resumed() {
         terminal.assert_restored();
         terminal.resize(90 + round, 28);
         terminal.keys("fg\n");
-        terminal.wait_until("the explorer", |screen| screen.contains("water_tomatoes") && screen.contains("Eval sets"));
+        terminal.wait_until("the explorer", |screen| {
+            screen.contains("water_tomatoes") && screen.contains("Eval sets")
+        });
     }
     terminal.keys("q");
     terminal.wait_until("the end", |_| !terminal.is_alternate());
@@ -151,7 +154,9 @@ fn any_size_is_survived() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("*r");
-    for (columns, rows) in [(1, 1), (2, 2), (10, 300), (300, 100), (39, 12), (40, 11), (40, 12), (3, 50), (80, 24)] {
+    for (columns, rows) in
+        [(1, 1), (2, 2), (10, 300), (300, 100), (39, 12), (40, 11), (40, 12), (3, 50), (80, 24)]
+    {
         terminal.resize(columns, rows);
         terminal.keys("j?");
         terminal.wait_until_quiet(Duration::from_millis(60));
@@ -177,7 +182,8 @@ fn without_a_terminal_it_says_what_to_use() {
 fn changed_files_are_read_again() {
     let home = tempfile::tempdir().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let set = |id: &str| format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#);
+    let set =
+        |id: &str| format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#);
     let file = folder.path().join("s.evalset.json");
     std::fs::write(&file, set("before_change")).unwrap();
     let path = folder.path().display().to_string();

@@ -47,7 +47,8 @@ fn our_scores(report: &Value) -> (Scores, BTreeMap<(String, String), u64>) {
         cases.insert((set.clone(), id.clone()), case["adk_status"].as_u64().unwrap());
         for metric in case["metrics"].as_array().unwrap() {
             let per = metric["per_invocation"].as_array().unwrap().iter();
-            let per = per.map(|p| (number(&p["score"]), status_number(p["status"].as_str().unwrap()))).collect();
+            let per =
+                per.map(|p| (number(&p["score"]), status_number(p["status"].as_str().unwrap()))).collect();
             let name = metric["metric"].as_str().unwrap().to_string();
             let status = status_number(metric["status"].as_str().unwrap());
             scores.insert((set.clone(), id.clone(), name), (number(&metric["score"]), status, per));
@@ -127,12 +128,14 @@ fn run_ours(work: &Path, run: &Value, port: u16) -> Value {
 fn compare_row(run: &str, row: &Value, ours: &Scores, cases: &BTreeMap<(String, String), u64>) {
     let set = row["eval_set_id"].as_str().unwrap().trim_end_matches(".evalset.json").to_string();
     let case = row["eval_id"].as_str().unwrap().to_string();
-    let adk_status = cases.get(&(set.clone(), case.clone())).unwrap_or_else(|| panic!("{run}: no {set} {case}"));
+    let adk_status =
+        cases.get(&(set.clone(), case.clone())).unwrap_or_else(|| panic!("{run}: no {set} {case}"));
     let wanted = status_number(row["final_eval_status"].as_str().unwrap());
     assert_eq!(*adk_status, u64::from(wanted), "{run}: final status of {case}");
     let Some(metric) = row["metric"].as_str() else { return };
-    let (score, status, per) =
-        ours.get(&(set, case.clone(), metric.to_string())).unwrap_or_else(|| panic!("{run}: {case} has no {metric}"));
+    let (score, status, per) = ours
+        .get(&(set, case.clone(), metric.to_string()))
+        .unwrap_or_else(|| panic!("{run}: {case} has no {metric}"));
     assert_eq!(*status, status_number(row["status"].as_str().unwrap()), "{run}: {case} {metric}");
     let theirs: Vec<&Value> = row["per_invocation"].as_array().unwrap().iter().collect();
     assert_eq!(per.len(), theirs.len(), "{run}: {case} {metric}");
@@ -156,9 +159,14 @@ fn the_sample_agents_and_adk_web() {
     for (app, set) in [("garden", "watering"), ("library_desk", "loans")] {
         let file = agents.join(app).join(format!("{set}.evalset.json"));
         let report = work.path().join("report.json");
-        let path = format!("{}:{}", adk.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+        let path =
+            format!("{}:{}", adk.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
         let mut command = evaltrail(&work.path().join("home"));
-        command.env("PATH", &path).arg("run").arg(&agents).args(["--filter", &format!("set:{set}"), "--trust"]);
+        command.env("PATH", &path).arg("run").arg(&agents).args([
+            "--filter",
+            &format!("set:{set}"),
+            "--trust",
+        ]);
         let ran = output(command.arg("--report").arg(format!("json={}", report.display())));
         assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", both(&ran));
         let (ours, _) = our_scores(&read_json(&report));
@@ -173,7 +181,8 @@ fn the_sample_agents_and_adk_web() {
         for file in results_of(&agents.join(app)) {
             assert!(list.contains(&file), "{file} in {list}");
             let encoded = file.replace(' ', "%20");
-            let opened = server.get(&format!("/dev/apps/{app}/eval-results/{encoded}")).expect("adk web opens it");
+            let opened =
+                server.get(&format!("/dev/apps/{app}/eval-results/{encoded}")).expect("adk web opens it");
             let opened: Value = serde_json::from_str(&opened).expect("JSON");
             assert!(!opened["evalCaseResults"].as_array().unwrap().is_empty());
         }

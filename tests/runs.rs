@@ -9,6 +9,7 @@ use common::{both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
 use server::Double;
 use std::collections::{BTreeSet, HashMap};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,7 +49,11 @@ fn every_fault_is_its_own_case_alone() {
     write_set(work.path(), "faults", cases);
     let began = Instant::now();
     let (report, code) = report(
-        evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent(), "--timeout", "2s"]).args(["-j", "16"]),
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "--timeout", "2s"])
+            .args(["-j", "16"]),
     );
     assert!(began.elapsed() < Duration::from_secs(15), "a hung agent costs its own case only");
     assert_eq!(code, 1);
@@ -101,7 +106,8 @@ fn killed_and_resumed_runs_lose_and_repeat_nothing() {
     for point in 0..20u64 {
         let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
         two_hundred(work.path());
-        let mut child = run_all(work.path(), &server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            run_all(work.path(), &server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let enough = (point as usize * 37 + 11) % 180;
         wait_for("the run to get there", Duration::from_secs(30), || {
             let runs = server.seen.lock().unwrap().runs.len();
@@ -125,8 +131,12 @@ fn killed_and_resumed_runs_lose_and_repeat_nothing() {
 }
 
 fn two_hundred(folder: &Path) {
-    let answer = |n: usize| if n % 3 == 0 { "something else" } else { "ok" };
-    write_set(folder, "many", (0..200).map(|n| case(&format!("case_{n}"), &format!("fine {n}"), answer(n))).collect());
+    let answer = |n: usize| if n.is_multiple_of(3) { "something else" } else { "ok" };
+    write_set(
+        folder,
+        "many",
+        (0..200).map(|n| case(&format!("case_{n}"), &format!("fine {n}"), answer(n))).collect(),
+    );
 }
 
 fn run_all(folder: &Path, server: &Double) -> Command {
@@ -139,10 +149,14 @@ fn run_all(folder: &Path, server: &Double) -> Command {
 /// The ids of the finished cases, by the whole lines of the newest journal.
 fn journal(folder: &Path) -> BTreeSet<String> {
     let runs = folder.join(".evaltrail/runs");
-    let Some(run) = std::fs::read_dir(runs).ok().and_then(|mut runs| runs.next()) else { return BTreeSet::new() };
+    let Some(run) = std::fs::read_dir(runs).ok().and_then(|mut runs| runs.next()) else {
+        return BTreeSet::new();
+    };
     let text = std::fs::read_to_string(run.unwrap().path().join("journal.jsonl")).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |at| &text[..at]);
-    let id = |line: &str| serde_json::from_str::<Value>(line).expect("a whole line")["eval_id"].as_str().unwrap().to_string();
+    let id = |line: &str| {
+        serde_json::from_str::<Value>(line).expect("a whole line")["eval_id"].as_str().unwrap().to_string()
+    };
     whole.lines().map(id).collect()
 }
 
@@ -180,10 +194,11 @@ fn ctrl_c_once_finishes_and_twice_stops() {
         wait_for("two attempts", Duration::from_secs(10), || {
             (server.seen.lock().unwrap().runs.values().sum::<usize>() >= before + 2).then_some(())
         });
-        for _ in 0..times {
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        for word in ["finishing", "stopping"].iter().take(times) {
             let pid = child.id().to_string();
             assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-            wait_for("the word", Duration::from_secs(1), || Some(std::thread::sleep(Duration::from_millis(60))));
+            assert!(said.any(|line| line.unwrap().contains(word)), "it says {word}");
         }
         let status = child.wait().unwrap();
         let out = child.wait_with_output().unwrap();
@@ -200,7 +215,11 @@ fn ctrl_c_once_finishes_and_twice_stops() {
 #[test]
 fn failed_and_repeat_and_selection() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
-    write_set(work.path(), "s", vec![case("good", "fine a", "ok"), case("bad", "fine b", "no"), case("other", "fine c", "ok")]);
+    write_set(
+        work.path(),
+        "s",
+        vec![case("good", "fine a", "ok"), case("bad", "fine b", "no"), case("other", "fine c", "ok")],
+    );
     let agent = ["--agent", &server.agent()];
     let set = work.path().join("s.evalset.json").display().to_string();
     let (all, code) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent));
@@ -208,14 +227,26 @@ fn failed_and_repeat_and_selection() {
     let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
     assert_eq!(failed["cases"].as_array().unwrap().len(), 1);
     assert_eq!(status_of(&failed, "bad").0, "failed");
-    let (some, code) = report(evaltrail(work.path()).arg("run").arg(format!("{set}:good,other")).args(agent).args(["--repeat", "3"]));
+    let (some, code) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(format!("{set}:good,other"))
+            .args(agent)
+            .args(["--repeat", "3"]),
+    );
     assert_eq!((code, some["cases"].as_array().unwrap().len()), (0, 6));
-    let order: Vec<_> = some["cases"].as_array().unwrap().iter().map(|c| (c["eval_id"].as_str().unwrap(), c["attempt"].as_u64().unwrap())).collect();
+    let order: Vec<_> = some["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["eval_id"].as_str().unwrap(), c["attempt"].as_u64().unwrap()))
+        .collect();
     assert_eq!(order, [("good", 1), ("good", 2), ("good", 3), ("other", 1), ("other", 2), ("other", 3)]);
     let wrong = output(evaltrail(work.path()).arg("run").arg(format!("{set}:goo")).args(agent));
     assert_eq!(wrong.status.code(), Some(2));
     assert!(both(&wrong).contains("did you mean \"good\""), "{}", both(&wrong));
-    let (filtered, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).args(["--filter", "-id:good"]));
+    let (filtered, _) =
+        report(evaltrail(work.path()).arg("run").arg(&set).args(agent).args(["--filter", "-id:good"]));
     assert_eq!(filtered["cases"].as_array().unwrap().len(), 2);
 }
 
@@ -227,15 +258,36 @@ fn the_report_is_as_documented_and_junit_is_xml() {
     let junit = work.path().join("r.xml");
     let reports = format!("junit={}", junit.display());
     let (report, _) = report(
-        evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent(), "--report", &reports]).args(["--metric", "hallucinations_v1"]),
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "--report", &reports])
+            .args(["--metric", "hallucinations_v1"]),
     );
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&report), ["evaltrail", "run_id", "started", "duration_s", "agent", "summary", "cases"]);
-    assert_eq!(keys(&report["summary"]), ["cases", "passed", "failed", "errored", "not_evaluated", "metrics"]);
-    assert_eq!(keys(&report["summary"]["metrics"][0]), ["metric", "mean", "std", "valid", "errored", "total"]);
+    assert_eq!(
+        keys(&report["summary"]),
+        ["cases", "passed", "failed", "errored", "not_evaluated", "metrics"]
+    );
+    assert_eq!(
+        keys(&report["summary"]["metrics"][0]),
+        ["metric", "mean", "std", "valid", "errored", "total"]
+    );
     assert_eq!(
         keys(&report["cases"][0]),
-        ["eval_set", "file", "eval_id", "attempt", "status", "adk_status", "latency_s", "error", "metrics", "invocations"]
+        [
+            "eval_set",
+            "file",
+            "eval_id",
+            "attempt",
+            "status",
+            "adk_status",
+            "latency_s",
+            "error",
+            "metrics",
+            "invocations"
+        ]
     );
     assert_eq!(
         keys(&report["cases"][0]["metrics"][0]),
@@ -256,12 +308,16 @@ fn what_cannot_be_judged_is_not_green() {
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let config = work.path().join("c.json");
     for criterion in ["\"hallucinations_v1\": 0.5", "\"response_match_scor\": 0.5"] {
-        std::fs::write(&config, format!("{{\"criteria\": {{\"response_match_score\": 0.5, {criterion}}}}}")).unwrap();
+        std::fs::write(&config, format!("{{\"criteria\": {{\"response_match_score\": 0.5, {criterion}}}}}"))
+            .unwrap();
         let mut command = evaltrail(work.path());
         command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "--config"]).arg(&config);
         let (report, code) = report(&mut command);
         assert_eq!(code, 1);
-        assert_eq!((status_of(&report, "a").0, report["cases"][0]["adk_status"].as_u64()), ("not_evaluated", Some(1)));
+        assert_eq!(
+            (status_of(&report, "a").0, report["cases"][0]["adk_status"].as_u64()),
+            ("not_evaluated", Some(1))
+        );
     }
     std::fs::write(&config, "{\"criteria\": {}}").unwrap();
     let mut command = evaltrail(work.path());
@@ -296,7 +352,11 @@ fn a_program_is_an_agent() {
     let work = tempfile::tempdir().unwrap();
     let agent = echo_agent(work.path());
     let prompts = ["fine", "hang", "die", "garbage", "refuse", "event"];
-    write_set(work.path(), "s", prompts.iter().map(|p| case(p, p, if *p == "event" { "done" } else { "ok" })).collect());
+    write_set(
+        work.path(),
+        "s",
+        prompts.iter().map(|p| case(p, p, if *p == "event" { "done" } else { "ok" })).collect(),
+    );
     let log = work.path().join("log");
     let mut command = evaltrail(work.path());
     command.env("LOG", &log).arg("run").arg(work.path()).args(["--agent", &agent, "--timeout", "2s"]);
@@ -304,8 +364,15 @@ fn a_program_is_an_agent() {
     let says = |id: &str| status_of(&report, id);
     assert_eq!(says("fine").0, "passed");
     assert!(says("hang").1.contains("limit"), "{report}");
-    assert!(says("die").1.contains("exit status: 3") && says("die").1.contains("the reason"), "{}", says("die").1);
-    assert!(says("garbage").1.contains("no JSON: this is no json") || says("garbage").1.contains("this is no json"));
+    assert!(
+        says("die").1.contains("exit status: 3") && says("die").1.contains("the reason"),
+        "{}",
+        says("die").1
+    );
+    assert!(
+        says("garbage").1.contains("no JSON: this is no json")
+            || says("garbage").1.contains("this is no json")
+    );
     assert_eq!(says("refuse").1, "I would rather not");
     assert_eq!(says("event").0, "failed");
     let events = report["cases"].as_array().unwrap().iter().find(|c| c["eval_id"] == "event").unwrap();
@@ -333,7 +400,13 @@ fn programs_die_with_us_however_we_die() {
             (std::fs::read_to_string(&log).unwrap_or_default().lines().count() == 2).then_some(())
         });
         assert!(!all_gone(&log));
-        assert!(Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([format!("-{signal}"), child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         child.wait().unwrap();
         wait_for("the programs to die", Duration::from_secs(5), || all_gone(&log).then_some(()));
     }
@@ -384,7 +457,11 @@ fn a_folder_that_cannot_be_written_still_gives_a_report() {
     // A file where the folder should be: also root cannot make a folder there.
     std::fs::write(work.path().join(".evaltrail"), "").unwrap();
     let home = tempfile::tempdir().unwrap();
-    let out = output(evaltrail(home.path()).arg("run").arg(work.path()).args(["--agent", &server.agent(), "--json"]));
+    let out = output(evaltrail(home.path()).arg("run").arg(work.path()).args([
+        "--agent",
+        &server.agent(),
+        "--json",
+    ]));
     let report: Value = serde_json::from_slice(&out.stdout).unwrap();
     assert_eq!((out.status.code(), status_of(&report, "a").0), (Some(0), "passed"));
     assert!(both(&out).contains("not recorded"), "{}", both(&out));
@@ -394,7 +471,8 @@ fn a_folder_that_cannot_be_written_still_gives_a_report() {
 fn a_reader_that_goes_away_is_no_error() {
     let work = tempfile::tempdir().unwrap();
     write_set(work.path(), "s", (0..2000).map(|n| case(&format!("case_{n}"), "x", "y")).collect());
-    let line = format!("{} list --cases {} | head -n 1", env!("CARGO_BIN_EXE_evaltrail"), work.path().display());
+    let line =
+        format!("{} list --cases {} | head -n 1", env!("CARGO_BIN_EXE_evaltrail"), work.path().display());
     let out = output(Command::new("bash").args(["-o", "pipefail", "-c", &line]));
     assert!(!both(&out).contains("panicked"), "{}", both(&out));
     assert_eq!(out.status.code(), Some(0), "{}", both(&out));

@@ -58,8 +58,14 @@ impl AdkAgent {
                 (server.url(), Some(server))
             }
         };
-        let base = Url::parse(&base).map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
-        let remote = Arc::new(Remote { client: client(&base)?, base, app: app.to_string(), tidying: TaskTracker::new() });
+        let base = Url::parse(&base)
+            .map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
+        let remote = Arc::new(Remote {
+            client: client(&base)?,
+            base,
+            app: app.to_string(),
+            tidying: TaskTracker::new(),
+        });
         let mut server = started;
         if let Some(server) = &mut server {
             server.wait_until_up(&remote.client).await?;
@@ -121,7 +127,12 @@ impl Remote {
         url
     }
 
-    async fn call(&self, method: Method, parts: &[&str], body: Option<Value>) -> Result<(StatusCode, String), AgentError> {
+    async fn call(
+        &self,
+        method: Method,
+        parts: &[&str],
+        body: Option<Value>,
+    ) -> Result<(StatusCode, String), AgentError> {
         let mut request = self.client.request(method, self.url(parts)).timeout(SHORT_CALL);
         if let Some(body) = body {
             request = request.json(&body);
@@ -197,7 +208,10 @@ impl Remote {
         let why = chain(cause(&error));
         if error.is_connect() {
             let hint = "is the server running?";
-            return AgentError::new(ErrorKind::Unavailable, format!("cannot reach {}: {why}; {hint}", self.base));
+            return AgentError::new(
+                ErrorKind::Unavailable,
+                format!("cannot reach {}: {why}; {hint}", self.base),
+            );
         }
         if error.is_timeout() {
             return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.base));
@@ -336,8 +350,9 @@ impl Drop for AdkSession {
 /// A data line is an event, or says that the agent failed.
 fn event_of(data: &str) -> Result<Event, AgentError> {
     let short = || data.chars().take(200).collect::<String>();
-    let parsed = json::parse(data)
-        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event is no JSON ({error}): {}", short())))?;
+    let parsed = json::parse(data).map_err(|error| {
+        AgentError::new(ErrorKind::Protocol, format!("an event is no JSON ({error}): {}", short()))
+    })?;
     if let Some(error) = parsed.value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
         return Err(AgentError::new(ErrorKind::Agent, words));

@@ -26,8 +26,8 @@ impl Server {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let port = free_port().map_err(|error| setup(format!("no free port: {error}")))?;
         let argv: Vec<String> = argv.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
-        let mut program =
-            Program::start(&argv, cwd).map_err(|error| setup(format!("cannot start {}: {error}", argv[0])))?;
+        let mut program = Program::start(&argv, cwd)
+            .map_err(|error| setup(format!("cannot start {}: {error}", argv[0])))?;
         let said = program.child.stdout.take().map(Tail::follow).unwrap_or_default();
         let errors = program.child.stderr.take().map(Tail::follow).unwrap_or_default();
         Ok(Server { program, port, said, errors })

@@ -142,7 +142,7 @@ impl CommandSession {
 
 fn answer_of(events: &[Event]) -> String {
     let answers = events.iter().filter(|event| event.is_final()).filter_map(|event| event.content.as_ref());
-    answers.map(Content::spoken_text).filter(|text| !text.is_empty()).last().unwrap_or_default()
+    answers.map(Content::spoken_text).rfind(|text| !text.is_empty()).unwrap_or_default()
 }
 
 async fn next_said(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Said>, AgentError> {
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn a_result_is_events() {
-        let line = r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
+        let line =
+            r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
         let Ok(Said::Result(events)) = read_said(line) else { panic!("a result") };
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());

@@ -39,7 +39,7 @@ impl Agents {
 #[derive(Debug)]
 pub enum Agent {
     /// On an ADK server.
-    Adk(AdkAgent),
+    Adk(Box<AdkAgent>),
     /// A program.
     Command(CommandAgent),
     /// A recording.
@@ -86,7 +86,7 @@ pub enum Session {
 impl Agent {
     async fn connect(spec: &AgentSpec) -> Result<Agent, AgentError> {
         Ok(match spec {
-            AgentSpec::Adk { server, app } => Agent::Adk(AdkAgent::connect(server, app).await?),
+            AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app).await?)),
             AgentSpec::Command { argv, cwd } => Agent::Command(CommandAgent::new(argv.clone(), cwd.clone())),
             AgentSpec::Replay { path, speed } => {
                 let (path, speed) = (path.clone(), *speed);

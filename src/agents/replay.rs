@@ -52,7 +52,11 @@ impl ReplaySession {
             return self.replay.attempts[attempt].turns.get(turn.number - 1);
         }
         let prompt = turn.user.scored_text();
-        self.replay.attempts.iter().flat_map(|attempt| &attempt.turns).find(|recorded| recorded.prompt == prompt)
+        self.replay
+            .attempts
+            .iter()
+            .flat_map(|attempt| &attempt.turns)
+            .find(|recorded| recorded.prompt == prompt)
     }
 
     pub(super) async fn turn(

@@ -84,7 +84,8 @@ mod tests {
         out
     }
 
-    const STREAM: &str = "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
+    const STREAM: &str =
+        "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
 
     #[test]
     fn events_come_out_whole() {

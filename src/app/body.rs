@@ -58,7 +58,8 @@ pub(super) fn is_large(expected: Option<&Invocation>, actual: Option<&Invocation
     const LARGE: usize = 48 << 10;
     let weight = |turn: &Invocation| {
         let calls = turn.calls();
-        let args = calls.iter().map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64)).sum::<usize>();
+        let args =
+            calls.iter().map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64)).sum::<usize>();
         let texts: usize = calls.iter().map(|call| deep_len(call.args.as_ref())).sum();
         let responses: usize = turn.responses().iter().map(|r| deep(&r.response)).sum();
         turn.response_text().len() + turn.user.scored_text().len() + args + texts + responses
@@ -253,7 +254,12 @@ fn part_words(part: &crate::domain::Part) -> Vec<Span> {
     if let Some(call) = &part.call {
         let args = call.args.clone().map(Value::Object);
         let args = args.map(|args| value_text(&args)).unwrap_or_default();
-        return vec![words("  calls ", Tone::Faint), words(&call.name, Tone::Tool), words(" ", Tone::Plain), words(&args, Tone::Value)];
+        return vec![
+            words("  calls ", Tone::Faint),
+            words(&call.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&args, Tone::Value),
+        ];
     }
     if let Some(response) = &part.response {
         return vec![

@@ -26,10 +26,10 @@ pub use key::{Key, KeyCode, parse_key};
 pub use keymap::{conflicts, resolve};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
 pub use model::{
-    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Confirm, ConfirmKind, Model, Node, Order, Overlay, Pane,
-    Picker, Screen, SetState, SetView, Toast,
+    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Confirm, ConfirmKind, Model, Node, Order, Overlay,
+    Pane, Picker, Screen, SetState, SetView, Toast,
 };
-pub use msg::{Mouse, MouseKind, Msg, RunMsg, SetLoaded};
+pub use msg::{Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use outcomes::{CaseOutcome, Outcomes};
-pub use verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use update::{THEMES, go_to, tree_offset, update};
+pub use verdict::{REASON_AT, VerdictLine, verdict_lines};

@@ -360,7 +360,6 @@ impl Model {
         }
     }
 
-
     /// Something moves by itself: frames are needed without any key.
     pub fn is_animated(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.is_live())
@@ -397,7 +396,9 @@ impl Node {
     pub fn sets(&self, model: &Model) -> Vec<usize> {
         match self {
             Node::Set(set) => vec![*set],
-            Node::Group(name) => (0..model.sets.len()).filter(|&at| group_of(&model.sets[at]) == *name).collect(),
+            Node::Group(name) => {
+                (0..model.sets.len()).filter(|&at| group_of(&model.sets[at]) == *name).collect()
+            }
         }
     }
 }

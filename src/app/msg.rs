@@ -1,9 +1,9 @@
 //! What can happen.
 
 use super::body::{Body, BodyKey};
+use super::command::CommandId;
 use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
-use super::command::CommandId;
 use crate::domain::{Attempt, RunEvent, RunState};
 use crate::formats::adk::SetFile;
 use crate::runner::TrustQuestion;
@@ -56,8 +56,19 @@ pub struct SetLoaded {
     pub set: usize,
     /// Of which request.
     pub generation: u64,
-    /// The file, its digest and the agent's name; or why not.
-    pub result: Result<(Arc<SetFile>, String, Result<String, String>), String>,
+    /// The file, or why not.
+    pub result: Result<OpenedSet, String>,
+}
+
+/// An opened file.
+#[derive(Clone, Debug)]
+pub struct OpenedSet {
+    /// Its cases.
+    pub file: Arc<SetFile>,
+    /// SHA-256 of its bytes.
+    pub digest: String,
+    /// The agent's name, or why there is none.
+    pub agent: Result<String, String>,
 }
 
 /// About the run.

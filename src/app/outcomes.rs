@@ -36,7 +36,8 @@ impl Outcomes {
             worst: attempt.status,
         });
         if outcome.run_id != run_id {
-            *outcome = CaseOutcome { run_id: run_id.to_string(), attempts: Vec::new(), worst: attempt.status };
+            *outcome =
+                CaseOutcome { run_id: run_id.to_string(), attempts: Vec::new(), worst: attempt.status };
         }
         let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         outcome.attempts.insert(at, attempt);

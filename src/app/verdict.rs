@@ -31,7 +31,8 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         let words = format!("! errored  {}", clean_line(error));
         let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
         lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
-        let tries = if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
+        let tries =
+            if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
         lines.push(VerdictLine::Note(format!("ADK would say failed, without the reason{tries}")));
     } else if attempt.status != attempt.adk_status {
         let said = attempt.adk_status.label();

@@ -48,7 +48,8 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     let workspace = Workspace::open(path)?;
     let mut files: Vec<PathBuf> = workspace.sets.into_iter().map(|set| set.path).collect();
-    let mut folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
+    let mut folders: Vec<PathBuf> =
+        files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
     let configs = folders.into_iter().map(|folder| folder.join("test_config.json"));
     files.extend(configs.filter(|config| config.is_file()));

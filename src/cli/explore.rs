@@ -20,9 +20,18 @@ const SAMPLE: &[(&str, &str)] = &[
     ("library_desk/__init__.py", include_str!("../../fixtures/workspace/library_desk/__init__.py")),
     ("library_desk/agent.py", include_str!("../../fixtures/workspace/library_desk/agent.py")),
     ("library_desk/hours.test.json", include_str!("../../fixtures/workspace/library_desk/hours.test.json")),
-    ("library_desk/loans.evalset.json", include_str!("../../fixtures/workspace/library_desk/loans.evalset.json")),
-    ("library_desk/tone/test_config.json", include_str!("../../fixtures/workspace/library_desk/tone/test_config.json")),
-    ("library_desk/tone/tone.evalset.json", include_str!("../../fixtures/workspace/library_desk/tone/tone.evalset.json")),
+    (
+        "library_desk/loans.evalset.json",
+        include_str!("../../fixtures/workspace/library_desk/loans.evalset.json"),
+    ),
+    (
+        "library_desk/tone/test_config.json",
+        include_str!("../../fixtures/workspace/library_desk/tone/test_config.json"),
+    ),
+    (
+        "library_desk/tone/tone.evalset.json",
+        include_str!("../../fixtures/workspace/library_desk/tone/tone.evalset.json"),
+    ),
     ("recordings/garden.jsonl", include_str!("../../fixtures/workspace/recordings/garden.jsonl")),
     ("recordings/library_desk.jsonl", include_str!("../../fixtures/workspace/recordings/library_desk.jsonl")),
 ];

@@ -47,14 +47,22 @@ fn adk_lines(app_dir: &std::path::Path) -> Vec<String> {
     let text = read_text(&newest.path).ok();
     let Some(file) = text.and_then(|text| ResultFile::open(Arc::from(text)).ok()) else { return Vec::new() };
     let passed = file.entries.iter().filter(|entry| entry.status == Some(Status::Passed)).count();
-    vec![format!("newest ADK result: {} with {passed}/{} passed", clean_line(&file.set_id), file.entries.len())]
+    vec![format!(
+        "newest ADK result: {} with {passed}/{} passed",
+        clean_line(&file.set_id),
+        file.entries.len()
+    )]
 }
 
 fn list_set(set: &SetPath, runs: &[RunState], cases: bool, paint: Paint) -> bool {
     let open = match open_set(set) {
         Ok(open) => open,
         Err(error) => {
-            say(&format!("  {}  {}", clean_line(&set.shown), paint.status(Status::Errored, &error.to_string())));
+            say(&format!(
+                "  {}  {}",
+                clean_line(&set.shown),
+                paint.status(Status::Errored, &error.to_string())
+            ));
             return false;
         }
     };

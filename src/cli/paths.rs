@@ -24,7 +24,12 @@ pub(super) fn parse_target(text: &str) -> Target {
         None => whole(),
         Some(at) => Target {
             path: PathBuf::from(&text[..from + at]),
-            ids: text[from + at + 1..].split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_string).collect(),
+            ids: text[from + at + 1..]
+                .split(',')
+                .map(str::trim)
+                .filter(|id| !id.is_empty())
+                .map(str::to_string)
+                .collect(),
         },
     }
 }

@@ -22,7 +22,8 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
             None => (path, Ok(100)),
             Some((path, speed)) => (path, speed.parse()),
         };
-        let speed = speed.map_err(|_| AgentError("speed is a whole number of percent; 0 does not wait".into()));
+        let speed =
+            speed.map_err(|_| AgentError("speed is a whole number of percent; 0 does not wait".into()));
         return Some(speed.map(|speed| AgentSpec::Replay { path: base.join(path), speed }));
     }
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);

@@ -66,7 +66,8 @@ impl ConfigFile {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;
         let mut agents = BTreeMap::new();
         for (name, agent) in raw.agents {
-            let spec = agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
+            let spec =
+                agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
             agents.insert(name, spec);
         }
         let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
@@ -114,7 +115,8 @@ impl RawAgent {
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..at].parse().map_err(|_| format!("{text:?} is no time; write 120s, 2m or 500ms"))?;
+    let number: f64 =
+        text[..at].parse().map_err(|_| format!("{text:?} is no time; write 120s, 2m or 500ms"))?;
     let seconds = match text[at..].trim() {
         "ms" => number / 1000.0,
         "" | "s" => number,

@@ -77,13 +77,18 @@ impl Difference {
         };
         match (a, b) {
             (Value::String(text), other) | (other, Value::String(text)) if !other.is_string() => {
-                (*text == other.to_string()).then(|| format!("the text {text:?} is not {}", kind_name(other)))
+                spells(text, other).then(|| format!("the text {text:?} is not {}", kind_name(other)))
             }
             (Value::String(a), Value::String(b)) => alike_texts(a, b),
             (Value::Number(a), Value::Number(b)) => alike_numbers(&a.to_string(), &b.to_string()),
             _ => None,
         }
     }
+}
+
+fn spells(text: &str, value: &Value) -> bool {
+    let spelt = value.to_string();
+    text == spelt
 }
 
 fn kind_name(value: &Value) -> String {

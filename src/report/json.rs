@@ -27,7 +27,10 @@ pub fn json_report(state: &RunState) -> Value {
 }
 
 fn in_order(state: &RunState) -> Vec<&Attempt> {
-    (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case)).map(|attempt| attempt.as_ref()).collect()
+    (0..state.plan.cases.len())
+        .flat_map(|case| state.attempts_of(case))
+        .map(|attempt| attempt.as_ref())
+        .collect()
 }
 
 fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
@@ -72,7 +75,8 @@ fn invocation(attempt: &Attempt, turn: usize) -> Value {
 }
 
 fn side(turn: &Invocation) -> Value {
-    let calls: Vec<Value> = turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+    let calls: Vec<Value> =
+        turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
     json!({"tool_calls": calls, "response": turn.final_response.as_ref().map(|content| content.scored_text())})
 }
 

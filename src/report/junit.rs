@@ -39,7 +39,9 @@ fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Resu
         .with_attribute(("errors", count(Status::Errored).as_str()))
         .with_attribute(("skipped", count(Status::NotEvaluated).as_str()))
         .write_inner_content(|writer| {
-            attempts.iter().try_for_each(|attempt| case(writer, &planned.id, attempt, state.plan.options.repeat))
+            attempts
+                .iter()
+                .try_for_each(|attempt| case(writer, &planned.id, attempt, state.plan.options.repeat))
         })?;
     Ok(())
 }

@@ -55,7 +55,8 @@ pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
     if attempt.status != attempt.adk_status && attempt.status != Status::Errored {
-        let _ = write!(out, "\n    {}", paint.faint(&format!("ADK would say: {}", attempt.adk_status.label())));
+        let _ =
+            write!(out, "\n    {}", paint.faint(&format!("ADK would say: {}", attempt.adk_status.label())));
     }
     out
 }

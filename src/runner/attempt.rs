@@ -63,7 +63,8 @@ impl Shared {
         attempt.metrics = score_case(&set.criteria, None, &[]);
         for metric in &mut attempt.metrics {
             if metric.status == Status::NotEvaluated {
-                metric.explanation = "a scenario takes a simulated user, which this version does not play".into();
+                metric.explanation =
+                    "a scenario takes a simulated user, which this version does not play".into();
             }
         }
         attempt.status = Status::NotEvaluated;
@@ -239,7 +240,10 @@ async fn take_turns(
         }
         outcome?;
         if none {
-            return Err(AgentError::new(ErrorKind::Protocol, format!("the agent sent no events in turn {}", at + 1)));
+            return Err(AgentError::new(
+                ErrorKind::Protocol,
+                format!("the agent sent no events in turn {}", at + 1),
+            ));
         }
     }
     Ok(())
@@ -268,7 +272,8 @@ fn invocation(user: &Content, mut events: Vec<Event>, took: Duration) -> Invocat
 fn progress_of(event: &Event) -> Option<Progress> {
     let content = event.content.as_ref()?;
     if let Some(call) = content.calls().last() {
-        let args = call.args.clone().map(|args| serde_json::Value::Object(args).to_string()).unwrap_or_default();
+        let args =
+            call.args.clone().map(|args| serde_json::Value::Object(args).to_string()).unwrap_or_default();
         return Some(Progress::Calls(format!("{}({})", call.name, args.trim_matches(['{', '}']))));
     }
     if let Some(response) = content.responses().last() {

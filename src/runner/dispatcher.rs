@@ -122,7 +122,8 @@ impl Dispatcher {
                 Ok(()) => self.dirty = true,
                 Err(error) => {
                     self.folder = None;
-                    let warning = format!("the run is no longer recorded, results are kept in memory: {error}");
+                    let warning =
+                        format!("the run is no longer recorded, results are kept in memory: {error}");
                     self.emit(RunEvent::Warning(warning)).await;
                 }
             }

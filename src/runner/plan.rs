@@ -160,7 +160,8 @@ fn choose(
         (selection.ids.is_empty() || selection.ids.contains(&entry.eval_id))
             && selection.indices.as_ref().is_none_or(|indices| indices.contains(at))
     };
-    let by_query = |at: &usize| request.query.is_empty() || matches(file, *at, &selection.set, request, agent);
+    let by_query =
+        |at: &usize| request.query.is_empty() || matches(file, *at, &selection.set, request, agent);
     Ok((0..file.entries.len()).filter(chosen).filter(by_query).collect())
 }
 
@@ -176,7 +177,8 @@ fn similar_id(file: &SetFile, id: &str) -> String {
 fn matches(file: &SetFile, at: usize, set: &SetPath, request: &Request, agent: &str) -> bool {
     let case = file.case(at).ok();
     let turns = case.as_ref().map_or(&[][..], |case| case.turns());
-    let tools: Vec<String> = turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
+    let tools: Vec<String> =
+        turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
     let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
     request.query.matches(&Subject {
         eval_id: &file.entries[at].eval_id,

@@ -41,7 +41,8 @@ mod tests {
     #[test]
     fn delays_double_to_a_limit() {
         let mut backoff = Backoff::new(7);
-        let delays: Vec<u128> = std::iter::from_fn(|| backoff.next(None, 1.0)).map(|d| d.as_millis()).collect();
+        let delays: Vec<u128> =
+            std::iter::from_fn(|| backoff.next(None, 1.0)).map(|d| d.as_millis()).collect();
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
         assert_eq!(Backoff::new(1).next(None, 0.0), Some(Duration::from_millis(250)));
         assert_eq!(Backoff::new(0).next(None, 0.5), None);

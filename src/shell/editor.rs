@@ -7,8 +7,11 @@ use std::process::Command;
 
 /// Opens a file in the person's editor and waits until it is closed.
 pub(super) fn open(path: &Path, line: usize) -> io::Result<()> {
-    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-    let words = split_command(&named.unwrap_or_else(|| "vi".into())).map_err(|error| io::Error::other(error.0))?;
+    let named = ["VISUAL", "EDITOR"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    let words =
+        split_command(&named.unwrap_or_else(|| "vi".into())).map_err(|error| io::Error::other(error.0))?;
     let status = Command::new(&words[0]).args(&words[1..]).args(place(&words[0], path, line)).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
 }
@@ -18,7 +21,9 @@ fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
     let name = Path::new(editor).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let file = path.display().to_string();
     match name.as_str() {
-        "vi" | "vim" | "nvim" | "nano" | "emacs" | "emacsclient" | "micro" | "kak" => vec![format!("+{line}"), file],
+        "vi" | "vim" | "nvim" | "nano" | "emacs" | "emacsclient" | "micro" | "kak" => {
+            vec![format!("+{line}"), file]
+        }
         "hx" | "helix" | "subl" | "zed" => vec![format!("{file}:{line}")],
         "code" | "codium" | "cursor" => vec!["--wait".into(), "--goto".into(), format!("{file}:{line}")],
         _ => vec![file],

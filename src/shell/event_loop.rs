@@ -63,8 +63,10 @@ impl Loop {
     fn open(explorer: Explorer) -> io::Result<Loop> {
         let began = Instant::now();
         let places = Places::find();
-        let remembered =
-            places.as_ref().map(|places| Remembered::load(places, &explorer.workspace.root)).unwrap_or_default();
+        let remembered = places
+            .as_ref()
+            .map(|places| Remembered::load(places, &explorer.workspace.root))
+            .unwrap_or_default();
         let size = crossterm::terminal::size().unwrap_or((80, 24));
         let mut model = Model::new(explorer.title, explorer.workspace.sets.clone(), size);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
@@ -72,7 +74,8 @@ impl Loop {
         let workspace = Arc::new(explorer.workspace);
         let mut hands = Hands { workspace, sets, back, run: None, places };
         first_sets(&mut model, &mut hands, &remembered);
-        let true_colour = std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+        let true_colour =
+            std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         model.theme = explorer.theme.or(remembered.theme).unwrap_or_else(|| "default".into());
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;

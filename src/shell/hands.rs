@@ -1,6 +1,6 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
-use crate::app::{CaseRef, CaseSummary, Effect, Msg, RunMsg, SetLoaded, build_body};
+use crate::app::{CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body};
 use crate::domain::{Attempt, RunOptions};
 use crate::formats::adk::{ResultFile, SetFile};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
@@ -36,8 +36,12 @@ impl Hands {
     /// Does an effect that needs no terminal.
     pub(super) fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::LoadSet { set, generation } => self.elsewhere(move |hands| Some(load_set(hands, set, generation))),
-            Effect::Summarise { set, generation } => self.elsewhere(move |hands| summarise(hands, set, generation)),
+            Effect::LoadSet { set, generation } => {
+                self.elsewhere(move |hands| Some(load_set(hands, set, generation)))
+            }
+            Effect::Summarise { set, generation } => {
+                self.elsewhere(move |hands| summarise(hands, set, generation))
+            }
             Effect::StartRun(cases) => self.start(cases, Vec::new()),
             Effect::StartTrusted(cases, questions) => self.start(cases, questions),
             Effect::CancelRun(reason) => {
@@ -83,7 +87,9 @@ impl Hands {
         let (back, places) = (self.back.clone(), self.places.clone());
         tokio::spawn(async move {
             let root = borrowed.workspace.root.clone();
-            let prepared = tokio::task::spawn_blocking(move || prepare(&borrowed, cases, granted, places.as_ref())).await;
+            let prepared =
+                tokio::task::spawn_blocking(move || prepare(&borrowed, cases, granted, places.as_ref()))
+                    .await;
             let arrival = match prepared {
                 Ok(Ok(prepared)) => Arrival::Run(runner::start(prepared, None, &root)),
                 Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
@@ -111,7 +117,7 @@ pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generati
         let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
         let agent = agent_for(workspace, path, app.as_deref(), None);
         let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
-        (Arc::new(open.file), open.digest, agent)
+        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent }
     });
     SetLoaded { set, generation, result }
 }
@@ -166,7 +172,8 @@ fn prepare(
     let started = jiff::Timestamp::now().to_string();
     let id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
     let refused = |why: String| RunMsg::Refused(why);
-    let prepared = runner::prepare(&hands.workspace, &request, &id, &started).map_err(|error| refused(error.0))?;
+    let prepared =
+        runner::prepare(&hands.workspace, &request, &id, &started).map_err(|error| refused(error.0))?;
     if let Some((file, why)) = prepared.problems.first() {
         return Err(refused(format!("{file}: {why}")));
     }
@@ -183,7 +190,8 @@ fn prepare(
 
 /// Past outcomes, oldest first, so that the newest stay: ADK's own results, then our runs.
 fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let mut found: Vec<_> = hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)).collect();
+    let mut found: Vec<_> =
+        hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)).collect();
     let mut runs = our_runs(&hands.workspace.root);
     runs.truncate(PAST_RUNS);
     for entry in runs.into_iter().rev() {

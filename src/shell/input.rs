@@ -42,7 +42,8 @@ fn key(key: event::KeyEvent) -> Option<Key> {
         C::PageDown => KeyCode::PageDown,
         _ => return None,
     };
-    let (ctrl, alt) = (key.modifiers.contains(KeyModifiers::CONTROL), key.modifiers.contains(KeyModifiers::ALT));
+    let (ctrl, alt) =
+        (key.modifiers.contains(KeyModifiers::CONTROL), key.modifiers.contains(KeyModifiers::ALT));
     // AltGr arrives as both, and means the character.
     let alt_gr = ctrl && alt && matches!(code, KeyCode::Char(_));
     Some(Key { code, ctrl: ctrl && !alt_gr, alt: alt && !alt_gr })

@@ -61,8 +61,11 @@ impl RunFolder {
         let path = runs_folder(workspace).join(&plan.run_id);
         fs::create_dir_all(&path).map_err(at(&path))?;
         let journal_path = path.join("journal.jsonl");
-        let journal =
-            OpenOptions::new().create_new(true).append(true).open(&journal_path).map_err(at(&journal_path))?;
+        let journal = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .open(&journal_path)
+            .map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
         let plan_path = path.join("run.json");
         let text = serde_json::to_string_pretty(plan).map_err(|error| at(&plan_path)(error.into()))?;
@@ -153,5 +156,8 @@ impl LoadedRun {
 /// The folders of a workspace's runs, without reading them.
 pub(super) fn run_folders(workspace: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(runs_folder(workspace)) else { return Vec::new() };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("run.json").exists()).collect()
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("run.json").exists())
+        .collect()
 }

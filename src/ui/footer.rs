@@ -42,7 +42,14 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     for (key, hint) in all.into_iter().chain(last) {
         let left = area.right().saturating_sub(x);
         x += put(buffer, x, area.y, left, key, theme.style(Role::Accent));
-        x += put(buffer, x, area.y, area.right().saturating_sub(x), &format!(" {hint}  "), theme.style(Role::Faint));
+        x += put(
+            buffer,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            &format!(" {hint}  "),
+            theme.style(Role::Faint),
+        );
     }
 }
 
@@ -62,7 +69,9 @@ pub(super) fn filter(
     let x = area.x + 1 + used + typed + 2;
     let (words, role) = match wrong {
         Some(wrong) => (wrong, Role::Bad),
-        None if input.value().is_empty() => ("status:failed metric:response<0.8 tool:name \"words\" -not", Role::Faint),
+        None if input.value().is_empty() => {
+            ("status:failed metric:response<0.8 tool:name \"words\" -not", Role::Faint)
+        }
         None => ("", Role::Faint),
     };
     put(buffer, x, area.y, area.right().saturating_sub(x), words, theme.style(role));
@@ -70,7 +79,14 @@ pub(super) fn filter(
 }
 
 /// A line of text being typed. Says where its cursor is.
-pub(super) fn text_field(input: &Input, x: u16, y: u16, width: u16, theme: &Theme, buffer: &mut Buffer) -> Position {
+pub(super) fn text_field(
+    input: &Input,
+    x: u16,
+    y: u16,
+    width: u16,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Position {
     let before: String = input.value().chars().take(input.cursor()).collect();
     let wide = clean_line(&before).width();
     let skipped = wide.saturating_sub(usize::from(width.saturating_sub(1)));

@@ -48,7 +48,8 @@ fn status_words(status: Option<Status>, theme: &Theme) -> (String, ratatui::styl
 fn place_words(model: &Model, turn: usize, attempt: usize) -> String {
     let turns = model.turns_shown().max(1);
     let attempts = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
-    let attempt = if attempts > 1 { format!("   attempt {}/{attempts}  , .", attempt + 1) } else { String::new() };
+    let attempt =
+        if attempts > 1 { format!("   attempt {}/{attempts}  , .", attempt + 1) } else { String::new() };
     let arrows = if turns > 1 { "  ← →" } else { "" };
     format!("turn {}/{turns}{arrows}{attempt}", turn + 1)
 }
@@ -77,7 +78,13 @@ fn live_words(run: &RunState, now: f64) -> String {
         Some(CancelReason::Finish) => " finishing",
         Some(CancelReason::Stop) => " stopping",
     };
-    format!("{}{how} {}/{}  {}", spinner(now), run.totals.ended(), run.plan.attempts(), counts_text(run.totals))
+    format!(
+        "{}{how} {}/{}  {}",
+        spinner(now),
+        run.totals.ended(),
+        run.plan.attempts(),
+        counts_text(run.totals)
+    )
 }
 
 fn failing_words(model: &Model, at: crate::app::CaseRef) -> String {

@@ -4,13 +4,21 @@ use super::footer::text_field;
 use super::text::put;
 use super::theme::{Role, Theme};
 use super::widgets::over;
-use crate::app::{COMMANDS, CaseRef, Command, CommandId, Confirm, Context, Layout, Model, Picker, Screen, command};
+use crate::app::{
+    COMMANDS, CaseRef, Command, CommandId, Confirm, Context, Layout, Model, Picker, Screen, command,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 /// The keys of the screen below, with reasons for what does nothing now.
-pub(super) fn help(model: &Model, scroll: usize, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+pub(super) fn help(
+    model: &Model,
+    scroll: usize,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let context = match model.screen {
         Screen::Browse => Context::Browse,
         Screen::Case(_) => Context::Case,
@@ -46,7 +54,14 @@ pub(super) fn palette(
             Ok(()) => entry.help.to_string(),
             Err(why) => format!("({why})"),
         };
-        put(buffer, area.x + 19, area.y, area.width.saturating_sub(28), &words, style.patch(theme.style(Role::Faint)));
+        put(
+            buffer,
+            area.x + 19,
+            area.y,
+            area.width.saturating_sub(28),
+            &words,
+            style.patch(theme.style(Role::Faint)),
+        );
         let key = entry.keys.first().copied().unwrap_or_default();
         put(buffer, area.right().saturating_sub(8), area.y, 8, key, style.patch(theme.style(Role::Accent)));
     };
@@ -79,7 +94,8 @@ fn pick<T>(
 ) -> Position {
     let inner = over(areas.body, 84, 20, title, theme, buffer);
     put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
-    let cursor = text_field(&picker.input, inner.x + 3, inner.y, inner.width.saturating_sub(4), theme, buffer);
+    let cursor =
+        text_field(&picker.input, inner.x + 3, inner.y, inner.width.saturating_sub(4), theme, buffer);
     let rows = usize::from(inner.height.saturating_sub(1));
     let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
     for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {
@@ -90,16 +106,29 @@ fn pick<T>(
         row(item, area, style, buffer);
     }
     if picker.found.is_empty() {
-        put(buffer, inner.x + 3, inner.y + 1, inner.width.saturating_sub(4), "nothing matches", theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 3,
+            inner.y + 1,
+            inner.width.saturating_sub(4),
+            "nothing matches",
+            theme.style(Role::Faint),
+        );
     }
     cursor
 }
 
-pub(super) fn confirm(confirm: &Confirm, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+pub(super) fn confirm(
+    confirm: &Confirm,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let width = areas.body.width.saturating_sub(4).min(100);
     let mut lines = Vec::new();
     for text in &confirm.lines {
-        let span = crate::diff::Span { text: crate::domain::clean_line(text).into_owned(), ..Default::default() };
+        let span =
+            crate::diff::Span { text: crate::domain::clean_line(text).into_owned(), ..Default::default() };
         lines.extend(crate::diff::wrap_line(&[span], usize::from(width.saturating_sub(4))));
     }
     let inner = over(areas.body, width, lines.len() as u16 + 5, &confirm.title, theme, buffer);
@@ -108,6 +137,13 @@ pub(super) fn confirm(confirm: &Confirm, areas: &Layout, theme: &Theme, buffer: 
         super::text::put_spans(buffer, place, inner.width.saturating_sub(2), line, theme, Role::Text);
     }
     let y = inner.bottom().saturating_sub(1);
-    put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), "y yes    n no (enter, esc)", theme.style(Role::Accent));
+    put(
+        buffer,
+        inner.x + 1,
+        y,
+        inner.width.saturating_sub(2),
+        "y yes    n no (enter, esc)",
+        theme.style(Role::Accent),
+    );
     None
 }

@@ -51,7 +51,9 @@ impl Look {
         let fg = colour(cell.fg).unwrap_or_else(|| FOREGROUND.into());
         let bg = colour(cell.bg);
         match cell.modifier.contains(Modifier::REVERSED) {
-            true => Look { fg: bg.unwrap_or_else(|| BACKGROUND.into()), bg: Some(fg), modifiers: cell.modifier },
+            true => {
+                Look { fg: bg.unwrap_or_else(|| BACKGROUND.into()), bg: Some(fg), modifiers: cell.modifier }
+            }
             false => Look { fg, bg, modifiers: cell.modifier },
         }
     }
@@ -61,7 +63,11 @@ fn run(x: usize, count: usize, y: u16, text: &str, look: &Look, out: &mut String
     let (left, top) = (MARGIN + x as f64 * CELL.0, MARGIN + f64::from(y) * CELL.1);
     let width = count as f64 * CELL.0;
     if let Some(bg) = &look.bg {
-        let _ = writeln!(out, "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{}\" fill=\"{bg}\"/>", CELL.1);
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{}\" fill=\"{bg}\"/>",
+            CELL.1
+        );
     }
     if text.trim().is_empty() {
         return;

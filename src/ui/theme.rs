@@ -102,7 +102,10 @@ impl Theme {
         for (key, look) in looks {
             let role = ROLES.iter().find(|(known, _)| *known == key).map(|(_, role)| *role);
             let role = role.ok_or_else(|| ThemeError(format!("theme {name}: no role is called {key:?}")))?;
-            styles.insert(role, look.style(true_colour).map_err(|why| ThemeError(format!("theme {name}: {key}: {why}")))?);
+            styles.insert(
+                role,
+                look.style(true_colour).map_err(|why| ThemeError(format!("theme {name}: {key}: {why}")))?,
+            );
         }
         Ok(Theme { name: name.to_string(), styles })
     }
@@ -131,10 +134,9 @@ impl Theme {
 
 impl Look {
     fn style(&self, true_colour: bool) -> Result<Style, String> {
-        let colour = |text: &Option<String>| text.as_deref().map(|text| colour(text, true_colour)).transpose();
-        let mut style = Style::default();
-        style.fg = colour(&self.fg)?;
-        style.bg = colour(&self.bg)?;
+        let colour =
+            |text: &Option<String>| text.as_deref().map(|text| colour(text, true_colour)).transpose();
+        let mut style = Style { fg: colour(&self.fg)?, bg: colour(&self.bg)?, ..Style::default() };
         for word in &self.mods {
             style = style.add_modifier(modifier(word)?);
         }
@@ -221,7 +223,9 @@ mod tests {
             for (key, role) in ROLES.iter().filter(|(_, role)| !matches!(role, Role::Border)) {
                 let style = base.patch(theme.style(*role));
                 let (fg, bg) = (style.fg.and_then(luminance), style.bg.and_then(luminance));
-                let (Some(fg), Some(bg)) = (fg, bg) else { panic!("{name}: {key} has no colours of its own") };
+                let (Some(fg), Some(bg)) = (fg, bg) else {
+                    panic!("{name}: {key} has no colours of its own")
+                };
                 let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
                 assert!(contrast >= 4.5, "{name}: {key} has a contrast of {contrast:.1}");
             }

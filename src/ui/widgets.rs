@@ -32,14 +32,17 @@ pub(super) fn panel_note(area: Rect, y: u16, note: &str, style: Style, buffer: &
 }
 
 /// An empty box over everything, in the middle.
-pub(super) fn over(body: Rect, width: u16, height: u16, title: &str, theme: &Theme, buffer: &mut Buffer) -> Rect {
+pub(super) fn over(
+    body: Rect,
+    width: u16,
+    height: u16,
+    title: &str,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Rect {
     let (width, height) = (width.min(body.width), height.min(body.height));
-    let area = Rect {
-        x: body.x + (body.width - width) / 2,
-        y: body.y + (body.height - height) / 3,
-        width,
-        height,
-    };
+    let area =
+        Rect { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height };
     Clear.render(area, buffer);
     buffer.set_style(area, theme.style(Role::Text));
     panel(area, title, true, theme, buffer)
@@ -100,7 +103,14 @@ pub(super) fn counts_text(totals: Totals) -> String {
 }
 
 /// How far a long list is scrolled, on a panel's right border.
-pub(super) fn scrollbar(area: Rect, first: usize, shown: usize, all: usize, theme: &Theme, buffer: &mut Buffer) {
+pub(super) fn scrollbar(
+    area: Rect,
+    first: usize,
+    shown: usize,
+    all: usize,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let height = usize::from(area.height.saturating_sub(2));
     if all <= shown || height < 2 {
         return;

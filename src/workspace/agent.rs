@@ -47,15 +47,17 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
     match parse_agent_uri(asked, &here) {
         Some(Ok(spec)) => Ok((spec.app().unwrap_or(asked).to_string(), spec)),
         Some(Err(error)) => Err(NoAgent(error.0)),
-        None => folder_of_agent(&here.join(asked), &workspace.root).unwrap_or_else(|| {
-            Err(NoAgent(format!("no agent is called {asked:?}; {}", known(workspace))))
-        }),
+        None => folder_of_agent(&here.join(asked), &workspace.root)
+            .unwrap_or_else(|| Err(NoAgent(format!("no agent is called {asked:?}; {}", known(workspace))))),
     }
 }
 
 /// `--agent path/to/agent`, as `adk eval` takes it.
 fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), NoAgent>> {
-    let path = path.canonicalize().ok().filter(|path| path.join("__init__.py").is_file() || path.join("agent.py").is_file())?;
+    let path = path
+        .canonicalize()
+        .ok()
+        .filter(|path| path.join("__init__.py").is_file() || path.join("agent.py").is_file())?;
     let name = path.file_name()?.to_string_lossy().into_owned();
     Some(served(&name, &path, root))
 }
@@ -74,7 +76,9 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
     match (configured.as_slice(), workspace.agents.as_slice()) {
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
-        _ => Err(NoAgent(format!("which agent runs {}? {}; choose with --agent", set.shown, known(workspace)))),
+        _ => {
+            Err(NoAgent(format!("which agent runs {}? {}; choose with --agent", set.shown, known(workspace))))
+        }
     }
 }
 
@@ -87,7 +91,18 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
              install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
         ))
     })?;
-    let words = ["api_server", "--host", "127.0.0.1", "--port", "{port}", "--no-reload", "--session_service_uri", "memory://", "--artifact_service_uri", "memory://"];
+    let words = [
+        "api_server",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "{port}",
+        "--no-reload",
+        "--session_service_uri",
+        "memory://",
+        "--artifact_service_uri",
+        "memory://",
+    ];
     let mut argv = vec![adk.display().to_string()];
     argv.extend(words.map(String::from));
     argv.push(agents_dir.display().to_string());

@@ -95,7 +95,8 @@ impl Workspace {
         for entry in entries.flatten() {
             let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
             let name = name.to_string_lossy();
-            if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref()) {
+            if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref())
+            {
                 self.walk(&entry.path(), depth + 1);
             } else if kind.is_file() && stem_of(&name).is_some() {
                 self.add_set(&entry.path());
@@ -119,7 +120,9 @@ impl Workspace {
 
 /// The name of an eval set or test file, without its ending.
 fn stem_of(name: &str) -> Option<&str> {
-    name.strip_suffix(".evalset.json").or_else(|| name.strip_suffix(".test.json")).filter(|stem| !stem.is_empty())
+    name.strip_suffix(".evalset.json")
+        .or_else(|| name.strip_suffix(".test.json"))
+        .filter(|stem| !stem.is_empty())
 }
 
 /// The workspace of a single file: the nearest folder above with an `evaltrail.toml`; else its own,

@@ -48,7 +48,11 @@ pub fn read_text(path: &Path) -> std::io::Result<String> {
         return Err(invalid("this is no regular file".into()));
     }
     if meta.len() > LARGEST {
-        return Err(invalid(format!("the file has {} MB; the most is {} MB", meta.len() >> 20, LARGEST >> 20)));
+        return Err(invalid(format!(
+            "the file has {} MB; the most is {} MB",
+            meta.len() >> 20,
+            LARGEST >> 20
+        )));
     }
     let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
     File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
@@ -70,7 +74,10 @@ pub enum CriteriaSource {
 
 /// The criteria of a set: from the config that was named, else from `test_config.json` beside the
 /// file, else ADK's defaults.
-pub fn criteria_for(set: &SetPath, config: Option<&Path>) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
+pub fn criteria_for(
+    set: &SetPath,
+    config: Option<&Path>,
+) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
     let beside = set.path.with_file_name("test_config.json");
     let path = match config {
         Some(path) => path.to_path_buf(),

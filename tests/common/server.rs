@@ -147,7 +147,7 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
         "broken" => write("HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 21\r\n\r\nInternal Server Error".into()),
         "garbage" => write(format!("{head}{}{end}", chunk("data: {not json}\n\n"))),
         "nothing" => write(format!("{head}{end}")),
-        "cut" => write(format!("{head}{}", chunk(&event("half an"))[..40].to_string())),
+        "cut" => write(format!("{head}{}", &chunk(&event("half an"))[..40])),
         "raises" => {
             let error = "data: {\"error\": \"RuntimeError: no such tool\"}\n\n";
             write(format!("{head}{}{}{end}", chunk(&event("I try")), chunk(error)))

@@ -131,7 +131,8 @@ impl Terminal {
 
     /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
-        let status = std::process::Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status();
+        let status =
+            std::process::Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status();
         assert!(status.expect("kill runs").success());
     }
 

@@ -27,7 +27,8 @@ pub(super) fn tick(model: &mut Model, now: f64) {
 
 /// Leaves; while a run goes on, asks first.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
-    let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
+    let asked =
+        matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
     if !model.is_animated() || asked {
         return vec![Effect::Quit];
     }
@@ -40,8 +41,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The themes there are, in the order of the key.
-pub const THEMES: &[&str] =
-    &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
+pub const THEMES: &[&str] = &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
 
 pub(super) fn next_theme(model: &mut Model) -> Vec<Effect> {
     let at = THEMES.iter().position(|name| *name == model.theme).unwrap_or(0);
@@ -51,7 +51,11 @@ pub(super) fn next_theme(model: &mut Model) -> Vec<Effect> {
 
 pub(super) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
-    let words = if model.mouse { "the mouse is evaltrail's" } else { "the mouse is the terminal's: select and copy with it" };
+    let words = if model.mouse {
+        "the mouse is evaltrail's"
+    } else {
+        "the mouse is the terminal's: select and copy with it"
+    };
     tell(model, words.into(), false);
     vec![Effect::CaptureMouse(model.mouse)]
 }
@@ -68,7 +72,8 @@ pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
         return vec![Effect::Copy(model.eval_id(at).to_string())];
     };
     let turn = |turn: &crate::domain::Invocation| {
-        let calls: Vec<_> = turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+        let calls: Vec<_> =
+            turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
         json!({"user": turn.user.scored_text(), "tool_calls": calls, "response": turn.response_text()})
     };
     let said: Vec<String> = attempt

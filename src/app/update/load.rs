@@ -3,7 +3,7 @@
 use super::browse::{node_of_set, relist};
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
-use crate::app::msg::SetLoaded;
+use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::domain::Attempt;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     let view = &mut model.sets[set];
     let mut effects = Vec::new();
     match result {
-        Ok((file, digest, agent)) => {
+        Ok(OpenedSet { file, digest, agent }) => {
             view.agent = agent;
             if matches!(&view.state, SetState::Ready(_, known) if *known == digest) {
                 return Vec::new();

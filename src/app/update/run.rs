@@ -217,7 +217,7 @@ pub(super) fn click(model: &mut Model, x: u16, y: u16) {
         if !area.contains(at) {
             continue;
         }
-        let rows = if finished { usize::from(area.height) } else { usize::from(area.height) };
+        let rows = usize::from(area.height);
         let first = model.run_cursor.saturating_sub(rows.saturating_sub(1));
         let same_pane = model.run_finished_pane == finished;
         let row = if same_pane { first } else { 0 } + usize::from(y - area.y);

@@ -36,7 +36,14 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         buffer.set_style(row, style);
         match node {
             Node::Group(name) => {
-                put(buffer, row.x + 1, row.y, row.width - 1, &format!("▾ {name}"), style.patch(theme.style(Role::Title)));
+                put(
+                    buffer,
+                    row.x + 1,
+                    row.y,
+                    row.width - 1,
+                    &format!("▾ {name}"),
+                    style.patch(theme.style(Role::Title)),
+                );
             }
             Node::Set(set) => set_row(model, *set, row, style, theme, buffer),
         }
@@ -229,7 +236,14 @@ fn case_row(
     match outcome.worst {
         Status::Errored => {
             let words = attempt.error.as_deref().unwrap_or("errored");
-            put(buffer, x, row.y, metrics_width.saturating_sub(1), words, style.patch(theme.status(Status::Errored)));
+            put(
+                buffer,
+                x,
+                row.y,
+                metrics_width.saturating_sub(1),
+                words,
+                style.patch(theme.status(Status::Errored)),
+            );
         }
         _ => scores(attempt, &columns.metrics, (x, row.y), style, theme, buffer),
     }
@@ -239,7 +253,14 @@ fn case_row(
     }
 }
 
-fn scores(attempt: &Attempt, names: &[String], (x, y): (u16, u16), style: Style, theme: &Theme, buffer: &mut Buffer) {
+fn scores(
+    attempt: &Attempt,
+    names: &[String],
+    (x, y): (u16, u16),
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     for (at, name) in names.iter().enumerate() {
         let x = x + METRIC_WIDTH * at as u16;
         let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else { continue };
@@ -279,7 +300,8 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         true if model.sets.is_empty() => "no *.evalset.json or *.test.json here; try `evaltrail demo`".into(),
         true => "no cases".into(),
     });
-    let span = crate::diff::Span { text: crate::domain::clean_line(&words).into_owned(), ..Default::default() };
+    let span =
+        crate::diff::Span { text: crate::domain::clean_line(&words).into_owned(), ..Default::default() };
     let inner = inside(Rect { x: rows.x, ..rows });
     for (row, line) in crate::diff::wrap_line(&[span], usize::from(inner.width)).iter().enumerate() {
         if (row as u16) < inner.height {

@@ -7,7 +7,13 @@ use crate::ui::widgets::{panel, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(in crate::ui) fn case(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+pub(in crate::ui) fn case(
+    model: &Model,
+    case: &CaseScreen,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let title = match case.mode {
         CaseMode::Compare => "expected │ actual",
         CaseMode::Timeline => "timeline",
@@ -32,7 +38,9 @@ pub(in crate::ui) fn case(model: &Model, case: &CaseScreen, areas: &Layout, them
 fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     match line {
         BodyLine::Rule(title) => rule(title, side_by_side, row, theme, buffer),
-        BodyLine::Wide(line) => put_spans(buffer, (row.x + 1, row.y), row.width - 1, line, theme, Role::Added),
+        BodyLine::Wide(line) => {
+            put_spans(buffer, (row.x + 1, row.y), row.width - 1, line, theme, Role::Added)
+        }
         BodyLine::Pair { mark, left, right } => {
             put(buffer, row.x, row.y, 1, mark, mark_style(mark, theme));
             match side_by_side {
@@ -46,7 +54,13 @@ fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buff
     }
 }
 
-fn pair(left: &[crate::diff::Span], right: &[crate::diff::Span], row: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn pair(
+    left: &[crate::diff::Span],
+    right: &[crate::diff::Span],
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let room = row.width.saturating_sub(5);
     let (left_width, right_width) = (room / 2, room - room / 2);
     let middle = row.x + 2 + left_width;

@@ -29,13 +29,21 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         1 => String::new(),
         repeat => format!(" × {repeat}"),
     };
-    let words = format!("{} · {cases} cases{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
+    let words =
+        format!("{} · {cases} cases{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
     put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
     let line = Rect { x, y: area.y + 1, width: area.width.saturating_sub(2), height: 1 };
     bar(line, done as f64 / all as f64, theme, buffer);
     let used = put(buffer, x, area.y + 2, 20, &format!("{done}/{all}  "), theme.style(Role::Title));
     counts(buffer, x + used, area.y + 2, run.totals, theme);
-    put_right(buffer, area.right() - 1, area.y + 2, area.width / 2, &pace(model, run), theme.style(Role::Faint));
+    put_right(
+        buffer,
+        area.right() - 1,
+        area.y + 2,
+        area.width / 2,
+        &pace(model, run),
+        theme.style(Role::Faint),
+    );
 }
 
 /// How fast it goes, and how long it will take: told once there is something to go by.
@@ -90,7 +98,14 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
     }
 }
 
-fn lane_row(lane: &InFlight, name: &str, row: Rect, style: Style, (now, theme): (f64, &Theme), buffer: &mut Buffer) {
+fn lane_row(
+    lane: &InFlight,
+    name: &str,
+    row: Rect,
+    style: Style,
+    (now, theme): (f64, &Theme),
+    buffer: &mut Buffer,
+) {
     let name_width = (row.width / 3).max(12);
     put(buffer, row.x, row.y, 3, &format!("{:>2}", lane.slot + 1), style.patch(theme.style(Role::Faint)));
     put(buffer, row.x + 3, row.y, name_width - 1, name, style);
@@ -133,12 +148,27 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     scrollbar(area, first, rows, run.finished.len(), theme, buffer);
 }
 
-fn finished_row(run: &RunState, attempt: &Attempt, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
-    let repeat = if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
+fn finished_row(
+    run: &RunState,
+    attempt: &Attempt,
+    row: Rect,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let repeat =
+        if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
     put(buffer, row.x + 1, row.y, 1, attempt.status.glyph(), style.patch(theme.status(attempt.status)));
     let words = why(attempt);
     let name_width = if words.is_empty() { row.width } else { (row.width * 2 / 5).max(14) };
-    put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{}{repeat}", attempt.eval_id), style);
+    put(
+        buffer,
+        row.x + 3,
+        row.y,
+        name_width.saturating_sub(4),
+        &format!("{}{repeat}", attempt.eval_id),
+        style,
+    );
     let x = row.x + name_width;
     if words.is_empty() {
         let time = format!("{:.1}s", attempt.latency_s);

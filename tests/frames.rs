@@ -1,0 +1,335 @@
+//! Screens drawn without a terminal: reviewed snapshots at several sizes and themes, the pictures of
+//! the README, and what hostile text looks like.
+
+mod common;
+
+use common::root;
+use evaltrail::app::{Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update};
+use evaltrail::domain::{
+    AgentSpec, Attempt, AttemptKey, Content, Part, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
+    RunPlan, RunState, ToolCall, adk_status, case_status, is_hidden,
+};
+use evaltrail::formats::adk::{Event, SetFile, invocations_of};
+use evaltrail::formats::recording::read_recording;
+use evaltrail::metrics::score_case;
+use evaltrail::ui::{Theme, draw, svg};
+use evaltrail::workspace::{Workspace, criteria_for, open_set};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use std::sync::Arc;
+
+/// The sample workspace in a model, nothing run.
+fn sample(size: (u16, u16)) -> Model {
+    let workspace = Workspace::open(&root().join("fixtures/workspace")).unwrap();
+    let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
+    for set in 0..model.sets.len() {
+        let open = open_set(&model.sets[set].path).unwrap();
+        let agent = Ok(model.sets[set].path.app.clone().unwrap());
+        let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent });
+        update(&mut model, Msg::SetLoaded(SetLoaded { set, generation: 0, result }));
+    }
+    keys(&mut model, "left g j right");
+    model
+}
+
+fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
+    let read = |text: &str| parse_key(text).unwrap_or_else(|| panic!("{text}"));
+    keys.split_whitespace().flat_map(|text| update(model, Msg::Key(read(text)))).collect()
+}
+
+/// The plan of every case of the sample, in the model's order of sets.
+fn plan(model: &Model) -> RunPlan {
+    let mut plan = RunPlan {
+        run_id: "7f3a1c09d2e4".into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        sets: vec![],
+        cases: vec![],
+        options: RunOptions::default(),
+    };
+    for (set, view) in model.sets.iter().enumerate() {
+        let file = model.file(set).unwrap();
+        let app = view.path.app.clone().unwrap();
+        plan.sets.push(PlannedSet {
+            id: file.id.clone(),
+            file: view.path.shown.clone(),
+            path: view.path.path.clone(),
+            digest: String::new(),
+            agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100 },
+            agent_name: app,
+            app_dir: None,
+            criteria: criteria_for(&view.path, None).unwrap().0,
+        });
+        plan.cases.extend((0..file.entries.len()).map(|index| PlannedCase {
+            set,
+            index,
+            eval_id: file.entries[index].eval_id.clone(),
+        }));
+    }
+    plan
+}
+
+/// What the recordings make of a case: scored by the real metrics.
+fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
+    let planned = &plan.cases[case];
+    let app = &plan.sets[planned.set].agent_name;
+    let recording = root().join("fixtures/workspace/recordings").join(format!("{app}.jsonl"));
+    let recorded = read_recording(&std::fs::read_to_string(recording).unwrap()).unwrap();
+    let case_file = model.file(planned.set).unwrap().case(planned.index).unwrap();
+    let of_case = recorded.iter().find(|r| r.eval_id == planned.eval_id || r.eval_id.ends_with(".test.json"));
+    let of_case = of_case.expect("recorded").clone();
+    let actual: Vec<_> = of_case
+        .turns
+        .iter()
+        .zip(case_file.turns())
+        .map(|(turn, expected)| {
+            let user = Event { author: "user".into(), content: Some(expected.user.clone()), ..Event::default() };
+            let events: Vec<Event> = std::iter::once(user).chain(turn.events.clone()).collect();
+            let mut invocation = invocations_of(&events).remove(0);
+            invocation.durations.total = turn.events.last().and_then(|event| event.at);
+            invocation
+        })
+        .collect();
+    let error = of_case.turns.iter().find_map(|turn| turn.error.clone());
+    let metrics = match error {
+        Some(_) => vec![],
+        None => score_case(&plan.sets[planned.set].criteria, Some(case_file.turns()), &actual),
+    };
+    Attempt {
+        key: AttemptKey { case, attempt: 1 },
+        eval_id: planned.eval_id.clone(),
+        status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
+        adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
+        started: String::new(),
+        latency_s: actual.iter().filter_map(|turn| turn.durations.total).sum(),
+        error,
+        metrics,
+        expected: case_file.turns().to_vec(),
+        actual,
+        session_id: "s".into(),
+        user_id: "u".into(),
+        tries: 1,
+    }
+}
+
+/// A run of the whole sample, `done` of its attempts ended and the next four in flight.
+fn run(model: &mut Model, done: usize) {
+    let plan = plan(model);
+    let attempts: Vec<Attempt> = (0..plan.cases.len()).map(|case| attempt(model, &plan, case)).collect();
+    let all = attempts.len();
+    update(model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    let mut events: Vec<RunEvent> = Vec::new();
+    events.extend(attempts.into_iter().take(done).map(|attempt| RunEvent::Finished(Box::new(attempt))));
+    for (slot, case) in (done..all.min(done + 4)).enumerate() {
+        let key = AttemptKey { case, attempt: 1 };
+        events.push(RunEvent::Started { key, slot });
+        events.push(RunEvent::Progress { key, progress: Progress::Turn { turn: 1, of: 2 } });
+        let progress = match slot {
+            0 => Progress::Calls("water_bed(\"bed\":\"herbs\",\"litres\":2)".into()),
+            1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),
+            2 => Progress::Retrying { delay_ms: 1200, error: "the server answered 429".into() },
+            _ => Progress::Answered("read_soil".into()),
+        };
+        events.push(RunEvent::Progress { key, progress });
+    }
+    if done >= all {
+        events.push(RunEvent::Ended { duration_s: 6.2 });
+    }
+    update(model, Msg::Run(RunMsg::Events(events)));
+    update(model, Msg::Tick(30.0));
+}
+
+fn frame(model: &Model, theme: &str) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &Theme::named(theme, true).unwrap(), &mut buffer);
+    buffer
+}
+
+fn text(buffer: &Buffer) -> String {
+    let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (0..buffer.area.height).map(|y| row(y).trim_end().to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn screens() {
+    for size in [(40, 12), (80, 24), (120, 40)] {
+        let name = |screen: &str| format!("{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        insta::assert_snapshot!(name("browse_not_run"), text(&frame(&model, "default")));
+        run(&mut model, 9);
+        insta::assert_snapshot!(name("run_live"), text(&frame(&model, "default")));
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        insta::assert_snapshot!(name("browse_ended"), text(&frame(&model, "default")));
+        keys(&mut model, "n enter");
+        insta::assert_snapshot!(name("case_failed"), text(&frame(&model, "default")));
+        keys(&mut model, "v");
+        insta::assert_snapshot!(name("case_timeline"), text(&frame(&model, "default")));
+        keys(&mut model, "?");
+        insta::assert_snapshot!(name("help"), text(&frame(&model, "default")));
+    }
+    insta::assert_snapshot!("too_small", text(&frame(&sample((39, 12)), "default")));
+}
+
+#[test]
+fn overlays() {
+    let mut model = sample((100, 24));
+    run(&mut model, 30);
+    keys(&mut model, "q / s t a t u s : f a i l");
+    insta::assert_snapshot!("filter", text(&frame(&model, "default")));
+    keys(&mut model, "esc : r e r");
+    insta::assert_snapshot!("palette", text(&frame(&model, "default")));
+    keys(&mut model, "esc f w a l k");
+    insta::assert_snapshot!("jump", text(&frame(&model, "default")));
+}
+
+/// Nothing is told by colour alone: without colours the same frame says the same.
+#[test]
+fn every_theme_draws_the_same_words() {
+    let mut model = sample((120, 32));
+    run(&mut model, 30);
+    keys(&mut model, "q n enter");
+    let words = text(&frame(&model, "default"));
+    for theme in Theme::names() {
+        assert_eq!(text(&frame(&model, theme)), words, "{theme}");
+    }
+    let mono = frame(&model, "mono");
+    let marked = mono.content().iter().any(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+    assert!(marked, "differences are underlined where there is no colour");
+}
+
+/// The pictures in `assets/` are drawn from these frames. `EVALTRAIL_PICTURES=write` writes them.
+#[test]
+fn pictures_are_current() {
+    let mut ended = sample((116, 24));
+    run(&mut ended, 30);
+    keys(&mut ended, "q");
+    let mut failing = sample((116, 24));
+    run(&mut failing, 30);
+    keys(&mut failing, "q n enter");
+    let mut live = sample((116, 18));
+    run(&mut live, 9);
+    let pictures = [("browse", &ended, "Sets and cases"), ("case", &failing, "A failing case"), ("run", &live, "A run")];
+    for (name, model, title) in pictures {
+        let path = root().join("assets").join(format!("{name}.svg"));
+        let drawn = svg(&frame(model, "dark"), title);
+        if std::env::var_os("EVALTRAIL_PICTURES").is_some() {
+            std::fs::write(&path, &drawn).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == drawn, "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test frames");
+    }
+}
+
+/// Escapes, bidi, zero-width, tabs and megabytes in every place where text can stand.
+fn hostile() -> (Model, String) {
+    let bad = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J a\tb \u{202e}evil\u{2066} z\u{200b}w \u{e0041}\r\u{8}".to_string();
+    let long = format!("{bad}{}", "x".repeat(1 << 20));
+    let args = serde_json::json!({ long.clone(): [bad.clone(), {"k\u{1b}": long.clone()}] });
+    let turn = |text: &str| {
+        let mut event = Event { author: bad.clone(), content: Some(Content::text("model", text)), ..Event::default() };
+        let call = ToolCall::new(long.clone(), args.as_object().cloned());
+        let part = Part { call: Some(call), ..Part::default() };
+        event.content.as_mut().unwrap().parts.insert(0, part);
+        event.error = Some(bad.clone());
+        let answer = Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
+        let user = Event { author: "user".into(), content: Some(Content::text("user", &long)), ..Event::default() };
+        invocations_of(&[user, event, answer]).remove(0)
+    };
+    let mut model = sample((120, 32));
+    let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": long, "conversation": []}]});
+    let file = SetFile::open(Arc::from(set.to_string()), "x").unwrap();
+    let result = Ok(OpenedSet { file: Arc::new(file), digest: "other".into(), agent: Ok(bad.clone()) });
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    model.sets[0].path.stem = long.clone();
+    model.sets[0].path.shown = bad.clone();
+    model.title = bad.clone();
+    let mut plan = plan(&sample((80, 24)));
+    plan.cases.truncate(1);
+    plan.cases[0].eval_id = long.clone();
+    let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
+    let metrics = score_case(&evaltrail::formats::adk::default_criteria(), Some(&[expected.clone()]), &[actual.clone()]);
+    let attempt = Attempt {
+        key: AttemptKey { case: 0, attempt: 1 },
+        eval_id: long.clone(),
+        status: case_status(&metrics),
+        adk_status: adk_status(&metrics),
+        started: bad.clone(),
+        latency_s: 1.0,
+        error: None,
+        metrics,
+        expected: vec![expected],
+        actual: vec![actual],
+        session_id: bad.clone(),
+        user_id: bad.clone(),
+        tries: 1,
+    };
+    let key = attempt.key;
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    let events = vec![
+        RunEvent::Started { key, slot: 0 },
+        RunEvent::Progress { key, progress: Progress::Calls(long.clone()) },
+        RunEvent::Warning(bad.clone()),
+    ];
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    assert_clean(&model);
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Box::new(attempt))])));
+    (model, bad)
+}
+
+fn assert_clean(model: &Model) {
+    for cell in frame(model, "default").content() {
+        assert!(!cell.symbol().chars().any(|c| c.is_control() || is_hidden(c)), "{:?}", cell.symbol());
+    }
+}
+
+#[test]
+fn hostile_text_never_reaches_a_cell() {
+    let (mut model, bad) = hostile();
+    assert_clean(&model);
+    for screen in ["L", "q left g j right", "enter", "v", "right", "?", "esc", "f", "esc", "q : x"] {
+        let effects = keys(&mut model, screen);
+        for effect in effects {
+            if let Effect::BuildBody(key, expected, actual) = effect {
+                let body = evaltrail::app::build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
+                update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
+            }
+        }
+        assert_clean(&model);
+    }
+    update(&mut model, Msg::Failed(bad.clone()));
+    assert_clean(&model);
+    update(&mut model, Msg::Run(RunMsg::Refused(bad)));
+    assert_clean(&model);
+}
+
+fn any_key() -> impl Strategy<Value = Key> {
+    let codes = vec![KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::Tab, KeyCode::PageDown];
+    prop_oneof![
+        any::<char>().prop_map(Key::char),
+        "[a-zA-Z/?:*. ]".prop_map(|text| Key::char(text.chars().next().unwrap())),
+        proptest::sample::select(codes).prop_map(Key::plain),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Any keys at any size: no panic, and nothing is drawn outside.
+    #[test]
+    fn any_keys_at_any_size(keys in proptest::collection::vec(any_key(), 0..40), width in 0..200u16, height in 0..70u16) {
+        let mut model = sample((100, 30));
+        run(&mut model, 12);
+        for key in keys {
+            update(&mut model, Msg::Key(key));
+            update(&mut model, Msg::Resize(width, height));
+            if width > 0 && height > 0 {
+                let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                draw(&model, &Theme::named("default", false).unwrap(), &mut buffer);
+            }
+            update(&mut model, Msg::Resize(100, 30));
+        }
+    }
+}
