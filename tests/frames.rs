@@ -4,7 +4,9 @@
 mod common;
 
 use common::root;
-use evaltrail::app::{Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update};
+use evaltrail::app::{
+    CaseSummary, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update,
+};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Part, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
     RunPlan, RunState, ToolCall, adk_status, case_status, is_hidden,
@@ -29,6 +31,11 @@ fn sample(size: (u16, u16)) -> Model {
         let agent = Ok(model.sets[set].path.app.clone().unwrap());
         let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent });
         update(&mut model, Msg::SetLoaded(SetLoaded { set, generation: 0, result }));
+        let file = model.file(set).unwrap().clone();
+        let turns =
+            |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
+        let summaries = Arc::new((0..file.entries.len()).map(turns).collect());
+        update(&mut model, Msg::Summarised { set, generation: 0, summaries });
     }
     keys(&mut model, "left g j right");
     model
@@ -77,14 +84,15 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     let recording = root().join("fixtures/workspace/recordings").join(format!("{app}.jsonl"));
     let recorded = read_recording(&std::fs::read_to_string(recording).unwrap()).unwrap();
     let case_file = model.file(planned.set).unwrap().case(planned.index).unwrap();
-    let of_case = recorded.iter().find(|r| r.eval_id == planned.eval_id || r.eval_id.ends_with(".test.json"));
+    let of_case = recorded.iter().find(|r| r.eval_id == planned.eval_id);
     let of_case = of_case.expect("recorded").clone();
     let actual: Vec<_> = of_case
         .turns
         .iter()
         .zip(case_file.turns())
         .map(|(turn, expected)| {
-            let user = Event { author: "user".into(), content: Some(expected.user.clone()), ..Event::default() };
+            let user =
+                Event { author: "user".into(), content: Some(expected.user.clone()), ..Event::default() };
             let events: Vec<Event> = std::iter::once(user).chain(turn.events.clone()).collect();
             let mut invocation = invocations_of(&events).remove(0);
             invocation.durations.total = turn.events.last().and_then(|event| event.at);
@@ -211,7 +219,8 @@ fn pictures_are_current() {
     keys(&mut failing, "q n enter");
     let mut live = sample((116, 18));
     run(&mut live, 9);
-    let pictures = [("browse", &ended, "Sets and cases"), ("case", &failing, "A failing case"), ("run", &live, "A run")];
+    let pictures =
+        [("browse", &ended, "Sets and cases"), ("case", &failing, "A failing case"), ("run", &live, "A run")];
     for (name, model, title) in pictures {
         let path = root().join("assets").join(format!("{name}.svg"));
         let drawn = svg(&frame(model, "dark"), title);
@@ -219,23 +228,30 @@ fn pictures_are_current() {
             std::fs::write(&path, &drawn).unwrap();
         }
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == drawn, "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test frames");
+        assert!(
+            kept == drawn,
+            "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test frames"
+        );
     }
 }
 
 /// Escapes, bidi, zero-width, tabs and megabytes in every place where text can stand.
 fn hostile() -> (Model, String) {
-    let bad = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J a\tb \u{202e}evil\u{2066} z\u{200b}w \u{e0041}\r\u{8}".to_string();
+    let bad = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J a\tb \u{202e}evil\u{2066} z\u{200b}w \u{e0041}\r\u{8}"
+        .to_string();
     let long = format!("{bad}{}", "x".repeat(1 << 20));
     let args = serde_json::json!({ long.clone(): [bad.clone(), {"k\u{1b}": long.clone()}] });
     let turn = |text: &str| {
-        let mut event = Event { author: bad.clone(), content: Some(Content::text("model", text)), ..Event::default() };
+        let mut event =
+            Event { author: bad.clone(), content: Some(Content::text("model", text)), ..Event::default() };
         let call = ToolCall::new(long.clone(), args.as_object().cloned());
         let part = Part { call: Some(call), ..Part::default() };
         event.content.as_mut().unwrap().parts.insert(0, part);
         event.error = Some(bad.clone());
-        let answer = Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
-        let user = Event { author: "user".into(), content: Some(Content::text("user", &long)), ..Event::default() };
+        let answer =
+            Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
+        let user =
+            Event { author: "user".into(), content: Some(Content::text("user", &long)), ..Event::default() };
         invocations_of(&[user, event, answer]).remove(0)
     };
     let mut model = sample((120, 32));
@@ -250,7 +266,11 @@ fn hostile() -> (Model, String) {
     plan.cases.truncate(1);
     plan.cases[0].eval_id = long.clone();
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
-    let metrics = score_case(&evaltrail::formats::adk::default_criteria(), Some(&[expected.clone()]), &[actual.clone()]);
+    let metrics = score_case(
+        &evaltrail::formats::adk::default_criteria(),
+        Some(&[expected.clone()]),
+        &[actual.clone()],
+    );
     let attempt = Attempt {
         key: AttemptKey { case: 0, attempt: 1 },
         eval_id: long.clone(),
@@ -293,7 +313,8 @@ fn hostile_text_never_reaches_a_cell() {
         let effects = keys(&mut model, screen);
         for effect in effects {
             if let Effect::BuildBody(key, expected, actual) = effect {
-                let body = evaltrail::app::build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
+                let body =
+                    evaltrail::app::build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
                 update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
             }
         }
@@ -306,7 +327,8 @@ fn hostile_text_never_reaches_a_cell() {
 }
 
 fn any_key() -> impl Strategy<Value = Key> {
-    let codes = vec![KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::Tab, KeyCode::PageDown];
+    let codes =
+        vec![KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::Tab, KeyCode::PageDown];
     prop_oneof![
         any::<char>().prop_map(Key::char),
         "[a-zA-Z/?:*. ]".prop_map(|text| Key::char(text.chars().next().unwrap())),

@@ -7,6 +7,10 @@ use crate::domain::{Attempt, MetricResult, Status, clean_line};
 
 /// Columns before a metric's reason: sign, name, numbers.
 pub const REASON_AT: usize = 48;
+/// On narrow screens the reason stands under its metric, this far in.
+const NARROW_REASON_AT: usize = 4;
+/// Narrower than this, it does.
+const NARROW: usize = 76;
 
 /// A line under a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +21,8 @@ pub enum VerdictLine {
     Note(String),
     /// A metric: its status, name, numbers, and the first line of its reason.
     Metric(Status, String, String, Line),
-    /// The reason goes on.
-    More(Line),
+    /// The reason goes on, so many columns in.
+    More(usize, Line),
 }
 
 /// The lines for what is shown, for so many columns.
@@ -63,11 +67,13 @@ fn metric_lines(metric: &MetricResult, width: usize, lines: &mut Vec<VerdictLine
         (Some(score), None) => format!("{score:.2}"),
         _ => String::new(),
     };
-    let room = width.saturating_sub(REASON_AT + 1).max(10);
+    let narrow = width < NARROW;
+    let reason_at = if narrow { NARROW_REASON_AT } else { REASON_AT };
+    let room = width.saturating_sub(reason_at + 1).max(10);
     let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room).into_iter();
-    let first = reason.next().unwrap_or_default();
+    let first = if narrow { Line::default() } else { reason.next().unwrap_or_default() };
     lines.push(VerdictLine::Metric(metric.status, metric.metric.clone(), numbers, first));
     if matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored) {
-        lines.extend(reason.map(VerdictLine::More));
+        lines.extend(reason.map(|line| VerdictLine::More(reason_at, line)));
     }
 }

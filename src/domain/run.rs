@@ -198,6 +198,18 @@ pub struct Attempt {
     pub tries: u32,
 }
 
+impl Attempt {
+    /// Why it did not pass, in the words of what failed first; empty when it passed.
+    pub fn reason(&self) -> &str {
+        if let Some(error) = &self.error {
+            return error;
+        }
+        let of = |status| self.metrics.iter().find(|metric| metric.status == status);
+        let worst = of(Status::Failed).or_else(|| of(Status::NotEvaluated));
+        worst.map_or("", |metric| metric.explanation.as_str())
+    }
+}
+
 /// Why a run ends early, mildest first; it only ever gets more severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

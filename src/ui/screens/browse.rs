@@ -64,7 +64,11 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
             0 => (format!("{}", file.entries.len()), theme.style(Role::Faint)),
             _ => {
                 let all_passed = totals.passed == totals.ended();
-                let role = if all_passed { Role::Passed } else { Role::Failed };
+                let role = match (all_passed, totals.failed + totals.errored) {
+                    (true, _) => Role::Passed,
+                    (false, 0) => Role::NotEvaluated,
+                    (false, _) => Role::Failed,
+                };
                 (format!("{}/{}", totals.passed, file.entries.len()), theme.style(role))
             }
         },
@@ -120,6 +124,7 @@ fn cases(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let focused = model.browse.pane == Pane::Cases;
     let inner = panel(area, &title(model), focused, theme, buffer);
     note_totals(model, area, theme, buffer);
+    note_reason(model, area, theme, buffer);
     let rows = case_rows(areas);
     let shown = usize::from(rows.height);
     let browse = &model.browse;
@@ -173,6 +178,18 @@ fn note_totals(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         totals.not_evaluated += of_set.not_evaluated;
     }
     panel_note(area, area.y, &counts_text(totals), theme.style(Role::Title), buffer);
+}
+
+/// Why the case under the cursor did not pass, on the lower border.
+fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let case = model.browse.visible.get(model.browse.cursor).copied();
+    let Some(outcome) = case.and_then(|case| model.outcomes.get(case)) else { return };
+    let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
+    let reason = worst.map(|attempt| attempt.reason()).unwrap_or_default();
+    if !reason.is_empty() && area.width > 20 {
+        let words = format!(" {} {reason} ", outcome.worst.glyph());
+        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(outcome.worst));
+    }
 }
 
 fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {

@@ -15,6 +15,9 @@ pub(in crate::ui) fn case(
     buffer: &mut Buffer,
 ) {
     let title = match case.mode {
+        CaseMode::Compare if case.body.as_ref().is_some_and(|body| !body.side_by_side) => {
+            "- expected  + actual"
+        }
         CaseMode::Compare => "expected │ actual",
         CaseMode::Timeline => "timeline",
     };
@@ -109,10 +112,14 @@ fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffe
         VerdictLine::Metric(status, name, numbers, reason) => {
             let style = theme.status(*status);
             put(buffer, row.x + 1, row.y, 1, status.glyph(), style);
-            put(buffer, row.x + 3, row.y, 30, name, style);
-            put_right(buffer, reason_at.saturating_sub(2), row.y, 11, numbers, style);
+            put(buffer, row.x + 3, row.y, 30.min(row.width.saturating_sub(17)), name, style);
+            let end = reason_at.saturating_sub(2).min(row.right());
+            put_right(buffer, end, row.y, 11, numbers, style);
             put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text);
         }
-        VerdictLine::More(reason) => put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text),
+        VerdictLine::More(at, reason) => {
+            let place = (row.x + *at as u16, row.y);
+            put_spans(buffer, place, row.width.saturating_sub(*at as u16), reason, theme, Role::Text);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The run: progress, what is in flight, what is finished.
 
 use crate::app::{Layout, Model};
-use crate::domain::{Attempt, InFlight, Progress, RunState, Status};
+use crate::domain::{Attempt, InFlight, Progress, RunState};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{bar, counts, panel, scrollbar, spinner};
@@ -159,7 +159,7 @@ fn finished_row(
     let repeat =
         if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
     put(buffer, row.x + 1, row.y, 1, attempt.status.glyph(), style.patch(theme.status(attempt.status)));
-    let words = why(attempt);
+    let words = attempt.reason();
     let name_width = if words.is_empty() { row.width } else { (row.width * 2 / 5).max(14) };
     put(
         buffer,
@@ -174,15 +174,6 @@ fn finished_row(
         let time = format!("{:.1}s", attempt.latency_s);
         put_right(buffer, row.right() - 1, row.y, 8, &time, style.patch(theme.style(Role::Faint)));
     } else {
-        put(buffer, x, row.y, row.right().saturating_sub(x), &words, style.patch(theme.style(Role::Faint)));
+        put(buffer, x, row.y, row.right().saturating_sub(x), words, style.patch(theme.style(Role::Faint)));
     }
-}
-
-/// Why it did not pass, in the words of what failed first.
-fn why(attempt: &Attempt) -> String {
-    if let Some(error) = &attempt.error {
-        return error.clone();
-    }
-    let bad = attempt.metrics.iter().find(|m| matches!(m.status, Status::Failed | Status::NotEvaluated));
-    bad.map(|metric| metric.explanation.clone()).unwrap_or_default()
 }
