@@ -169,6 +169,36 @@ fn any_size_is_survived() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
+/// Hostile files in the real program: the bytes hold no title, no clipboard, no cursor of theirs.
+#[test]
+fn hostile_files_do_not_reach_the_terminal() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let bad = "\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[6n\u{9b}31m\u{202e}x\u{200b}";
+    let long = format!("{bad}{}", "w".repeat(1 << 20));
+    let turn = serde_json::json!({
+        "user_content": {"parts": [{"text": long}]}, "final_response": {"parts": [{"text": long}]},
+        "intermediate_data": {"tool_uses": [{"name": bad, "args": {bad: long}}]},
+    });
+    let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": format!("begin {long}"), "conversation": [turn]}]});
+    std::fs::write(folder.path().join("h.evalset.json"), set.to_string()).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
+    terminal.wait_for("begin");
+    terminal.keys("\r");
+    terminal.wait_for("tool calls");
+    terminal.keys("jjjjGgvq?");
+    terminal.wait_for("keys here");
+    terminal.keys("\x1bfw");
+    terminal.wait_until_quiet(Duration::from_millis(200));
+    terminal.keys("\x1b\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    for hostile in ["\u{1b}]0;", "\u{1b}]52", "\u{1b}[6n", "\u{9b}", "\u{202e}", "\u{200b}", "\u{7}"] {
+        assert!(!text.contains(hostile), "{hostile:?} reached the terminal");
+    }
+    terminal.assert_restored();
+}
+
 #[test]
 fn without_a_terminal_it_says_what_to_use() {
     let home = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ mod server;
 
 use common::{both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
-use server::Double;
+use server::{Dialect, Double};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -82,6 +82,51 @@ fn every_fault_is_its_own_case_alone() {
     wait_for("the sessions to be deleted", Duration::from_secs(5), || {
         server.seen.lock().unwrap().sessions.is_empty().then_some(())
     });
+}
+
+#[test]
+fn servers_in_other_languages_are_agents_too() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::speaking(Dialect::Go));
+    let mut with_state = case("stateful", "fine", "ok");
+    with_state["session_input"] = json!({"app_name": "app", "user_id": "a b/c", "state": {"k": 1}});
+    write_set(work.path(), "s", vec![with_state, case("error", "named", "ok")]);
+    let (report, _) =
+        report(evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent()]));
+    assert_eq!(status_of(&report, "stateful").0, "passed");
+    assert_eq!(status_of(&report, "error").1, "tool failed");
+    let seen = server.seen.lock().unwrap();
+    assert_eq!((seen.wrong.clone(), seen.deleted), (vec![], 2));
+}
+
+/// Hostile ids, prompts, answers and errors: no byte of them acts on the terminal, no line of theirs
+/// begins a line of ours, and the data in the JSON report stays as it was.
+#[test]
+fn hostile_text_is_spelt_out() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    let bad = "\u{1b}[2J\u{202e}\u{200b}\t\r\n::error::x";
+    write_set(
+        work.path(),
+        "s",
+        vec![case(bad, "hostile", bad), case("long", "hostile", &"z".repeat(1 << 20))],
+    );
+    let mut broken = case("e", "fine", "ok");
+    broken["conversation"][0]["user_content"] = json!(bad);
+    write_set(work.path(), "broken", vec![broken]);
+    for command in ["run", "check", "list"] {
+        let mut call = evaltrail(work.path());
+        call.arg(command).arg(work.path());
+        if command == "run" {
+            call.args(["-v", "--agent", &server.agent()]);
+        }
+        let out = output(&mut call);
+        for line in both(&out).lines() {
+            assert!(
+                !line.chars().any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')),
+                "{command}: {line:?}"
+            );
+            assert!(!line.starts_with("::"), "{command}: {line:?}");
+        }
+    }
 }
 
 #[test]

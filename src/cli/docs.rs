@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::args::Cli;
+use crate::app::COMMANDS;
 use clap::CommandFactory;
 use std::io::{self, Write};
 
@@ -15,6 +16,18 @@ pub(super) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
 pub(super) fn man() -> anyhow::Result<Exit> {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    page.extend(keys_section().as_bytes());
     let _ = io::stdout().write_all(&page);
     Ok(Exit::Fine)
+}
+
+/// The explorer's keys, from the table of commands.
+fn keys_section() -> String {
+    let entries: String = COMMANDS
+        .iter()
+        .map(|command| {
+            format!(".TP\n\\fB{}\\fR  {}\n{}\n", command.keys.join("\\fR, \\fB"), command.name, command.help)
+        })
+        .collect();
+    format!(".SH KEYS OF THE EXPLORER\n{}", entries.replace('-', "\\-"))
 }

@@ -33,14 +33,31 @@ pub fn top(text: &str) -> Top {
     }
 }
 
-/// The members of the object at `range`, in order. Values are not looked into.
-pub fn members(text: &str, range: Range<usize>) -> Result<Vec<Member>, SyntaxError> {
-    let mut found = Vec::new();
-    walk_object(text, range, |key, value| {
-        found.push((key, value));
-        true
+/// An object with a long list in it, as one pass sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// The members in order. Values are not looked into.
+    pub members: Vec<Member>,
+    /// The elements of the member that was asked for, when it is a list.
+    pub elements: Vec<Range<usize>>,
+}
+
+/// The members of the object that is the whole text, and the elements of the list among them whose
+/// key is one of these. Every byte is looked at once.
+pub fn outline(text: &str, lists: &[&str]) -> Result<Outline, SyntaxError> {
+    let mut outline = Outline::default();
+    walk_object(text, 0..text.len(), |key, cursor| {
+        cursor.skip_space();
+        let start = cursor.at;
+        if lists.contains(&key.as_str()) && cursor.peek() == Some(b'[') {
+            outline.elements = list_at(cursor)?;
+        } else {
+            cursor.skip_value()?;
+        }
+        outline.members.push((key, start..cursor.at));
+        Ok(true)
     })?;
-    Ok(found)
+    Ok(outline)
 }
 
 /// The first members of the object at `range` whose keys are wanted; stops when all are found.
@@ -50,11 +67,12 @@ pub fn pick<const N: usize>(
     wanted: [&[&str]; N],
 ) -> Result<[Option<Range<usize>>; N], SyntaxError> {
     let mut found: [Option<Range<usize>>; N] = std::array::from_fn(|_| None);
-    walk_object(text, range, |key, value| {
+    walk_object(text, range, |key, cursor| {
+        let value = value_range(cursor)?;
         if let Some(at) = wanted.iter().position(|keys| keys.contains(&key.as_str())) {
             found[at] = Some(value);
         }
-        found.iter().any(Option::is_none)
+        Ok(found.iter().any(Option::is_none))
     })?;
     Ok(found)
 }
@@ -63,13 +81,17 @@ pub fn pick<const N: usize>(
 pub fn elements(text: &str, range: Range<usize>) -> Result<Vec<Range<usize>>, SyntaxError> {
     let mut cursor = Cursor::new(&text[..range.end]);
     cursor.at = cursor.at.max(range.start);
+    list_at(&mut cursor)
+}
+
+fn list_at(cursor: &mut Cursor) -> Result<Vec<Range<usize>>, SyntaxError> {
     let mut found = Vec::new();
     cursor.expect(b'[', "a list")?;
     if cursor.take(b']') {
         return Ok(found);
     }
     loop {
-        found.push(value_range(&mut cursor)?);
+        found.push(value_range(cursor)?);
         if !cursor.take(b',') {
             cursor.expect(b']', "a comma or ]")?;
             return Ok(found);
@@ -80,7 +102,7 @@ pub fn elements(text: &str, range: Range<usize>) -> Result<Vec<Range<usize>>, Sy
 fn walk_object(
     text: &str,
     range: Range<usize>,
-    mut visit: impl FnMut(String, Range<usize>) -> bool,
+    mut visit: impl FnMut(String, &mut Cursor) -> Result<bool, SyntaxError>,
 ) -> Result<(), SyntaxError> {
     let mut cursor = Cursor::new(&text[..range.end]);
     cursor.at = cursor.at.max(range.start);
@@ -92,8 +114,7 @@ fn walk_object(
         cursor.skip_space();
         let key = cursor.string()?;
         cursor.expect(b':', "a colon after the key")?;
-        let value = value_range(&mut cursor)?;
-        if !visit(key, value) {
+        if !visit(key, &mut cursor)? {
             return Ok(());
         }
         if !cursor.take(b',') {
@@ -116,9 +137,10 @@ mod tests {
     #[test]
     fn members_and_elements_are_found_by_their_bytes() {
         let text = "\u{feff} {\"id\": \"s\", \"cases\": [{\"a\": [1, \"]\"]}, 2 ,\"x\\\"}\"]}";
-        let found = members(text, 0..text.len()).unwrap();
-        assert_eq!(found[0].0, "id");
-        let cases = elements(text, found[1].1.clone()).unwrap();
+        let found = outline(text, &["cases"]).unwrap();
+        assert_eq!(found.members[0].0, "id");
+        let cases = elements(text, found.members[1].1.clone()).unwrap();
+        assert_eq!(cases, found.elements);
         let texts: Vec<&str> = cases.into_iter().map(|range| &text[range]).collect();
         assert_eq!(texts, ["{\"a\": [1, \"]\"]}", "2", "\"x\\\"}\""]);
     }
@@ -128,6 +150,6 @@ mod tests {
         let text = "{\"a\": 1, \"b\": 2, broken";
         let [a, b] = pick(text, 0..text.len(), [&["a"], &["b", "B"]]).unwrap();
         assert_eq!((&text[a.unwrap()], &text[b.unwrap()]), ("1", "2"));
-        assert!(members(text, 0..text.len()).is_err());
+        assert!(outline(text, &[]).is_err());
     }
 }

@@ -8,6 +8,14 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// How the server speaks.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Dialect {
+    Python,
+    /// The session's id in the path alone, unknown fields refused, errors as events of their own name.
+    Go,
+}
+
 /// The server, and what it saw.
 pub struct Double {
     pub port: u16,
@@ -30,6 +38,10 @@ pub struct Seen {
 
 impl Double {
     pub fn start() -> Double {
+        Double::speaking(Dialect::Python)
+    }
+
+    pub fn speaking(dialect: Dialect) -> Double {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -37,7 +49,7 @@ impl Double {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let seen = shared.clone();
-                std::thread::spawn(move || serve(stream, &seen));
+                std::thread::spawn(move || serve(stream, &seen, dialect));
             }
         });
         Double { port, seen }
@@ -76,11 +88,23 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(Request { method, path, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
 }
 
-fn serve(stream: TcpStream, seen: &Mutex<Seen>) {
+fn serve(stream: TcpStream, seen: &Mutex<Seen>, dialect: Dialect) {
     let Some(request) = read(&stream) else { return };
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
     match (request.method.as_str(), parts.as_slice()) {
         ("GET", ["list-apps"]) => answer(&stream, "200 OK", "[\"app\"]"),
+        ("POST", ["apps", "app", "users", _, "sessions"]) if dialect == Dialect::Go => {
+            answer(&stream, "400 Bad Request", "{\"error\": \"unknown field sessionId\"}");
+        }
+        ("POST", ["apps", "app", "users", _, "sessions", id]) if dialect == Dialect::Go => {
+            let known: Vec<&String> =
+                request.body.as_object().map(|map| map.keys().collect()).unwrap_or_default();
+            if known != ["state"] {
+                seen.lock().unwrap().wrong.push(request.body.to_string());
+            }
+            seen.lock().unwrap().sessions.insert(id.to_string(), request.body["state"].clone());
+            answer(&stream, "200 OK", &json!({"id": id, "lastUpdateTime": 1}).to_string());
+        }
         ("POST", ["apps", "app", "users", _, "sessions"]) => {
             let id = request.body["sessionId"].as_str().unwrap_or("made-up").to_string();
             seen.lock().unwrap().sessions.insert(id.clone(), request.body["state"].clone());
@@ -148,6 +172,14 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
         "garbage" => write(format!("{head}{}{end}", chunk("data: {not json}\n\n"))),
         "nothing" => write(format!("{head}{end}")),
         "cut" => write(format!("{head}{}", &chunk(&event("half an"))[..40])),
+        "named" => {
+            let error = "event: error\ndata: {\"error\": \"tool failed\"}\n\n";
+            write(format!("{head}{}{end}", chunk(error)))
+        }
+        "hostile" => {
+            let bad = "\u{1b}]0;owned\u{7}\u{9b}31m \u{202e}evil \u{200b} a\tb\r\n::set-env name=x::y";
+            write(format!("{head}{}{end}", chunk(&event(&format!("{bad}{}", "y".repeat(1 << 20))))))
+        }
         "raises" => {
             let error = "data: {\"error\": \"RuntimeError: no such tool\"}\n\n";
             write(format!("{head}{}{}{end}", chunk(&event("I try")), chunk(error)))

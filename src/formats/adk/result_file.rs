@@ -75,19 +75,15 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
         entries: Vec::new(),
         text: text.clone(),
     };
-    for (key, range) in index::members(text, 0..text.len())? {
+    let outline = index::outline(text, &["eval_case_results", "evalCaseResults"])?;
+    file.entries = outline.elements.into_iter().map(|range| entry(text, range)).collect::<Result<_, _>>()?;
+    for (key, range) in outline.members {
         let value = |range: Range<usize>| json::parse(&text[range]).map(|parsed| parsed.value);
         match key.as_str() {
             "eval_set_result_id" | "evalSetResultId" => file.id = words(value(range)?),
             "eval_set_id" | "evalSetId" => file.set_id = words(value(range)?),
             "creation_timestamp" | "creationTimestamp" => {
                 file.created = value(range)?.to_string().parse().unwrap_or(0.0);
-            }
-            "eval_case_results" | "evalCaseResults" => {
-                file.entries = index::elements(text, range)?
-                    .into_iter()
-                    .map(|range| entry(text, range))
-                    .collect::<Result<_, _>>()?;
             }
             _ => {}
         }

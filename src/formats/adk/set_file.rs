@@ -139,7 +139,8 @@ fn open_set(text: &str, fallback_id: &str) -> Result<Option<SetFile>, SyntaxErro
     let mut id = None;
     let mut description = None;
     let mut cases = None;
-    for (key, range) in index::members(text, 0..text.len())? {
+    let outline = index::outline(text, &["eval_cases", "evalCases"])?;
+    for (key, range) in outline.members {
         match key.as_str() {
             "eval_set_id" | "evalSetId" => id = text_at(text, range),
             "description" => description = text_at(text, range),
@@ -151,7 +152,8 @@ fn open_set(text: &str, fallback_id: &str) -> Result<Option<SetFile>, SyntaxErro
     if !text[range.clone()].starts_with('[') {
         return Ok(None);
     }
-    let entries = index::elements(text, range)?
+    let entries = outline
+        .elements
         .into_iter()
         .map(|range| Entry { eval_id: id_of(text, &range, &["eval_id", "evalId"]), range })
         .collect();

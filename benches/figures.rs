@@ -1,0 +1,299 @@
+//! What must be fast, measured: `cargo bench` prints the table of the README.
+//!
+//! Parts that depend on the machine's speed are compared with a yardstick in the same run.
+
+#[path = "../tests/common/terminal.rs"]
+mod terminal;
+
+use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::formats::adk::{ResultFile, SetFile, default_criteria};
+use evaltrail::metrics::score_case;
+use evaltrail::ui::{Theme, draw};
+use evaltrail::workspace::SetPath;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use terminal::Terminal;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, file, ..] = arguments.as_slice()
+        && flag == "--index"
+    {
+        return index_and_tell(Path::new(file));
+    }
+    println!("| what | aim | measured |\n|---|---|---|");
+    first_frames();
+    index();
+    filter();
+    keys_while_streaming();
+    idle_memory();
+    binary();
+    cpu_per_case();
+    scoring();
+}
+
+fn row(what: &str, aim: &str, measured: &str) {
+    println!("| {what} | {aim} | {measured} |");
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn turn(n: usize) -> Value {
+    json!({
+        "invocation_id": format!("turn-{n}"),
+        "user_content": {"parts": [{"text": format!("Please switch lamp number {n} on and tell me how bright it is now.")}], "role": "user"},
+        "final_response": {"parts": [{"text": format!("Lamp {n} is on, and its brightness is {} percent of what it can be.", n % 100)}], "role": "model"},
+        "intermediate_data": {"tool_uses": [
+            {"args": {"device": format!("lamp_{n}"), "on": true, "level": n % 100}, "name": "switch"},
+            {"args": {"device": format!("lamp_{n}")}, "name": "measure"},
+        ]},
+    })
+}
+
+fn eval_set(cases: usize, turns: usize) -> String {
+    let cases: Vec<Value> = (0..cases)
+        .map(|n| json!({"eval_id": format!("case_{n:05}"), "conversation": (0..turns).map(|t| turn(n + t)).collect::<Vec<_>>()}))
+        .collect();
+    serde_json::to_string_pretty(&json!({"eval_set_id": "many", "eval_cases": cases})).unwrap()
+}
+
+/// From starting the process to the first frame with its cases, in a pseudo-terminal.
+fn first_frame(args: &[&str], home: &Path, marker: &str) -> Duration {
+    let times = (0..11).map(|_| {
+        let began = Instant::now();
+        let terminal = Terminal::start(BINARY, args, home, (120, 40));
+        while !terminal.screen().contains(marker) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        began.elapsed()
+    });
+    median(times.collect())
+}
+
+fn first_frames() {
+    let home = tempfile::tempdir().unwrap();
+    row("start to first frame, demo", "20 ms", &ms(first_frame(&["demo"], home.path(), "water_tomatoes")));
+    let folder = tempfile::tempdir().unwrap();
+    let text = eval_set(10_000, 1);
+    std::fs::write(folder.path().join("many.evalset.json"), &text).unwrap();
+    let path = folder.path().display().to_string();
+    let what = format!("start to first frame, 10,000 cases ({} MB)", text.len() >> 20);
+    row(&what, "50 ms", &ms(first_frame(&[&path], home.path(), "case_00000")));
+}
+
+fn index() {
+    let attempt = json!({
+        "eval_set_file": "many", "eval_set_id": "many", "final_eval_status": 1, "eval_metric_results": null,
+        "overall_eval_metric_results": [{"metric_name": "response_match_score", "threshold": 0.8, "score": 1.0, "eval_status": 1,
+            "criterion": {"threshold": 0.8}, "custom_function_path": null, "details": {"rubric_scores": null}}],
+        "eval_metric_result_per_invocation": (0..3).map(|n| json!({"actual_invocation": turn(n), "expected_invocation": turn(n), "eval_metric_results": []})).collect::<Vec<_>>(),
+        "session_id": "s", "session_details": null, "user_id": "u",
+    });
+    let mut cases = Vec::new();
+    let size = serde_json::to_string_pretty(&attempt).unwrap().len() * 13 / 10;
+    for n in 0..70_000_000 / size {
+        let mut case = attempt.clone();
+        case["eval_id"] = format!("case_{n}").into();
+        cases.push(case);
+    }
+    let text = serde_json::to_string_pretty(
+        &json!({"eval_set_result_id": "r", "eval_set_id": "many", "eval_case_results": cases}),
+    )
+    .unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &text).unwrap();
+    let skim = |text: &str| drop(serde_json::from_str::<serde::de::IgnoredAny>(text).unwrap());
+    let text: Arc<str> = Arc::from(text);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..7 {
+        let began = Instant::now();
+        skim(&text);
+        theirs.push(began.elapsed());
+        let began = Instant::now();
+        assert!(!ResultFile::open(text.clone()).unwrap().entries.is_empty());
+        ours.push(began.elapsed());
+    }
+    let (ours, theirs) = (median(ours), median(theirs));
+    let told =
+        Command::new(std::env::current_exe().unwrap()).arg("--index").arg(file.path()).output().unwrap();
+    let memory = String::from_utf8_lossy(&told.stdout).trim().to_string();
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    row(
+        &format!("index of an ADK result of {} MB", text.len() / 1_000_000),
+        "2 × serde_json's skim, 150 MB",
+        &format!("{ratio:.2} × ({} and {}), {memory} MB", ms(ours), ms(theirs)),
+    );
+}
+
+/// In a process of its own: reads, indexes, opens the last case, and tells the most memory it had.
+fn index_and_tell(file: &Path) {
+    let text: Arc<str> = Arc::from(evaltrail::workspace::read_text(file).unwrap());
+    let result = ResultFile::open(text).unwrap();
+    result.attempt(result.entries.len() - 1).unwrap();
+    println!("{}", peak_mb("self", "VmHWM"));
+}
+
+fn peak_mb(pid: &str, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+fn many_in_a_model(cases: usize) -> Model {
+    let path =
+        SetPath { path: "many".into(), shown: "many.evalset.json".into(), stem: "many".into(), app: None };
+    let mut model = Model::new("bench".into(), vec![path], (120, 40));
+    let file = Arc::new(SetFile::open(Arc::from(eval_set(cases, 1)), "many").unwrap());
+    let summaries = (0..file.entries.len())
+        .map(|index| {
+            let case = file.case(index).unwrap();
+            let text = case.turns()[0].user.scored_text().to_lowercase();
+            let tools = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
+            evaltrail::app::CaseSummary { turns: 1, text, tools }
+        })
+        .collect();
+    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()) });
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    update(&mut model, Msg::Summarised { set: 0, generation: 0, summaries: Arc::new(summaries) });
+    model
+}
+
+/// A key in the filter of 10,000 cases, with the frame that shows it.
+fn filter() {
+    let mut model = many_in_a_model(10_000);
+    let theme = Theme::named("default", false).unwrap();
+    let key = |text: &str| Msg::Key(parse_key(text).unwrap());
+    update(&mut model, key("/"));
+    let mut times = Vec::new();
+    for text in ["l", "a", "m", "p", "space", "n", "u", "m", "b", "e", "r", "space", "4", "2"] {
+        let began = Instant::now();
+        update(&mut model, key(text));
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
+        draw(&model, &theme, &mut buffer);
+        times.push(began.elapsed());
+    }
+    let worst = times.iter().max().copied().unwrap();
+    row(
+        "filter key on 10,000 cases, with its frame",
+        "5 ms",
+        &format!("{} (worst {})", ms(median(times)), ms(worst)),
+    );
+}
+
+/// A workspace whose agent streams from a recording, 32 cases at once.
+fn streaming_workspace(folder: &Path, cases: usize, events: usize, speed: u32) {
+    std::fs::write(folder.join("many.evalset.json"), eval_set(cases, 1)).unwrap();
+    let config = format!(
+        "[agents.home]\nkind = \"replay\"\nrecording = \"r.jsonl\"\nspeed = {speed}\n[run]\njobs = 32\n"
+    );
+    std::fs::write(folder.join("evaltrail.toml"), config).unwrap();
+    let lines: Vec<String> = (0..cases)
+        .map(|n| {
+            let events: Vec<Value> = (0..events)
+                .map(|e| {
+                    let part = match e + 1 == events {
+                        true => json!({"text": format!("Lamp {n} is on.")}),
+                        false => json!({"function_call": {"name": "switch", "args": {"device": format!("lamp_{e}")}}}),
+                    };
+                    json!({"at": e as f64 * 0.02, "author": "home", "content": {"parts": [part]}})
+                })
+                .collect();
+            json!({"eval_id": format!("case_{n:05}"), "turns": [{"prompt": "", "events": events}]}).to_string()
+        })
+        .collect();
+    std::fs::write(folder.join("r.jsonl"), lines.join("\n")).unwrap();
+}
+
+/// From a key to the frame that shows what it did, while 32 cases stream.
+fn keys_while_streaming() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    streaming_workspace(folder.path(), 2000, 50, 100);
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (160, 48));
+    terminal.wait_for("case_00000");
+    terminal.keys("*r");
+    terminal.wait_for("in flight");
+    terminal.wait_for("32 case_");
+    let mut times = Vec::new();
+    for _ in 0..150 {
+        for (key, open) in [("?", true), ("\x1b", false)] {
+            let began = Instant::now();
+            terminal.keys(key);
+            while terminal.screen().contains("keys here") != open {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            times.push(began.elapsed());
+            std::thread::sleep(Duration::from_millis(17));
+        }
+    }
+    times.sort();
+    let p95 = times[times.len() * 95 / 100];
+    let worst = times.last().copied().unwrap();
+    row(
+        "key to frame, 32 cases streaming, p95",
+        "5 ms, never over 16 ms",
+        &format!("{} (worst {})", ms(p95), ms(worst)),
+    );
+}
+
+fn idle_memory() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().display().to_string();
+    let terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 40));
+    terminal.wait_for("no eval sets here");
+    terminal.wait_until_quiet(Duration::from_millis(300));
+    row(
+        "memory of the empty explorer",
+        "20 MB",
+        &format!("{} MB", peak_mb(&terminal.pid().to_string(), "VmRSS")),
+    );
+}
+
+fn binary() {
+    let size = std::fs::metadata(BINARY).unwrap().len() as f64 / 1e6;
+    row("size of the program", "10 MB", &format!("{size:.1} MB"));
+}
+
+/// evaltrail's own processor time for a case whose agent answers at once.
+fn cpu_per_case() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    const CASES: usize = 4000;
+    streaming_workspace(folder.path(), CASES, 3, 0);
+    let line =
+        format!("TIMEFORMAT='%U %S'; time {BINARY} run -q {} > /dev/null 2>&1", folder.path().display());
+    let told = Command::new("bash").args(["-c", &line]).env("EVALTRAIL_HOME", home.path()).output().unwrap();
+    let times = String::from_utf8_lossy(&told.stderr).into_owned();
+    let seconds: f64 = times.split_whitespace().map(|time| time.parse::<f64>().unwrap()).sum();
+    row(
+        "processor time a case, instant agent, journal and all",
+        "1 ms",
+        &format!("{:.2} ms", seconds * 1000.0 / CASES as f64),
+    );
+}
+
+fn scoring() {
+    let file = SetFile::open(Arc::from(eval_set(10_000, 1)), "many").unwrap();
+    let cases: Vec<_> = (0..10_000).map(|at| file.case(at).unwrap()).collect();
+    let criteria = default_criteria();
+    let began = Instant::now();
+    let scored: usize = (0..10_000)
+        .map(|at| score_case(&criteria, Some(cases[at].turns()), cases[(at + at % 2) % 10_000].turns()).len())
+        .sum();
+    let time = began.elapsed();
+    assert_eq!(scored, 60_000);
+    row("scoring 10,000 cases under the default criteria", "", &ms(time));
+}

@@ -1,0 +1,73 @@
+//! Anything as a file: an answer or a clear error, never a panic, never a hang.
+
+mod common;
+
+use common::root;
+use evaltrail::formats::adk::{ResultFile, SetFile, check_text, read_config};
+use evaltrail::formats::recording::read_recording;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn read_as_everything(text: &str) {
+    if let Ok(file) = SetFile::open(Arc::from(text), "x") {
+        for at in 0..file.entries.len().min(20) {
+            let _ = file.case(at);
+            file.line_of(at);
+        }
+    }
+    if let Ok(file) = ResultFile::open(Arc::from(text)) {
+        (0..file.entries.len().min(20)).for_each(|at| drop(file.attempt(at)));
+    }
+    let _ = read_config(text);
+    let _ = read_recording(text);
+    check_text(text, "x");
+}
+
+fn samples() -> Vec<String> {
+    let folder = root().join("fixtures/workspace");
+    let names = [
+        "library_desk/hours.test.json",
+        "library_desk/tone/tone.evalset.json",
+        "library_desk/tone/test_config.json",
+    ];
+    names.iter().map(|name| std::fs::read_to_string(folder.join(name)).unwrap()).collect()
+}
+
+#[test]
+fn every_beginning_of_a_file() {
+    for text in samples() {
+        for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
+            read_as_everything(&text[..end]);
+        }
+    }
+}
+
+#[test]
+fn deep_wide_and_odd_documents() {
+    for text in [
+        "[".repeat(1_000_000),
+        "{\"eval_cases\":".repeat(100_000),
+        "\"".into(),
+        "[[[]]]".into(),
+        "nul".into(),
+    ] {
+        read_as_everything(&text);
+    }
+    let wide = format!("{{\"eval_set_id\": \"x\", \"eval_cases\": [{}]}}", vec!["{}"; 20_000].join(","));
+    assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().entries.len(), 20_000);
+}
+
+proptest! {
+    #[test]
+    fn any_text(text in any::<String>()) {
+        read_as_everything(&text);
+    }
+
+    #[test]
+    fn a_file_with_a_piece_exchanged(at in 0..2000usize, len in 0..30usize, piece in "[\\[\\]{}:,\"a-z0-9 .]{0,8}", which in 0..3usize) {
+        let text = &samples()[which];
+        let start = text.floor_char_boundary(at.min(text.len()));
+        let end = text.floor_char_boundary((start + len).min(text.len()));
+        read_as_everything(&format!("{}{piece}{}", &text[..start], &text[end.max(start)..]));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is written down is what is: the README's keys, and the command line's own words.
+
+mod common;
+
+use common::{evaltrail, output, root, text};
+use evaltrail::app::{COMMANDS, Context};
+
+const BEGIN: &str =
+    "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test docs` -->\n";
+const END: &str = "<!-- /keys -->";
+
+fn key_table() -> String {
+    let mut table = String::from("| key | what it does | where |\n|---|---|---|\n");
+    for command in COMMANDS
+        .iter()
+        .filter(|command| !command.contexts.contains(&Context::Confirm) || command.contexts.len() > 1)
+    {
+        let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
+        let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
+        table.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), command.help, places.join(", ")));
+    }
+    table
+}
+
+fn place(context: Context) -> Option<&'static str> {
+    Some(match context {
+        Context::Browse => "list",
+        Context::Case => "case",
+        Context::Run => "run",
+        Context::Help => "help",
+        Context::Confirm => return None,
+    })
+}
+
+#[test]
+fn the_readme_has_the_keys() {
+    let path = root().join("README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(BEGIN).expect("the place of the keys");
+    let (kept, after) = rest.split_once(END).expect("its end");
+    let table = key_table();
+    if std::env::var_os("EVALTRAIL_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+        return;
+    }
+    assert!(
+        kept == table,
+        "the keys in the README are stale; EVALTRAIL_DOCS=write cargo test --test docs writes them"
+    );
+}
+
+#[test]
+fn the_readme_names_every_option_of_run() {
+    let home = tempfile::tempdir().unwrap();
+    let help = text(&output(evaltrail(home.path()).args(["run", "--help"])));
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    for option in help.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help") {
+        let option = option.trim_end_matches([',', '.', ';']);
+        assert!(readme.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn completions_and_manual_are_printed() {
+    let home = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = output(evaltrail(home.path()).args(["completions", shell]));
+        assert!(script.status.success() && text(&script).contains("evaltrail"), "{shell}");
+    }
+    let manual = text(&output(evaltrail(home.path()).arg("man")));
+    assert!(manual.contains(".TH evaltrail") && manual.contains("next failing"), "{manual}");
+}
+
+#[test]
+fn the_sample_is_built_in_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let to = home.path().join("sample");
+    let out = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
+    assert_eq!(out.status.code(), Some(2), "there is no terminal here");
+    let mut kept = Vec::new();
+    list(&root().join("fixtures/workspace"), &mut kept);
+    let mut written = Vec::new();
+    list(&to, &mut written);
+    assert_eq!(written, kept);
+    let ran = output(evaltrail(home.path()).arg("run").arg(&to));
+    assert!(text(&ran).contains("passed"), "{}", common::both(&ran));
+}
+
+fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('.') || name == "__pycache__" {
+            continue;
+        }
+        match path.is_dir() {
+            true => list(&path, out),
+            false => out.push((name, std::fs::read(&path).unwrap())),
+        }
+    }
+}

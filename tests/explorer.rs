@@ -1,0 +1,235 @@
+//! The explorer's logic without a terminal: messages in, state and effects out.
+
+mod common;
+
+use common::root;
+use evaltrail::app::{
+    CaseRef, CommandId, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, RunMsg, Screen, SetLoaded,
+    parse_key, update,
+};
+use evaltrail::domain::{
+    AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan,
+    RunState, Status,
+};
+use evaltrail::runner::TrustQuestion;
+use evaltrail::workspace::{Workspace, open_set};
+use std::sync::Arc;
+
+fn sample() -> Model {
+    let workspace = Workspace::open(&root().join("fixtures/workspace")).unwrap();
+    let mut model = Model::new("w".into(), workspace.sets, (120, 40));
+    for set in 0..model.sets.len() {
+        load(&mut model, set, 0);
+    }
+    press(&mut model, "left g j right");
+    model
+}
+
+fn load(model: &mut Model, set: usize, generation: u64) -> Vec<Effect> {
+    let open = open_set(&model.sets[set].path).unwrap();
+    let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent: Ok("a".into()) });
+    update(model, Msg::SetLoaded(SetLoaded { set, generation, result }))
+}
+
+fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
+}
+
+fn case(set: usize, index: usize) -> CaseRef {
+    CaseRef { set, index }
+}
+
+/// A run of the first set's cases.
+fn run_state(model: &Model, cases: usize) -> RunState {
+    let view = &model.sets[0];
+    let set = PlannedSet {
+        id: "watering".into(),
+        file: view.path.shown.clone(),
+        path: view.path.path.clone(),
+        digest: String::new(),
+        agent: AgentSpec::Replay { path: "r".into(), speed: 0 },
+        agent_name: "garden".into(),
+        app_dir: None,
+        criteria: vec![],
+    };
+    let case = |index| PlannedCase { set: 0, index, eval_id: format!("c{index}") };
+    RunState::new(Arc::new(RunPlan {
+        run_id: "r1".into(),
+        started: String::new(),
+        sets: vec![set],
+        cases: (0..cases).map(case).collect(),
+        options: RunOptions::default(),
+    }))
+}
+
+fn ended(case: usize, status: Status) -> RunEvent {
+    RunEvent::Finished(Box::new(Attempt {
+        key: AttemptKey { case, attempt: 1 },
+        eval_id: format!("c{case}"),
+        status,
+        adk_status: status,
+        started: String::new(),
+        latency_s: case as f64,
+        error: None,
+        metrics: vec![],
+        expected: vec![],
+        actual: vec![],
+        session_id: String::new(),
+        user_id: String::new(),
+        tries: 1,
+    }))
+}
+
+fn with_run(statuses: &[Status]) -> Model {
+    let mut model = sample();
+    let state = run_state(&model, statuses.len());
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let mut events: Vec<RunEvent> =
+        statuses.iter().enumerate().map(|(at, status)| ended(at, *status)).collect();
+    events.push(RunEvent::Ended { duration_s: 1.0 });
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    press(&mut model, "q");
+    model
+}
+
+#[test]
+fn r_runs_the_case_the_selection_or_the_set() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "r"), [Effect::StartRun(vec![case(0, 0)])]);
+    assert_eq!(press(&mut model, "j space space r"), [Effect::StartRun(vec![case(0, 1), case(0, 2)])]);
+    press(&mut model, "esc left");
+    let effects = press(&mut model, "r");
+    assert!(matches!(&effects[..], [Effect::StartRun(cases)] if cases.len() == 10));
+    press(&mut model, "right enter");
+    assert_eq!(press(&mut model, "r").len(), 1, "on a case it runs that case");
+}
+
+#[test]
+fn rerun_failed_takes_what_did_not_pass() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "R"), [], "nothing has failed");
+    assert!(model.toast.as_ref().unwrap().text.contains("nothing listed has failed"));
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
+    assert_eq!(press(&mut model, "R"), [Effect::StartRun(vec![case(0, 1), case(0, 2), case(0, 3)])]);
+}
+
+#[test]
+fn next_failing_goes_around() {
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Passed, Errored]);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        press(&mut model, "n");
+        seen.push(model.browse.cursor);
+    }
+    press(&mut model, "N");
+    seen.push(model.browse.cursor);
+    assert_eq!(seen, [1, 3, 1, 3]);
+}
+
+#[test]
+fn a_run_can_be_ended_gently_and_at_once() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "X"), []);
+    let state = run_state(&model, 4);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    assert!(matches!(model.screen, Screen::Run));
+    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Finish)]);
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
+    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Stop)]);
+    let key = AttemptKey { case: 2, attempt: 1 };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
+    assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key)]);
+    assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
+    assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.kind == ConfirmKind::Quit));
+    assert_eq!(press(&mut model, "y"), [Effect::Quit]);
+}
+
+#[test]
+fn programs_are_asked_about_and_no_is_the_default() {
+    let question =
+        TrustQuestion { command: "adk api_server".into(), folder: "/w".into(), fingerprint: "f".into() };
+    let asked = |model: &mut Model| {
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()]);
+        update(model, Msg::Run(msg));
+    };
+    let mut model = sample();
+    for no in ["enter", "esc", "n", "q"] {
+        asked(&mut model);
+        assert_eq!(press(&mut model, no), [], "{no} is no");
+        assert!(model.overlay.is_none());
+    }
+    asked(&mut model);
+    assert_eq!(press(&mut model, "y"), [Effect::StartTrusted(vec![case(0, 0)], vec![question.clone()])]);
+}
+
+#[test]
+fn late_answers_are_dropped() {
+    let mut model = sample();
+    let effects = update(&mut model, Msg::FilesChanged);
+    assert_eq!(effects.len(), model.sets.len());
+    assert!(matches!(effects[0], Effect::LoadSet { set: 0, generation: 1 }));
+    let failed = SetLoaded { set: 0, generation: 0, result: Err("late".into()) };
+    update(&mut model, Msg::SetLoaded(failed));
+    assert!(model.file(0).is_some(), "the answer of an older request");
+    let failed = SetLoaded { set: 0, generation: 1, result: Err("gone".into()) };
+    update(&mut model, Msg::SetLoaded(failed));
+    assert!(model.file(0).is_none());
+    assert_eq!(load(&mut model, 0, 1).len(), 1, "a new file is looked into");
+    assert_eq!(load(&mut model, 0, 1), [], "the same file is not read twice");
+}
+
+#[test]
+fn the_filter_follows_every_key_and_escape_takes_it_away() {
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Passed]);
+    press(&mut model, "/ s t a t u s : f a i l");
+    assert_eq!(model.browse.visible, [case(0, 1)]);
+    press(&mut model, "x");
+    assert_eq!(model.browse.visible, [case(0, 1)], "a filter that cannot be read changes nothing");
+    press(&mut model, "backspace enter");
+    assert_eq!(model.browse.filter, "status:fail");
+    press(&mut model, "esc");
+    assert_eq!(model.browse.visible.len(), 10);
+    press(&mut model, "o");
+    assert_eq!(model.browse.visible[0], case(0, 1), "failing first");
+    press(&mut model, "o");
+    assert_eq!(model.browse.visible[0], case(0, 2), "slowest first");
+}
+
+#[test]
+fn the_palette_gives_any_command_of_the_screen() {
+    let mut model = sample();
+    press(&mut model, ": q u i t");
+    let Some(Overlay::Palette(picker)) = &model.overlay else { panic!("the palette") };
+    assert_eq!(picker.found[0].0, CommandId::Quit);
+    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+}
+
+#[test]
+fn a_case_that_is_open_shows_its_new_attempt() {
+    let mut model = sample();
+    press(&mut model, "enter");
+    assert!(model.shown_attempt().is_none());
+    let state = run_state(&model, 1);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    assert!(matches!(model.screen, Screen::Case(_)), "one case is watched where it is");
+    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
+    assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
+}
+
+#[test]
+fn copy_and_editor_say_what_to_do() {
+    use Status::*;
+    let mut model = with_run(&[Failed]);
+    let effects = press(&mut model, "g y");
+    let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(value["status"], "failed");
+    let effects = press(&mut model, "j E");
+    assert!(
+        matches!(&effects[..], [Effect::OpenEditor { path, line }] if path.ends_with("watering.evalset.json") && *line > 10)
+    );
+}
