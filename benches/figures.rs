@@ -104,7 +104,7 @@ fn index() {
         "session_id": "s", "session_details": null, "user_id": "u",
     });
     let mut cases = Vec::new();
-    let size = serde_json::to_string_pretty(&attempt).unwrap().len() * 13 / 10;
+    let size = serde_json::to_string_pretty(&attempt).unwrap().len() * 117 / 100;
     for n in 0..70_000_000 / size {
         let mut case = attempt.clone();
         case["eval_id"] = format!("case_{n}").into();

@@ -185,12 +185,16 @@ fn hostile_files_do_not_reach_the_terminal() {
     let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
     terminal.wait_for("begin");
     terminal.keys("\r");
-    terminal.wait_for("tool calls");
+    terminal.wait_for("more lines; v shows them all");
     terminal.keys("jjjjGgvq?");
     terminal.wait_for("keys here");
-    terminal.keys("\x1bfw");
-    terminal.wait_until_quiet(Duration::from_millis(200));
-    terminal.keys("\x1b\x03");
+    terminal.keys("\x1b");
+    terminal.wait_until("help is closed", |screen| !screen.contains("keys here"));
+    terminal.keys("fbegin");
+    terminal.wait_for("› begin");
+    terminal.keys("\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("\x03");
     assert_eq!(terminal.wait_for_end(), 0);
     let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
     for hostile in ["\u{1b}]0;", "\u{1b}]52", "\u{1b}[6n", "\u{9b}", "\u{202e}", "\u{200b}", "\u{7}"] {

@@ -8,6 +8,8 @@ use crate::diff::{
 use crate::domain::{Invocation, Trajectory, clean_line};
 use serde_json::Value;
 
+/// Of what the user says, so many lines stand above the comparison; the timeline has them all.
+const USER_LINES: usize = 8;
 /// Narrower than this, expected and actual stand under each other.
 const SIDE_BY_SIDE_FROM: usize = 84;
 
@@ -98,6 +100,7 @@ fn compare(expected: Option<&Invocation>, actual: Option<&Invocation>, width: us
     let mut builder = Builder { lines: Vec::new(), width, side_by_side };
     if let Some(turn) = expected.or(actual) {
         builder.user(&turn.user.scored_text());
+        builder.shorten(USER_LINES);
     }
     let calls = |turn: Option<&Invocation>| {
         turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
@@ -161,6 +164,15 @@ impl Builder {
         for (at, line) in text.lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
             self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+    }
+
+    /// Cuts what stands there so far to so many lines, and says so.
+    fn shorten(&mut self, most: usize) {
+        let more = self.lines.len().saturating_sub(most);
+        if more > 0 {
+            self.lines.truncate(most);
+            self.note(&format!("… and {more} more lines; v shows them all"));
         }
     }
 

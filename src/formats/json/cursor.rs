@@ -89,12 +89,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over a string without building it.
+    /// Passes over a string without building it; we stand on its opening quote.
     pub(in crate::formats) fn skip_string(&mut self) -> Result<(), SyntaxError> {
-        self.expect(b'"', "a string")?;
+        /// Most strings are short, and for those a search costs more than looking.
+        const SHORT: usize = 24;
         let bytes = self.text.as_bytes();
+        self.at += 1;
+        let near = bytes.len().min(self.at + SHORT);
+        while self.at < near && !matches!(bytes[self.at], b'"' | b'\\') {
+            self.at += 1;
+        }
         loop {
-            match memchr::memchr2(b'"', b'\\', &bytes[self.at.min(bytes.len())..]) {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            match memchr::memchr2(b'"', b'\\', rest) {
                 None => {
                     self.at = bytes.len();
                     return Err(self.wrong("the end of the string"));
@@ -124,9 +131,9 @@ impl<'a> Cursor<'a> {
         let bytes = self.text.as_bytes();
         let mut depth = 0usize;
         loop {
-            match bytes[self.at..].iter().position(|&b| IS_STRUCTURE[b as usize]) {
-                Some(offset) => self.at += offset,
-                None => self.at = bytes.len(),
+            // A string that an escape ends may lead past the end.
+            while bytes.get(self.at).is_some_and(|&b| !IS_STRUCTURE[b as usize]) {
+                self.at += 1;
             }
             match self.peek() {
                 None => return Err(self.wrong("a closing bracket")),
