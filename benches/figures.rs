@@ -96,8 +96,9 @@ fn first_frames() {
 }
 
 fn index() {
+    // The keys in ADK's order.
     let attempt = json!({
-        "eval_set_file": "many", "eval_set_id": "many", "final_eval_status": 1, "eval_metric_results": null,
+        "eval_set_file": "many", "eval_set_id": "many", "eval_id": "case_00000", "final_eval_status": 1, "eval_metric_results": null,
         "overall_eval_metric_results": [{"metric_name": "response_match_score", "threshold": 0.8, "score": 1.0, "eval_status": 1,
             "criterion": {"threshold": 0.8}, "custom_function_path": null, "details": {"rubric_scores": null}}],
         "eval_metric_result_per_invocation": (0..3).map(|n| json!({"actual_invocation": turn(n), "expected_invocation": turn(n), "eval_metric_results": []})).collect::<Vec<_>>(),
@@ -107,7 +108,7 @@ fn index() {
     let size = serde_json::to_string_pretty(&attempt).unwrap().len() * 117 / 100;
     for n in 0..70_000_000 / size {
         let mut case = attempt.clone();
-        case["eval_id"] = format!("case_{n}").into();
+        case["eval_id"] = format!("case_{n:05}").into();
         cases.push(case);
     }
     let text = serde_json::to_string_pretty(

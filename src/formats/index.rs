@@ -126,7 +126,7 @@ fn walk_object(
 fn value_range(cursor: &mut Cursor) -> Result<Range<usize>, SyntaxError> {
     cursor.skip_space();
     let start = cursor.at;
-    cursor.skip_value()?;
+    cursor.skip_large_value()?;
     Ok(start..cursor.at)
 }
 

@@ -127,13 +127,28 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Passes over one value that may be large: as fast as serde_json when it is plain JSON, and
+    /// leniently (NaN, half-broken insides) when it is not.
+    pub(in crate::formats) fn skip_large_value(&mut self) -> Result<(), SyntaxError> {
+        self.skip_space();
+        let rest = serde_json::Deserializer::from_str(&self.text[self.at..]);
+        let mut values = rest.into_iter::<serde::de::IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => {
+                self.at += values.byte_offset();
+                Ok(())
+            }
+            _ => self.skip_value(),
+        }
+    }
+
     fn skip_nested(&mut self) -> Result<(), SyntaxError> {
         let bytes = self.text.as_bytes();
         let mut depth = 0usize;
         loop {
-            // A string that an escape ends may lead past the end.
-            while bytes.get(self.at).is_some_and(|&b| !IS_STRUCTURE[b as usize]) {
-                self.at += 1;
+            match bytes[self.at..].iter().position(|&b| IS_STRUCTURE[b as usize]) {
+                Some(offset) => self.at += offset,
+                None => self.at = bytes.len(),
             }
             match self.peek() {
                 None => return Err(self.wrong("a closing bracket")),
