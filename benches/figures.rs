@@ -117,12 +117,12 @@ fn index() {
     .unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &text).unwrap();
-    let skim = |text: &str| drop(serde_json::from_str::<serde::de::IgnoredAny>(text).unwrap());
+    let skim = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let text: Arc<str> = Arc::from(text);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..7 {
         let began = Instant::now();
-        skim(&text);
+        assert!(skim(&text));
         theirs.push(began.elapsed());
         let began = Instant::now();
         assert!(!ResultFile::open(text.clone()).unwrap().entries.is_empty());

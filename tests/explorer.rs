@@ -63,7 +63,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
 }
 
 fn ended(case: usize, status: Status) -> RunEvent {
-    RunEvent::Finished(Box::new(Attempt {
+    RunEvent::Finished(Arc::new(Attempt {
         key: AttemptKey { case, attempt: 1 },
         eval_id: format!("c{case}"),
         status,

@@ -128,7 +128,7 @@ fn run(model: &mut Model, done: usize) {
     let all = attempts.len();
     update(model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
     let mut events: Vec<RunEvent> = Vec::new();
-    events.extend(attempts.into_iter().take(done).map(|attempt| RunEvent::Finished(Box::new(attempt))));
+    events.extend(attempts.into_iter().take(done).map(|attempt| RunEvent::Finished(Arc::new(attempt))));
     for (slot, case) in (done..all.min(done + 4)).enumerate() {
         let key = AttemptKey { case, attempt: 1 };
         events.push(RunEvent::Started { key, slot });
@@ -295,7 +295,7 @@ fn hostile() -> (Model, String) {
     ];
     update(&mut model, Msg::Run(RunMsg::Events(events)));
     assert_clean(&model);
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Box::new(attempt))])));
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(attempt))])));
     (model, bad)
 }
 

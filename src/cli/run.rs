@@ -34,8 +34,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
         // ADK would silently take its defaults here.
         anyhow::bail!("--config {}: there is no such file", config.display());
     }
-    let started = jiff::Timestamp::now().to_string();
-    let prepared = runner::prepare(&workspace, &request, &new_run_id(), &started)?;
+    let prepared = runner::prepare(&workspace, &request, &runner::Stamp::now())?;
     for (file, why) in &prepared.problems {
         tell(&format!("{file}: {why}"));
     }
@@ -55,19 +54,14 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     Ok(exit_of(&state, interrupted, bad_input))
 }
 
-/// Short, random, sortable only by what stands beside it.
-pub(super) fn new_run_id() -> String {
-    uuid::Uuid::new_v4().simple().to_string()[..12].to_string()
-}
-
+/// The flags over what the configuration says.
 fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
-    let (config, defaults) = (&workspace.config, RunOptions::default());
-    let timeout = args.timeout.or(config.timeout).map(|time| time.as_millis() as u64);
+    let config = workspace.config.run_options();
     RunOptions {
-        jobs: args.jobs.or(config.jobs).unwrap_or(defaults.jobs),
-        repeat: args.repeat.or(config.repeat).unwrap_or(defaults.repeat),
-        timeout_ms: timeout.unwrap_or(defaults.timeout_ms),
-        retries: args.retries.or(config.retries).unwrap_or(defaults.retries),
+        jobs: args.jobs.unwrap_or(config.jobs),
+        repeat: args.repeat.unwrap_or(config.repeat),
+        timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
+        retries: args.retries.unwrap_or(config.retries),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading `evaltrail.toml`.
 
 use super::agent::split_command;
-use crate::domain::{AdkServer, AgentSpec};
+use crate::domain::{AdkServer, AgentSpec, RunOptions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,17 @@ enum RawAgent {
 }
 
 impl ConfigFile {
+    /// How runs are carried out: the defaults, with what the file says over them.
+    pub fn run_options(&self) -> RunOptions {
+        let defaults = RunOptions::default();
+        RunOptions {
+            jobs: self.jobs.unwrap_or(defaults.jobs),
+            repeat: self.repeat.unwrap_or(defaults.repeat),
+            timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
+            retries: self.retries.unwrap_or(defaults.retries),
+        }
+    }
+
     /// Reads the file's text; `root` is the folder it lies in.
     pub fn parse(text: &str, root: &Path) -> Result<ConfigFile, ConfigProblem> {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;

@@ -3,6 +3,7 @@
 use super::{Criterion, Invocation, MetricResult, Status};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is to be run, decided before anything runs. A resumed run has the same plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -199,6 +200,32 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// An attempt of which nothing is known yet but what it is of.
+    pub fn blank(key: AttemptKey, eval_id: &str) -> Attempt {
+        Attempt {
+            key,
+            eval_id: eval_id.to_string(),
+            status: Status::NotEvaluated,
+            adk_status: Status::NotEvaluated,
+            started: String::new(),
+            latency_s: 0.0,
+            error: None,
+            metrics: Vec::new(),
+            expected: Vec::new(),
+            actual: Vec::new(),
+            session_id: String::new(),
+            user_id: String::new(),
+            tries: 1,
+        }
+    }
+
+    /// Ends it with an error. ADK has no such status: it records a failure.
+    pub fn fail(&mut self, why: String) {
+        self.status = Status::Errored;
+        self.adk_status = Status::Failed;
+        self.error = Some(why);
+    }
+
     /// Why it did not pass, in the words of what failed first; empty when it passed.
     pub fn reason(&self) -> &str {
         if let Some(error) = &self.error {
@@ -238,7 +265,7 @@ pub enum RunEvent {
         progress: Progress,
     },
     /// An attempt ended; it is in the journal.
-    Finished(Box<Attempt>),
+    Finished(Arc<Attempt>),
     /// An attempt was given up before it could end; a resume runs it again.
     Dropped(AttemptKey),
     /// The run is being cancelled.

@@ -66,6 +66,16 @@ impl Totals {
         self.passed + self.failed + self.errored + self.not_evaluated
     }
 
+    /// The counts with their statuses, in the order they are shown.
+    pub fn each(&self) -> [(usize, Status); 4] {
+        [
+            (self.passed, Status::Passed),
+            (self.failed, Status::Failed),
+            (self.errored, Status::Errored),
+            (self.not_evaluated, Status::NotEvaluated),
+        ]
+    }
+
     /// Counts one less.
     pub fn remove(&mut self, status: Status) {
         let count = match status {
@@ -133,7 +143,7 @@ impl RunState {
         }
     }
 
-    fn finish(&mut self, attempt: Box<Attempt>) {
+    fn finish(&mut self, attempt: Arc<Attempt>) {
         self.in_flight.remove(&attempt.key);
         let Some(attempts) = self.by_case.get_mut(attempt.key.case) else {
             return;
@@ -144,7 +154,7 @@ impl RunState {
         }
         attempts.push(self.finished.len());
         self.totals.add(attempt.status);
-        self.finished.push(Arc::from(attempt));
+        self.finished.push(attempt);
     }
 
     /// The attempts of a case that ended, by attempt number.

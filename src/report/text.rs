@@ -79,12 +79,7 @@ fn metric_line(metric: &MetricResult, paint: Paint) -> String {
 pub fn run_summary(state: &RunState, paint: Paint) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
-    for (count, status) in [
-        (totals.passed, Status::Passed),
-        (totals.failed, Status::Failed),
-        (totals.errored, Status::Errored),
-        (totals.not_evaluated, Status::NotEvaluated),
-    ] {
+    for (count, status) in totals.each() {
         if count > 0 {
             parts.push(paint.status(status, &format!("{count} {}", status.label())));
         }

@@ -46,9 +46,9 @@ impl Shared {
     /// Runs one attempt to its end. Cancelled by dropping it.
     pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
         let planned = &self.plan.cases[key.case];
-        let mut attempt = blank(key, &planned.eval_id);
+        let mut attempt = Attempt { started: now(), ..Attempt::blank(key, &planned.eval_id) };
         match self.sets[planned.set].case(planned.index) {
-            Err(problem) => fail(&mut attempt, format!("the case cannot be read: {problem}")),
+            Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
                 Conversation::Scenario(_) => self.cannot_play(&mut attempt),
                 Conversation::Turns(_) => self.converse(&mut attempt, &case, tell).await,
@@ -91,7 +91,7 @@ impl Shared {
                     // Nothing has happened yet, so nothing would happen twice.
                     let fresh = attempt.actual.is_empty() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
-                    let Some(delay) = delay else { return fail(attempt, error.message) };
+                    let Some(delay) = delay else { return attempt.fail(error.message) };
                     let delay_ms = delay.as_millis() as u64;
                     tell.tell(Progress::Retrying { delay_ms, error: error.message }).await;
                     tokio::time::sleep(delay).await;
@@ -157,32 +157,8 @@ impl Shared {
     }
 }
 
-fn blank(key: AttemptKey, eval_id: &str) -> Attempt {
-    Attempt {
-        key,
-        eval_id: eval_id.to_string(),
-        status: Status::NotEvaluated,
-        adk_status: Status::NotEvaluated,
-        started: now(),
-        latency_s: 0.0,
-        error: None,
-        metrics: Vec::new(),
-        expected: Vec::new(),
-        actual: Vec::new(),
-        session_id: String::new(),
-        user_id: String::new(),
-        tries: 1,
-    }
-}
-
 fn now() -> String {
     jiff::Timestamp::now().to_string()
-}
-
-fn fail(attempt: &mut Attempt, why: String) {
-    attempt.status = Status::Errored;
-    attempt.adk_status = Status::Failed;
-    attempt.error = Some(why);
 }
 
 fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
@@ -269,18 +245,23 @@ fn invocation(user: &Content, mut events: Vec<Event>, took: Duration) -> Invocat
     invocation
 }
 
+/// More of a text than this is not shown as progress.
+const PROGRESS_CHARS: usize = 200;
+
 fn progress_of(event: &Event) -> Option<Progress> {
     let content = event.content.as_ref()?;
     if let Some(call) = content.calls().last() {
         let args =
             call.args.clone().map(|args| serde_json::Value::Object(args).to_string()).unwrap_or_default();
-        return Some(Progress::Calls(format!("{}({})", call.name, args.trim_matches(['{', '}']))));
+        let call = format!("{}({})", call.name, args.trim_matches(['{', '}']));
+        return Some(Progress::Calls(call.chars().take(PROGRESS_CHARS).collect()));
     }
     if let Some(response) = content.responses().last() {
         return Some(Progress::Answered(response.name.clone()));
     }
     let text = content.parts.iter().rev().find(|part| part.has_text());
-    text.and_then(|part: &Part| part.text.clone()).map(Progress::Says)
+    let text = text.and_then(|part: &Part| part.text.as_deref());
+    text.map(|text| Progress::Says(text.chars().take(PROGRESS_CHARS).collect()))
 }
 
 /// Seconds, to the millisecond, as ADK rounds them.

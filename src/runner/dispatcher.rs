@@ -2,9 +2,10 @@
 
 use super::executor::Report;
 use super::results::write_results;
-use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
 use crate::store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -103,7 +104,7 @@ impl Dispatcher {
             }
             Report::Broke(key, why) => {
                 let attempt = self.broken(key, why);
-                self.done(Box::new(attempt)).await;
+                self.done(Arc::new(attempt)).await;
             }
         }
     }
@@ -115,7 +116,7 @@ impl Dispatcher {
     }
 
     /// Into the journal first, then onto the screen.
-    async fn done(&mut self, attempt: Box<Attempt>) {
+    async fn done(&mut self, attempt: Arc<Attempt>) {
         self.running.remove(&attempt.key);
         if let Some(folder) = &mut self.folder {
             match folder.append(&attempt) {
@@ -132,21 +133,9 @@ impl Dispatcher {
     }
 
     fn broken(&self, key: AttemptKey, why: String) -> Attempt {
-        Attempt {
-            key,
-            eval_id: self.state.plan.cases[key.case].eval_id.clone(),
-            status: Status::Errored,
-            adk_status: Status::Failed,
-            started: String::new(),
-            latency_s: 0.0,
-            error: Some(format!("evaltrail itself failed: {why}")),
-            metrics: Vec::new(),
-            expected: Vec::new(),
-            actual: Vec::new(),
-            session_id: String::new(),
-            user_id: String::new(),
-            tries: 1,
-        }
+        let mut attempt = Attempt::blank(key, &self.state.plan.cases[key.case].eval_id);
+        attempt.fail(format!("evaltrail itself failed: {why}"));
+        attempt
     }
 
     fn sync(&mut self) {

@@ -14,7 +14,7 @@ pub(super) enum Report {
     /// It got further.
     Progress(AttemptKey, Progress),
     /// It ended.
-    Done(Box<Attempt>),
+    Done(Arc<Attempt>),
     /// It was given up.
     Dropped(AttemptKey),
     /// It broke inside evaltrail.
@@ -74,7 +74,7 @@ async fn one(
             Report::Dropped(key)
         }
         ended = &mut attempt => match ended {
-            Ok(attempt) => Report::Done(Box::new(attempt)),
+            Ok(attempt) => Report::Done(Arc::new(attempt)),
             Err(error) => Report::Broke(key, error.to_string()),
         },
     }

@@ -18,6 +18,6 @@ mod results;
 mod retry;
 mod start;
 
-pub use plan::{PlanError, Prepared, Request, Selection, TrustQuestion, prepare, trust_questions};
+pub use plan::{PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, prepare, trust_questions};
 pub use retry::Backoff;
 pub use start::{Run, RunHandle, failed_in, start};

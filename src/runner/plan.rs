@@ -60,17 +60,28 @@ pub struct Prepared {
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-/// Makes the plan. `run_id` and `started` come from outside: a plan is a function of what is asked
-/// and of the files.
-pub fn prepare(
-    workspace: &Workspace,
-    request: &Request,
-    run_id: &str,
-    started: &str,
-) -> Result<Prepared, PlanError> {
+/// Which run it is and when it began.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    /// Short and random; what sorts runs stands beside it.
+    pub run_id: String,
+    /// RFC 3339.
+    pub started: String,
+}
+
+impl Stamp {
+    /// A run that begins now.
+    pub fn now() -> Stamp {
+        let run_id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
+        Stamp { run_id, started: jiff::Timestamp::now().to_string() }
+    }
+}
+
+/// Makes the plan: a function of what is asked, of the files, and of the stamp.
+pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Result<Prepared, PlanError> {
     let mut plan = RunPlan {
-        run_id: run_id.to_string(),
-        started: started.to_string(),
+        run_id: stamp.run_id.clone(),
+        started: stamp.started.clone(),
         sets: Vec::new(),
         cases: Vec::new(),
         options: request.options.clone(),

@@ -1,7 +1,7 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
 use crate::app::{CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body};
-use crate::domain::{Attempt, RunOptions};
+use crate::domain::Attempt;
 use crate::formats::adk::{ResultFile, SetFile};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
@@ -157,23 +157,14 @@ fn prepare(
         indices: Some(indices),
         ..Selection::all(hands.sets[set].clone())
     };
-    let config = &hands.workspace.config;
-    let defaults = RunOptions::default();
     let request = Request {
         selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions {
-            jobs: config.jobs.unwrap_or(defaults.jobs),
-            repeat: config.repeat.unwrap_or(defaults.repeat),
-            timeout_ms: config.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
-            retries: config.retries.unwrap_or(defaults.retries),
-        },
+        options: hands.workspace.config.run_options(),
         ..Request::default()
     };
-    let started = jiff::Timestamp::now().to_string();
-    let id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
     let refused = |why: String| RunMsg::Refused(why);
-    let prepared =
-        runner::prepare(&hands.workspace, &request, &id, &started).map_err(|error| refused(error.0))?;
+    let prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
+        .map_err(|error| refused(error.0))?;
     if let Some((file, why)) = prepared.problems.first() {
         return Err(refused(format!("{file}: {why}")));
     }

@@ -113,7 +113,7 @@ pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
     for line in journal.split_inclusive(|&byte| byte == b'\n') {
         let Some(attempt) = read_line(line) else { break };
         whole += line.len();
-        state.apply(RunEvent::Finished(Box::new(attempt)));
+        state.apply(RunEvent::Finished(Arc::new(attempt)));
     }
     let torn = (journal.len() - whole) as u64;
     Ok(LoadedRun { path: path.to_path_buf(), state, torn, whole: whole as u64 })

@@ -3,7 +3,7 @@
 use super::text::{put, put_right};
 use super::theme::{Role, Theme};
 use crate::app::inside;
-use crate::domain::{Status, Totals};
+use crate::domain::Totals;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -77,12 +77,7 @@ pub(super) fn bar(area: Rect, share: f64, theme: &Theme, buffer: &mut Buffer) {
 /// `18 ✓  4 ✗`: counts with their signs; zero counts are left out. Says where it ended.
 pub(super) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme: &Theme) -> u16 {
     let mut at = x;
-    for (count, status) in [
-        (totals.passed, Status::Passed),
-        (totals.failed, Status::Failed),
-        (totals.errored, Status::Errored),
-        (totals.not_evaluated, Status::NotEvaluated),
-    ] {
+    for (count, status) in totals.each() {
         if count > 0 {
             at += put(buffer, at, y, 12, &format!("{} {count}  ", status.glyph()), theme.status(status));
         }
@@ -92,13 +87,7 @@ pub(super) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme:
 
 /// Counts as one text, for where their width must be known first.
 pub(super) fn counts_text(totals: Totals) -> String {
-    let parts = [
-        (totals.passed, Status::Passed),
-        (totals.failed, Status::Failed),
-        (totals.errored, Status::Errored),
-        (totals.not_evaluated, Status::NotEvaluated),
-    ];
-    let shown = parts.iter().filter(|(count, _)| *count > 0);
+    let shown = totals.each().into_iter().filter(|(count, _)| *count > 0);
     shown.map(|(count, status)| format!("{} {count}", status.glyph())).collect::<Vec<_>>().join("  ")
 }
 

@@ -1,4 +1,6 @@
 //! The real binary in a pseudo-terminal, with an independent reader of what it writes.
+// Shared by a test and a bench that use other parts of it.
+#![allow(dead_code)]
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};

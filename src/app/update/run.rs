@@ -88,8 +88,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) {
     match &event {
         RunEvent::Finished(attempt) => {
             if let Some(case) = model.case_of(&run, attempt.key) {
-                let attempt = std::sync::Arc::new(attempt.as_ref().clone());
-                model.outcomes.add(case, &run.plan.run_id, attempt);
+                model.outcomes.add(case, &run.plan.run_id, attempt.clone());
                 look_at_first_failure(model, case);
             }
         }
@@ -143,7 +142,7 @@ fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestio
         lines.push(format!("in {}", question.folder));
     }
     model.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Start this program? This folder's files name it as the agent.".into(),
+        title: "Start this program? It runs what this folder's files say.".into(),
         lines,
         kind: ConfirmKind::Trust(cases, questions),
     }));

@@ -217,6 +217,10 @@ fn why_not(text: &str) -> FileProblem {
     match json::parse(text) {
         Err(error) => FileProblem::syntax(text, error),
         Ok(parsed) => {
+            if parsed.value.get("eval_case_results").is_some() {
+                let found = "a result file; open its agent's folder to see it";
+                return FileProblem::here(text, "an eval set", found);
+            }
             let found = match parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases")) {
                 Some(cases) => format!("\"eval_cases\" is {}", super::read::describe(cases)),
                 None => super::read::describe(&parsed.value),
