@@ -268,8 +268,8 @@ fn hostile() -> (Model, String) {
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
     let metrics = score_case(
         &evaltrail::formats::adk::default_criteria(),
-        Some(&[expected.clone()]),
-        &[actual.clone()],
+        Some(std::slice::from_ref(&expected)),
+        std::slice::from_ref(&actual),
     );
     let attempt = Attempt {
         key: AttemptKey { case: 0, attempt: 1 },
