@@ -168,7 +168,9 @@ fn programs_are_asked_about_and_no_is_the_default() {
 #[test]
 fn late_answers_are_dropped() {
     let mut model = sample();
-    let effects = update(&mut model, Msg::FilesChanged);
+    assert_eq!(update(&mut model, Msg::FilesChanged), [Effect::Rediscover]);
+    let sets = model.sets.iter().map(|set| set.path.clone()).collect();
+    let effects = update(&mut model, Msg::Found(sets));
     assert_eq!(effects.len(), model.sets.len());
     assert!(matches!(effects[0], Effect::LoadSet { set: 0, generation: 1 }));
     let failed = SetLoaded { set: 0, generation: 0, result: Err("late".into()) };
@@ -179,6 +181,24 @@ fn late_answers_are_dropped() {
     assert!(model.file(0).is_none());
     assert_eq!(load(&mut model, 0, 1).len(), 1, "a new file is looked into");
     assert_eq!(load(&mut model, 0, 1), [], "the same file is not read twice");
+}
+
+#[test]
+fn files_that_come_and_go_leave_the_rest_where_it_is() {
+    let mut model = with_run(&[Status::Passed, Status::Failed]);
+    press(&mut model, "g j enter");
+    let mut sets: Vec<_> = model.sets.iter().map(|set| set.path.clone()).collect();
+    let mut new = sets[0].clone();
+    (new.shown, new.path, new.stem) = ("garden/a_new.evalset.json".into(), "a_new".into(), "a_new".into());
+    sets.push(new);
+    update(&mut model, Msg::Found(sets.clone()));
+    assert_eq!((model.sets[0].path.stem.as_str(), model.sets.len()), ("a_new", 6));
+    assert_eq!(model.shown_attempt().unwrap().status, Status::Failed, "the case that was open stays open");
+    assert_eq!(model.current_case(), Some(case(1, 1)));
+    sets.retain(|set| set.stem != "watering");
+    update(&mut model, Msg::Found(sets));
+    assert!(matches!(model.screen, Screen::Browse), "its file is gone");
+    assert!(model.sets.iter().all(|set| set.path.stem != "watering"));
 }
 
 #[test]

@@ -231,6 +231,8 @@ fn changed_files_are_read_again() {
     terminal.wait_for("line 1, column 2");
     std::fs::write(&file, set("mended")).unwrap();
     terminal.wait_for("mended");
+    std::fs::write(folder.path().join("another.evalset.json"), set("x")).unwrap();
+    terminal.wait_for("another");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }

@@ -492,7 +492,7 @@ fn a_bad_file_spoils_only_itself() {
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out).contains("3 files checked"), "{}", text(&out));
     let out = output(evaltrail(work.path()).arg("list").arg(work.path()));
-    assert!(text(&out).contains("good.evalset.json  1 cases"), "{}", text(&out));
+    assert!(text(&out).contains("good.evalset.json  1 case "), "{}", text(&out));
 }
 
 #[test]

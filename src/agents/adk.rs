@@ -171,7 +171,7 @@ impl Remote {
         let there: Vec<&str> = apps.iter().filter_map(Value::as_str).collect();
         Err(AgentError::new(
             ErrorKind::Setup,
-            format!("{} serves no application {:?}; it has {}", self.base, self.app, there.join(", ")),
+            format!("{} serves no application {:?}; it has {}", self.shown(), self.app, there.join(", ")),
         ))
     }
 
@@ -204,17 +204,24 @@ impl Remote {
         let _ = self.call(Method::DELETE, &["apps", &self.app, "users", user, "sessions", id], None).await;
     }
 
+    /// The address, without what may be secret in it.
+    fn shown(&self) -> String {
+        let mut url = self.base.clone();
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
+        url.to_string()
+    }
+
     fn broken(&self, error: reqwest::Error) -> AgentError {
         let why = chain(cause(&error));
         if error.is_connect() {
             let hint = "is the server running?";
             return AgentError::new(
                 ErrorKind::Unavailable,
-                format!("cannot reach {}: {why}; {hint}", self.base),
+                format!("cannot reach {}: {why}; {hint}", self.shown()),
             );
         }
         if error.is_timeout() {
-            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.base));
+            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.shown()));
         }
         AgentError::new(ErrorKind::Protocol, format!("the answer broke off: {why}"))
     }

@@ -17,6 +17,8 @@ pub enum Effect {
         /// Answers of an older one are dropped.
         generation: u64,
     },
+    /// Look again which files there are; the answer is [`super::Msg::Found`].
+    Rediscover,
     /// Look into every case of a set, for the filter.
     Summarise {
         /// Which set.

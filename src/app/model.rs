@@ -251,18 +251,9 @@ pub enum ConfirmKind {
 impl Model {
     /// A model of a workspace whose sets are still to be opened.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
-        let mut sets: Vec<SetView> = sets
-            .into_iter()
-            .map(|path| SetView {
-                path,
-                state: SetState::Loading,
-                agent: Err("not looked for yet".into()),
-                summaries: None,
-            })
-            .collect();
-        sets.sort_by(|a, b| (group_of(a), &a.path.shown).cmp(&(group_of(b), &b.path.shown)));
+        let sets = views_of(sets, Vec::new());
         let nodes = nodes_of(&sets);
-        let node = nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0);
+        let node = first_set_node(&nodes);
         Model {
             size,
             title,
@@ -292,6 +283,36 @@ impl Model {
             toast: None,
             generation: 0,
             awaited_body: None,
+        }
+    }
+
+    /// Takes over another list of sets. What is known of those that stay is kept, and the cursors stay
+    /// on them.
+    pub(super) fn put_sets(&mut self, sets: Vec<SetPath>) {
+        let before = std::mem::take(&mut self.sets);
+        let old_paths: Vec<SetPath> = before.iter().map(|view| view.path.clone()).collect();
+        let node = self.browse.nodes.get(self.browse.node).cloned();
+        self.sets = views_of(sets, before);
+        let new = |old: usize| self.sets.iter().position(|view| Some(&view.path) == old_paths.get(old));
+        self.outcomes.renumber(new);
+        let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
+        self.browse.selected = self.browse.selected.iter().filter_map(|case| moved(*case)).collect();
+        self.browse.visible = self.browse.visible.iter().filter_map(|case| moved(*case)).collect();
+        let node = match node {
+            Some(Node::Set(set)) => new(set).map(Node::Set),
+            other => other,
+        };
+        let shown = match &self.screen {
+            Screen::Case(case) => Some(moved(case.at)),
+            _ => None,
+        };
+        self.browse.nodes = nodes_of(&self.sets);
+        let at = node.and_then(|node| self.browse.nodes.iter().position(|other| *other == node));
+        self.browse.node = at.unwrap_or_else(|| first_set_node(&self.browse.nodes));
+        match (&mut self.screen, shown) {
+            (Screen::Case(case), Some(Some(at))) => case.at = at,
+            (_, Some(None)) => self.screen = Screen::Browse,
+            _ => {}
         }
     }
 
@@ -375,6 +396,28 @@ pub(super) fn group_of(set: &SetView) -> String {
         Some((folder, _)) => folder.to_string(),
         None => ".".to_string(),
     }
+}
+
+/// The sets by group and path; those that were known keep what is known of them.
+fn views_of(sets: Vec<SetPath>, mut known: Vec<SetView>) -> Vec<SetView> {
+    let mut views: Vec<SetView> = sets
+        .into_iter()
+        .map(|path| match known.iter().position(|view| view.path == path) {
+            Some(at) => known.swap_remove(at),
+            None => SetView {
+                path,
+                state: SetState::Loading,
+                agent: Err("not looked for yet".into()),
+                summaries: None,
+            },
+        })
+        .collect();
+    views.sort_by(|a, b| (group_of(a), &a.path.shown).cmp(&(group_of(b), &b.path.shown)));
+    views
+}
+
+fn first_set_node(nodes: &[Node]) -> usize {
+    nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0)
 }
 
 fn nodes_of(sets: &[SetView]) -> Vec<Node> {

@@ -7,6 +7,7 @@ use super::model::{CaseRef, CaseSummary};
 use crate::domain::{Attempt, RunEvent, RunState};
 use crate::formats::adk::SetFile;
 use crate::runner::TrustQuestion;
+use crate::workspace::SetPath;
 use std::sync::Arc;
 
 /// Something that happened.
@@ -39,6 +40,8 @@ pub enum Msg {
     History(Vec<(String, CaseRef, Arc<Attempt>)>),
     /// Files changed on disk.
     FilesChanged,
+    /// These eval sets are there now.
+    Found(Vec<SetPath>),
     /// About the run.
     Run(RunMsg),
     /// A comparison is ready.

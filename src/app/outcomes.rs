@@ -65,9 +65,14 @@ impl Outcomes {
         self.totals.get(&set).copied().unwrap_or_default()
     }
 
-    /// Forgets everything, when the files are no longer the same.
-    pub fn clear(&mut self) {
-        *self = Outcomes { version: self.version + 1, ..Outcomes::default() };
+    /// Gives the sets other positions; what came of sets that are gone is forgotten.
+    pub fn renumber(&mut self, new: impl Fn(usize) -> Option<usize>) {
+        self.version += 1;
+        let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
+        let cases = std::mem::take(&mut self.cases).into_iter();
+        self.cases = cases.filter_map(|(case, outcome)| Some((moved(case)?, outcome))).collect();
+        let totals = std::mem::take(&mut self.totals).into_iter();
+        self.totals = totals.filter_map(|(set, totals)| Some((new(set)?, totals))).collect();
     }
 }
 

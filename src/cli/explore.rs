@@ -43,7 +43,8 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     }
     let workspace = Workspace::open(&path)?;
     let title = home_relative(&workspace.root);
-    explore(Explorer { workspace, title, theme })?;
+    let opened = path.canonicalize()?;
+    explore(Explorer { opened, workspace, title, theme })?;
     Ok(Exit::Fine)
 }
 
@@ -61,7 +62,8 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         return Ok(exit);
     }
     let workspace = Workspace::open(&folder)?;
-    explore(Explorer { workspace, title: "the sample workspace".into(), theme })?;
+    let title = "the sample workspace".into();
+    explore(Explorer { opened: folder, workspace, title, theme })?;
     Ok(Exit::Fine)
 }
 

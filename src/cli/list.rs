@@ -75,7 +75,8 @@ fn list_set(set: &SetPath, runs: &[RunState], cases: bool, paint: Paint) -> bool
         }
     };
     let count = open.file.entries.len();
-    say(&format!("  {}  {count} cases  {}", clean_line(&set.shown), paint.faint(&result)));
+    let cases_word = if count == 1 { "case" } else { "cases" };
+    say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&result)));
     if cases {
         for (at, entry) in open.file.entries.iter().enumerate() {
             let status = last.iter().flatten().find(|(index, _)| *index == at).map(|(_, status)| *status);

@@ -126,7 +126,9 @@ impl AgentSpec {
     /// A short name for a headline.
     pub fn label(&self) -> String {
         match self {
-            AgentSpec::Adk { server: AdkServer::Url(url), app } => format!("adk {app} at {url}"),
+            AgentSpec::Adk { server: AdkServer::Url(url), app } => {
+                format!("adk {app} at {}", without_secrets(url))
+            }
             AgentSpec::Adk { server: AdkServer::Start { .. }, app } => format!("adk {app}"),
             AgentSpec::Command { argv, .. } => format!("command {}", argv.join(" ")),
             AgentSpec::Replay { path, .. } => {
@@ -141,6 +143,16 @@ impl AgentSpec {
             AgentSpec::Adk { app, .. } => Some(app),
             _ => None,
         }
+    }
+}
+
+/// An address without the name and password that may stand in it.
+fn without_secrets(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    match rest[..host_end].rfind('@') {
+        Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
+        None => url.to_string(),
     }
 }
 
@@ -306,4 +318,15 @@ pub enum Progress {
     },
     /// Scores are being computed.
     Scoring,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        assert_eq!(without_secrets("http://me:secret@host:1/x"), "http://…@host:1/x");
+        assert_eq!(without_secrets("http://host/a@b"), "http://host/a@b");
+    }
 }

@@ -24,7 +24,9 @@ const SETTLE: Duration = Duration::from_millis(150);
 
 /// What to explore, and how.
 pub struct Explorer {
-    /// What was opened.
+    /// The folder or file that was opened.
+    pub opened: PathBuf,
+    /// What is in it.
     pub workspace: Workspace,
     /// What it is called at the top.
     pub title: String,
@@ -72,7 +74,8 @@ impl Loop {
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (back, arrivals) = mpsc::channel(64);
         let workspace = Arc::new(explorer.workspace);
-        let mut hands = Hands { workspace, sets, back, run: None, places };
+        let opened = explorer.opened;
+        let mut hands = Hands { workspace, opened, sets, back, run: None, places };
         first_sets(&mut model, &mut hands, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
@@ -163,12 +166,21 @@ impl Loop {
         self.frames.soon();
         match arrival {
             Arrival::Msg(msg) => self.take(msg),
+            Arrival::Workspace(workspace) => self.workspace(*workspace),
             Arrival::Run(run) => {
                 self.hands.run = Some(run.handle);
                 self.run_events = Some(run.events);
                 self.take(Msg::Run(RunMsg::Started(Box::new(run.state))))
             }
         }
+    }
+
+    /// Takes over what the folder holds now. The sets' order is the model's.
+    fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
+        let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
+        self.hands.workspace = Arc::new(workspace);
+        self.hands.sets = Arc::new(self.model.sets.iter().map(|set| set.path.clone()).collect());
+        effects.into_iter().try_for_each(|effect| self.effect(effect))
     }
 
     /// Takes an event of the run in, with all that wait behind it.

@@ -7,7 +7,7 @@ use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQue
 use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
 use crate::workspace::{SetPath, Workspace, agent_for, open_set, read_text};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 
@@ -18,6 +18,8 @@ const PAST_RUNS: usize = 12;
 pub(super) enum Arrival {
     /// A message for the model.
     Msg(Msg),
+    /// What the folder holds now.
+    Workspace(Box<Workspace>),
     /// A run in motion: the loop listens to it.
     Run(Run),
 }
@@ -25,6 +27,8 @@ pub(super) enum Arrival {
 /// Does what the model asks for.
 pub(super) struct Hands {
     pub(super) workspace: Arc<Workspace>,
+    /// What was opened: a folder or a file.
+    pub(super) opened: PathBuf,
     /// The sets in the model's order.
     pub(super) sets: Arc<Vec<SetPath>>,
     pub(super) back: Sender<Arrival>,
@@ -39,6 +43,7 @@ impl Hands {
             Effect::LoadSet { set, generation } => {
                 self.elsewhere(move |hands| Some(load_set(hands, set, generation)))
             }
+            Effect::Rediscover => self.rediscover(),
             Effect::Summarise { set, generation } => {
                 self.elsewhere(move |hands| summarise(hands, set, generation))
             }
@@ -70,6 +75,17 @@ impl Hands {
     /// Reads past runs.
     pub(super) fn read_history(&self) {
         self.elsewhere(|hands| Some(Msg::History(history(hands))));
+    }
+
+    fn rediscover(&self) {
+        let (back, opened) = (self.back.clone(), self.opened.clone());
+        tokio::task::spawn_blocking(move || {
+            let arrival = match Workspace::open(&opened) {
+                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            };
+            let _ = back.blocking_send(arrival);
+        });
     }
 
     fn elsewhere(&self, work: impl FnOnce(&Borrowed) -> Option<Msg> + Send + 'static) {

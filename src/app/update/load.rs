@@ -5,6 +5,7 @@ use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
 use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::domain::Attempt;
+use crate::workspace::SetPath;
 use std::sync::Arc;
 
 pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
@@ -69,8 +70,13 @@ pub(super) fn history(model: &mut Model, attempts: Vec<(String, CaseRef, Arc<Att
     Vec::new()
 }
 
-/// Files changed: all sets are read again. What came of cases stays, under the cases' positions.
-pub(super) fn reload(model: &mut Model) -> Vec<Effect> {
+/// Looks which files there are now, and reads them all again. What came of cases stays.
+pub(super) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
+    let known = |set: &SetPath| model.sets.iter().any(|view| view.path == *set);
+    if sets.len() != model.sets.len() || !sets.iter().all(known) {
+        model.put_sets(sets);
+        relist(model);
+    }
     model.generation += 1;
     let generation = model.generation;
     (0..model.sets.len()).map(|set| Effect::LoadSet { set, generation }).collect()

@@ -41,7 +41,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
         Msg::Summarised { set, generation, summaries } => load::summarised(model, set, generation, summaries),
         Msg::History(attempts) => load::history(model, attempts),
-        Msg::FilesChanged => load::reload(model),
+        Msg::FilesChanged => vec![Effect::Rediscover],
+        Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
