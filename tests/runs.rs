@@ -64,6 +64,9 @@ fn every_fault_is_its_own_case_alone() {
     };
     says("silent", "longer than the limit of 2 s");
     says("drip", "longer than the limit of 2 s");
+    // What came before the limit is kept to be looked at.
+    let drip = report["cases"].as_array().unwrap().iter().find(|case| case["eval_id"] == "drip").unwrap();
+    assert_eq!(drip["invocations"][0]["actual"]["response"], "I begin");
     says("broken", "500");
     says("garbage", "no JSON");
     says("nothing", "no events in turn 1");

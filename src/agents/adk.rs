@@ -18,6 +18,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SHORT_CALL: Duration = Duration::from_secs(30);
 /// How long a run waits at its end for sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
+/// More events than this in a turn, in bytes, are a flood.
+const LONGEST_TURN: usize = 256 << 20;
 /// More of an answer than this is not read.
 const LONGEST_ANSWER: usize = 32 << 20;
 
@@ -324,8 +326,13 @@ impl AdkSession {
             }
             Ok(())
         };
+        let mut read = 0;
         while let Some(chunk) = stream.next().await {
             let chunk = chunk.map_err(|error| remote.broken(error))?;
+            read += chunk.len();
+            if read > LONGEST_TURN {
+                return Err(garbage("the agent sent more than 256 MB in one turn".into()));
+            }
             for data in decoder.feed(&chunk).map_err(garbage)? {
                 take(&data)?;
             }

@@ -160,22 +160,14 @@ pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
 }
 
 fn unknown(name: &str) -> Unusable {
-    let config = nucleo_matcher::Config::DEFAULT;
-    let mut matcher = nucleo_matcher::Matcher::new(config);
-    let mut near: Vec<(usize, &'static str)> =
-        METRICS.iter().map(|metric| (distance(name, metric.name), metric.name)).collect();
-    near.sort();
-    let nearest = near.first().filter(|(away, _)| *away <= 4).map(|(_, name)| *name);
-    let nearest = nearest.or_else(|| {
-        let mut buffer = Vec::new();
-        let needle = nucleo_matcher::Utf32Str::new(name, &mut buffer);
-        METRICS.iter().map(|metric| metric.name).find(|candidate| {
-            let mut buffer = Vec::new();
-            let hay = nucleo_matcher::Utf32Str::new(candidate, &mut buffer);
-            name.len() >= 5 && matcher.prefix_match(hay, needle).is_some()
-        })
-    });
-    Unusable::Unknown { name: name.to_string(), nearest }
+    /// Names further apart than this are not mistaken for each other.
+    const NEAR: usize = 4;
+    let away = |metric: &MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
+        true => 0,
+        false => distance(name, metric.name),
+    };
+    let nearest = METRICS.iter().min_by_key(|metric| away(metric)).filter(|metric| away(metric) <= NEAR);
+    Unusable::Unknown { name: name.to_string(), nearest: nearest.map(|metric| metric.name) }
 }
 
 /// Edit distance.

@@ -191,11 +191,9 @@ fn explain_turn(
     let mut said = Vec::new();
     for pair in &alignment.pairs {
         match (pair.kind, pair.expected, pair.actual) {
-            (PairKind::Same, ..) => {}
-            (PairKind::Changed, Some(e), Some(_)) if options.ignore_args => {
-                let _ = e;
+            (PairKind::Changed, Some(e), Some(a)) if !options.ignore_args => {
+                said.push(changed(e, expected[e], actual[a]));
             }
-            (PairKind::Changed, Some(e), Some(a)) => said.push(changed(e, expected[e], actual[a])),
             (PairKind::Moved, Some(e), Some(a)) if options.match_type != MatchType::AnyOrder => {
                 said.push(format!("call {} {} came as call {}", e + 1, expected[e].name, a + 1));
             }

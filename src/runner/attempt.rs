@@ -126,12 +126,14 @@ impl Shared {
             Ok(agent) => agent,
             Err(error) => return Talk { outcome: Err(error), ..talk },
         };
+        // The events of the turn under way, kept when the limit cuts it off.
+        let mut seen: Vec<Event> = Vec::new();
         let began = Instant::now();
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
         let talking = async {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();
-            let taken = take_turns(&mut session, case, &mut talk.turns, tell).await;
+            let taken = take_turns(&mut session, case, &mut talk.turns, &mut seen, tell).await;
             let spent = began.elapsed();
             session.close().await;
             taken.map(|()| spent)
@@ -143,6 +145,9 @@ impl Shared {
                 let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
                 talk.latency = began.elapsed();
                 talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why));
+                if let (Some(expected), false) = (case.turns().get(talk.turns.len()), seen.is_empty()) {
+                    talk.turns.push(invocation(&expected.user, seen, talk.latency));
+                }
             }
         }
         talk
@@ -180,6 +185,7 @@ async fn take_turns(
     session: &mut crate::agents::Session,
     case: &EvalCase,
     done: &mut Vec<Invocation>,
+    seen: &mut Vec<Event>,
     tell: &mut impl Tell,
 ) -> Result<(), AgentError> {
     let of = case.turns().len();
@@ -187,11 +193,11 @@ async fn take_turns(
         tell.tell(Progress::Turn { turn: at + 1, of }).await;
         let began = Instant::now();
         let turn = Turn { number: at + 1, user: &expected.user };
+        // Emptied before the turn goes on, so it never holds more than one read's events.
         let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
         let mut on_event = move |event: Event| {
             let _ = sender.send(event);
         };
-        let mut seen: Vec<Event> = Vec::new();
         let outcome = {
             let mut taking = std::pin::pin!(session.turn(turn, &mut on_event));
             loop {
@@ -212,7 +218,7 @@ async fn take_turns(
         }
         let none = seen.is_empty();
         if !none || outcome.is_ok() {
-            done.push(invocation(&expected.user, seen, began.elapsed()));
+            done.push(invocation(&expected.user, std::mem::take(seen), began.elapsed()));
         }
         outcome?;
         if none {

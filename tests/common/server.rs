@@ -162,7 +162,7 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
             Ok(())
         }
         "drip" => {
-            let _ = write(head.into());
+            let _ = write(format!("{head}{}", chunk(&event("I begin"))));
             (0..300).try_for_each(|_| {
                 std::thread::sleep(Duration::from_millis(100));
                 write(chunk(": still here\n"))
