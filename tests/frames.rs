@@ -134,7 +134,7 @@ fn run(model: &mut Model, done: usize) {
         events.push(RunEvent::Started { key, slot });
         events.push(RunEvent::Progress { key, progress: Progress::Turn { turn: 1, of: 2 } });
         let progress = match slot {
-            0 => Progress::Calls("water_bed(\"bed\":\"herbs\",\"litres\":2)".into()),
+            0 => Progress::Calls("water_bed(bed=\"herbs\", litres=2)".into()),
             1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),
             2 => Progress::Retrying { delay_ms: 1200, error: "the server answered 429".into() },
             _ => Progress::Answered("read_soil".into()),

@@ -498,6 +498,23 @@ fn a_bad_file_spoils_only_itself() {
     assert!(text(&out).contains("good.evalset.json  1 case "), "{}", text(&out));
 }
 
+/// Numbers that only Python's JSON has, and integers of any size, go through a run and its journal.
+#[test]
+fn odd_numbers_go_all_the_way() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "odd", "conversation": [{
+        "user_content": {"parts": [{"text": "fine"}]}, "final_response": {"parts": [{"text": "ok"}]},
+        "intermediate_data": {"tool_uses": [{"name": "t", "args": {"a": NaN, "b": -Infinity, "c": 123456789012345678901234567890}}]}
+    }]}]}"#;
+    std::fs::write(work.path().join("s.evalset.json"), set).unwrap();
+    let (report, code) =
+        report(evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent()]));
+    assert_eq!((code, status_of(&report, "odd").0), (1, "failed"));
+    let args = &report["cases"][0]["invocations"][0]["expected"]["tool_calls"][0]["args"];
+    assert_eq!(args.to_string(), r#"{"a":"NaN","b":"-Infinity","c":123456789012345678901234567890}"#);
+    assert_eq!(journal(work.path()).len(), 1);
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_still_gives_a_report() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());

@@ -2,10 +2,8 @@
 //! for a turn, a width and a mode; drawing takes the lines that are in sight.
 
 use super::model::CaseMode;
-use crate::diff::{
-    Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, value_text, wrap_line, wrap_rows,
-};
-use crate::domain::{Invocation, Trajectory, clean_line};
+use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows};
+use crate::domain::{Invocation, Trajectory, clean_line, value_text};
 use serde_json::Value;
 
 /// Of what the user says, so many lines stand above the comparison; the timeline has them all.

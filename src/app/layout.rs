@@ -77,7 +77,7 @@ fn run(base: Layout, finished: bool) -> Layout {
     let panel = Rect { height: 3, ..body };
     let rest = Rect { y: body.y + 3, height: body.height - 3, ..body };
     if body.width >= BOTH_FROM {
-        let width = body.width * 3 / 5;
+        let width = body.width / 2;
         let left = Rect { width, ..rest };
         let main = Rect { x: rest.x + width, width: rest.width - width, ..rest };
         return Layout { panel, left, main, ..base };

@@ -1,7 +1,7 @@
 //! Equality of arguments as ADK has it, which is Python's: `1 == 1.0 == true`, integers exact at
 //! any size, `NaN` unequal to itself, key order free, list order not.
 
-use crate::domain::ToolCall;
+use crate::domain::{ToolCall, float_of};
 use serde_json::{Map, Number, Value};
 
 /// Whether two calls are the same: name, and arguments unless they are ignored.
@@ -58,7 +58,7 @@ fn number_of(number: &Number) -> Option<Numeric> {
         let whole = if text == "-0" { "0".into() } else { text };
         return Some(Numeric::Whole(whole));
     }
-    text.parse().ok().map(Numeric::Float)
+    float_of(number).map(Numeric::Float)
 }
 
 fn numbers_equal(a: &Numeric, b: &Numeric) -> bool {

@@ -1,7 +1,7 @@
 //! Rows for side-by-side showing: paired first, then wrapped together, so that both sides stay level.
 
 use super::{Alignment, Difference, DifferenceKind, PairKind, TextDiff, differences};
-use crate::domain::{ToolCall, clean};
+use crate::domain::{ToolCall, clean, value_text};
 use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -66,11 +66,6 @@ pub struct VisualRow {
 
 fn span(text: &str, tone: Tone, changed: bool) -> Span {
     Span { text: clean(text).into_owned(), tone, changed }
-}
-
-/// A value on one line, as JSON.
-pub fn value_text(value: &Value) -> String {
-    value.to_string()
 }
 
 /// Rows of two lined-up lists of calls: a row for the name, one for each argument that differs,

@@ -13,6 +13,7 @@ mod content;
 mod criterion;
 mod eval_set;
 mod invocation;
+mod number;
 mod query;
 mod run;
 mod run_state;
@@ -23,6 +24,7 @@ pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, SessionInput};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
+pub use number::{float_of, number_word, plain_json, python_json, value_text};
 pub use query::{Query, QueryError, Subject};
 pub use run::{
     AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, Progress, RunEvent,

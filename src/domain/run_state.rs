@@ -219,3 +219,58 @@ fn worse(so_far: Option<Status>, status: Status) -> Option<Status> {
         _ => Some(status),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{PlannedCase, RunOptions};
+
+    fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
+        let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string() };
+        Arc::new(RunPlan {
+            run_id: "r".into(),
+            started: String::new(),
+            sets: vec![],
+            cases: (0..cases).map(case).collect(),
+            options: RunOptions { repeat, ..RunOptions::default() },
+        })
+    }
+
+    fn ended(case: usize, attempt: u32, status: Status) -> RunEvent {
+        let blank = Attempt::blank(AttemptKey { case, attempt }, "x");
+        RunEvent::Finished(Arc::new(Attempt { status, ..blank }))
+    }
+
+    #[test]
+    fn what_is_owed_is_what_has_not_ended() {
+        let mut state = RunState::new(plan(2, 2));
+        state.apply(RunEvent::Started { key: AttemptKey { case: 0, attempt: 1 }, slot: 0 });
+        state.apply(ended(0, 1, Status::Passed));
+        state.apply(ended(1, 2, Status::Failed));
+        assert!(state.in_flight.is_empty());
+        let owed: Vec<_> = state.outstanding().iter().map(|key| (key.case, key.attempt)).collect();
+        assert_eq!(owed, [(0, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn an_attempt_counts_once_and_a_case_is_as_good_as_its_worst() {
+        let mut state = RunState::new(plan(1, 3));
+        state.apply(ended(0, 2, Status::Passed));
+        state.apply(ended(0, 2, Status::Failed));
+        state.apply(ended(0, 1, Status::NotEvaluated));
+        state.apply(ended(9, 1, Status::Failed));
+        assert_eq!((state.totals.passed, state.totals.failed, state.totals.ended()), (1, 0, 2));
+        let tally = state.tally(0);
+        assert_eq!((tally.passed, tally.ended, tally.worst), (1, 2, Some(Status::NotEvaluated)));
+        let order: Vec<u32> = state.attempts_of(0).iter().map(|attempt| attempt.key.attempt).collect();
+        assert_eq!(order, [1, 2]);
+    }
+
+    #[test]
+    fn a_cancellation_only_gets_more_severe() {
+        let mut state = RunState::new(plan(1, 1));
+        state.apply(RunEvent::Cancelling(CancelReason::Stop));
+        state.apply(RunEvent::Cancelling(CancelReason::Finish));
+        assert_eq!(state.cancelling, Some(CancelReason::Stop));
+    }
+}

@@ -194,3 +194,49 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
         Status::NotEvaluated
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metrics(statuses: &[Status]) -> Vec<MetricResult> {
+        let metric = |status: &Status| MetricResult {
+            metric: "m".into(),
+            score: None,
+            threshold: None,
+            status: *status,
+            explanation: String::new(),
+            per_invocation: vec![],
+            rubrics: vec![],
+            criterion: None,
+            details: None,
+        };
+        statuses.iter().map(metric).collect()
+    }
+
+    /// (metrics, here, in ADK)
+    #[test]
+    fn what_could_not_be_judged_is_never_green() {
+        use Status::*;
+        let table: &[(&[Status], Status, Status)] = &[
+            (&[Passed, NotEvaluated, Informational], NotEvaluated, Passed),
+            (&[NotEvaluated, Informational], NotEvaluated, NotEvaluated),
+            (&[Passed, Failed], Failed, Failed),
+            (&[Passed, Informational], Passed, Passed),
+            (&[Informational], NotEvaluated, NotEvaluated),
+            (&[], NotEvaluated, NotEvaluated),
+        ];
+        for (statuses, here, in_adk) in table {
+            let metrics = metrics(statuses);
+            assert_eq!((case_status(&metrics), adk_status(&metrics)), (*here, *in_adk), "{statuses:?}");
+        }
+    }
+
+    #[test]
+    fn at_the_threshold_is_passed() {
+        assert_eq!(Status::of(Some(0.8), Some(0.8)), Status::Passed);
+        assert_eq!(Status::of(Some(2.0 / 3.0), Some(0.6666666666666666)), Status::Passed);
+        assert_eq!(Status::of(None, Some(0.0)), Status::NotEvaluated);
+        assert_eq!(Status::of(Some(1.0), None), Status::Informational);
+    }
+}

@@ -2,8 +2,8 @@
 //! match the expected ones? 1 or 0 a turn; the case's score is the mean.
 
 use super::registry::{Outcome, Unusable};
-use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences, value_text};
-use crate::domain::{Criterion, Invocation, MatchType, ToolCall};
+use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences};
+use crate::domain::{Criterion, Invocation, MatchType, ToolCall, value_text};
 use serde_json::Value;
 
 /// The options of the metric.

@@ -1,6 +1,6 @@
 //! The JSON report (DESIGN section 5). Numbers are numbers, missing is null, the order is the file's.
 
-use crate::domain::{Attempt, Invocation, MetricResult, RunPlan, RunState, Status, Totals};
+use crate::domain::{Attempt, Invocation, MetricResult, RunPlan, RunState, Status, Totals, plain_json};
 use serde_json::{Value, json};
 
 /// The report of a run.
@@ -75,8 +75,11 @@ fn invocation(attempt: &Attempt, turn: usize) -> Value {
 }
 
 fn side(turn: &Invocation) -> Value {
-    let calls: Vec<Value> =
-        turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+    let calls: Vec<Value> = turn
+        .calls()
+        .iter()
+        .map(|call| json!({"name": call.name, "args": call.args.clone().map(|args| plain_json(args.into()))}))
+        .collect();
     json!({"tool_calls": calls, "response": turn.final_response.as_ref().map(|content| content.scored_text())})
 }
 

@@ -257,9 +257,8 @@ const PROGRESS_CHARS: usize = 200;
 fn progress_of(event: &Event) -> Option<Progress> {
     let content = event.content.as_ref()?;
     if let Some(call) = content.calls().last() {
-        let args =
-            call.args.clone().map(|args| serde_json::Value::Object(args).to_string()).unwrap_or_default();
-        let call = format!("{}({})", call.name, args.trim_matches(['{', '}']));
+        let args = call.args.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+        let call = format!("{}({})", call.name, args.collect::<Vec<_>>().join(", "));
         return Some(Progress::Calls(call.chars().take(PROGRESS_CHARS).collect()));
     }
     if let Some(response) = content.responses().last() {

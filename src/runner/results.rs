@@ -1,6 +1,6 @@
 //! When a run ends: a result file that ADK and `adk web` read, in each agent's history folder.
 
-use crate::domain::{Attempt, RunState};
+use crate::domain::{Attempt, RunState, python_json};
 use crate::formats::adk::{app_history, result_document, result_id, result_name};
 use crate::store::write_whole;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Attempt]) -> 
     let path = folder.join(format!("{name}.evalset_result.json"));
     let document = result_document(app, set_id, created, attempts);
     let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
-    write_whole(&path, text.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
+    write_whole(&path, python_json(text).as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Whether a link on the way leads out of the agent's folder.

@@ -120,14 +120,7 @@ pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
 }
 
 fn read_line(line: &[u8]) -> Option<Attempt> {
-    let line = line.strip_suffix(b"\n")?;
-    if let Ok(attempt) = serde_json::from_slice(line) {
-        return Some(attempt);
-    }
-    // NaN in arguments, which serde_json does not read, is written as Python writes it.
-    let text = std::str::from_utf8(line).ok()?;
-    let parsed = crate::formats::json::parse(text).ok()?;
-    serde_json::from_value(parsed.value).ok()
+    serde_json::from_slice(line.strip_suffix(b"\n")?).ok()
 }
 
 /// The newest run of exactly this selection that still owes attempts.
@@ -160,4 +153,70 @@ pub(super) fn run_folders(workspace: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("run.json").exists())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Invocation, PlannedCase, RunOptions, ToolCall, Trajectory};
+
+    fn plan() -> RunPlan {
+        RunPlan {
+            run_id: "r1".into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            sets: vec![],
+            cases: (0..3).map(|index| PlannedCase { set: 0, index, eval_id: index.to_string() }).collect(),
+            options: RunOptions::default(),
+        }
+    }
+
+    fn attempt(case: usize) -> Attempt {
+        Attempt::blank(AttemptKey { case, attempt: 1 }, &case.to_string())
+    }
+
+    #[test]
+    fn a_torn_line_is_cut_off_and_the_rest_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        run.append(&attempt(0)).unwrap();
+        run.append(&attempt(1)).unwrap();
+        let path = run.path().to_path_buf();
+        drop(run);
+        let journal = path.join("journal.jsonl");
+        let whole = fs::metadata(&journal).unwrap().len();
+        OpenOptions::new().write(true).open(&journal).unwrap().set_len(whole - 7).unwrap();
+        let loaded = load_run(&path).unwrap();
+        assert_eq!((loaded.state.totals.ended(), loaded.torn > 0), (1, true));
+        RunFolder::resume(&loaded).unwrap().append(&attempt(2)).unwrap();
+        let again = load_run(&path).unwrap();
+        assert_eq!((again.torn, again.outstanding().len()), (0, 1));
+        assert!(newest_unfinished(folder.path(), &plan()).is_some());
+        let other = RunPlan { cases: plan().cases[..2].to_vec(), ..plan() };
+        assert!(newest_unfinished(folder.path(), &other).is_none(), "another selection");
+    }
+
+    #[test]
+    fn two_do_not_write_one_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let loaded = load_run(run.path()).unwrap();
+        assert!(RunFolder::resume(&loaded).unwrap_err().source.to_string().contains("another evaltrail"));
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_know_lose_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let text = "{\"x\": NaN, \"y\": -Infinity, \"n\": 123456789012345678901234567890}";
+        let args = crate::formats::json::parse(text).unwrap().value;
+        let call = ToolCall::new("t", args.as_object().cloned());
+        let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
+        let actual = vec![Invocation { trajectory, ..Invocation::default() }];
+        run.append(&Attempt { actual, ..attempt(0) }).unwrap();
+        run.append(&attempt(1)).unwrap();
+        let loaded = load_run(run.path()).unwrap();
+        assert_eq!(loaded.state.totals.ended(), 2);
+        let read = loaded.state.finished[0].actual[0].calls()[0].args.clone().unwrap();
+        assert_eq!(Some(&read), args.as_object());
+    }
 }

@@ -1,5 +1,6 @@
 //! Reading values by name in either spelling, with errors that name the place.
 
+use crate::domain::float_of;
 use crate::formats::json::{JsonPath, Step};
 use serde_json::{Map, Value};
 
@@ -161,7 +162,7 @@ pub(super) fn camel(snake: &str) -> String {
 /// A float as pydantic takes one: numbers, true and false, and strings that spell a number.
 pub(super) fn lax_float(value: &Value) -> Option<f64> {
     match value {
-        Value::Number(number) => number.to_string().parse().ok(),
+        Value::Number(number) => float_of(number),
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,

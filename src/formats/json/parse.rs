@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::path::JsonPath;
+use crate::domain::number_word;
 use serde_json::{Map, Number, Value};
 
 /// Deeper nesting is refused. ADK itself gives up at about 200.
@@ -108,6 +109,7 @@ impl Parser<'_> {
             "null" => Ok(Value::Null),
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
+            word if number_word(word).is_some() => Ok(number_word(word).map_or(Value::Null, Value::Number)),
             word if is_number(word) => Ok(Value::Number(Number::from_string_unchecked(word.to_string()))),
             word => {
                 self.cursor.at = start;
@@ -121,11 +123,8 @@ impl Parser<'_> {
     }
 }
 
-/// JSON's grammar of numbers, and the three words that Python writes and reads as numbers.
+/// JSON's grammar of numbers.
 fn is_number(word: &str) -> bool {
-    if matches!(word, "NaN" | "Infinity" | "-Infinity") {
-        return true;
-    }
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let unsigned = word.strip_prefix('-').unwrap_or(word);
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
@@ -145,12 +144,13 @@ fn is_number(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::value_text;
     use proptest::prelude::*;
 
     #[test]
     fn numbers_keep_their_spelling() {
         let parsed = parse("[1.0, 1e2, 123456789012345678901234567890, NaN, -Infinity, -0]").unwrap();
-        let spelt: Vec<String> = parsed.value.as_array().unwrap().iter().map(Value::to_string).collect();
+        let spelt: Vec<String> = parsed.value.as_array().unwrap().iter().map(value_text).collect();
         assert_eq!(spelt, ["1.0", "1e2", "123456789012345678901234567890", "NaN", "-Infinity", "-0"]);
     }
 

@@ -1,0 +1,74 @@
+//! Numbers that Python's JSON has and JSON has not.
+//!
+//! They are carried as numbers that JSON can spell, so that a value can always be written and read
+//! back: the infinities as what overflows to them, NaN as a spelling of zero that nobody writes.
+
+use serde_json::{Number, Value};
+
+const NAN: &str = "-0e+9999";
+const INFINITY: &str = "1e+9999";
+const MINUS_INFINITY: &str = "-1e+9999";
+
+/// The number behind one of Python's three words.
+pub fn number_word(word: &str) -> Option<Number> {
+    let spelt = match word {
+        "NaN" => NAN,
+        "Infinity" => INFINITY,
+        "-Infinity" => MINUS_INFINITY,
+        _ => return None,
+    };
+    Some(Number::from_string_unchecked(spelt.to_string()))
+}
+
+/// A number as Python reads it: NaN and the infinities are what they are.
+pub fn float_of(number: &Number) -> Option<f64> {
+    match number.to_string().as_str() {
+        NAN => Some(f64::NAN),
+        spelt => spelt.parse().ok(),
+    }
+}
+
+/// A value on one line as Python's JSON: with NaN and Infinity.
+pub fn value_text(value: &Value) -> String {
+    python_json(value.to_string())
+}
+
+/// A written document as Python's JSON: with NaN and Infinity.
+pub fn python_json(text: String) -> String {
+    match text.contains("e+9999") {
+        true => text.replace(NAN, "NaN").replace(MINUS_INFINITY, "-Infinity").replace(INFINITY, "Infinity"),
+        false => text,
+    }
+}
+
+/// A value for readers of plain JSON: NaN and the infinities as their words.
+pub fn plain_json(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match float_of(&number) {
+            Some(float) if !float.is_finite() && number.to_string().ends_with("e+9999") => {
+                Value::String(value_text(&Value::Number(number)))
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(plain_json).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, plain_json(value))).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_can_be_written_and_read_back() {
+        let words = ["NaN", "Infinity", "-Infinity"];
+        let value: Value = words.iter().map(|word| Value::Number(number_word(word).unwrap())).collect();
+        assert_eq!(value_text(&value), "[NaN,Infinity,-Infinity]");
+        let again: Value = serde_json::from_str(&value.to_string()).unwrap();
+        assert_eq!(again, value);
+        assert_eq!(serde_json::to_value(&value).unwrap(), value);
+        assert_eq!(plain_json(value), serde_json::json!(["NaN", "Infinity", "-Infinity"]));
+        assert!(float_of(&number_word("NaN").unwrap()).unwrap().is_nan());
+    }
+}
