@@ -233,6 +233,9 @@ fn changed_files_are_read_again() {
     terminal.wait_for("mended");
     std::fs::write(folder.path().join("another.evalset.json"), set("x")).unwrap();
     terminal.wait_for("another");
+    std::fs::create_dir(folder.path().join("deeper")).unwrap();
+    std::fs::write(folder.path().join("deeper/below.evalset.json"), set("x")).unwrap();
+    terminal.wait_for("below");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }

@@ -19,8 +19,6 @@ use tokio::sync::mpsc;
 
 /// Events of a run that are taken in at once: a burst is one update and one frame.
 const BATCH: usize = 256;
-/// After a file changed: editors write in steps.
-const SETTLE: Duration = Duration::from_millis(150);
 
 /// What to explore, and how.
 pub struct Explorer {
@@ -49,6 +47,8 @@ struct Loop {
     true_colour: bool,
     no_colour: bool,
     done: bool,
+    /// Tells of files that change for as long as it is kept.
+    _watch: Option<Watch>,
 }
 
 /// Explores until the person leaves.
@@ -97,6 +97,7 @@ impl Loop {
             true_colour,
             no_colour,
             done: false,
+            _watch: None,
         })
     }
 
@@ -105,7 +106,7 @@ impl Loop {
         self.draw_if_due()?;
         self.keys = Some(EventStream::new());
         self.hands.read_history();
-        let _watch = self.watch();
+        self.hands.watch();
         while !self.done {
             self.wait().await?;
             self.draw_if_due()?;
@@ -167,6 +168,10 @@ impl Loop {
         match arrival {
             Arrival::Msg(msg) => self.take(msg),
             Arrival::Workspace(workspace) => self.workspace(*workspace),
+            Arrival::Watching(watch) => {
+                self._watch = Some(watch);
+                Ok(())
+            }
             Arrival::Run(run) => {
                 self.hands.run = Some(run.handle);
                 self.run_events = Some(run.events);
@@ -294,21 +299,6 @@ impl Loop {
             self.theme = theme;
         }
         self.theme_of.clone_from(&self.model.theme);
-    }
-
-    /// Tells of files that change on disk. Where folders cannot be watched, nothing is told.
-    fn watch(&self) -> Option<Watch> {
-        let (changed, changes) = std::sync::mpsc::channel();
-        let back = self.hands.back.clone();
-        std::thread::spawn(move || {
-            while changes.recv().is_ok() {
-                while changes.recv_timeout(SETTLE).is_ok() {}
-                if back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
-                    return;
-                }
-            }
-        });
-        Watch::start(&self.hands.workspace.root, changed).ok()
     }
 
     fn remember(&self) {

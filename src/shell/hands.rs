@@ -5,12 +5,15 @@ use crate::domain::Attempt;
 use crate::formats::adk::{ResultFile, SetFile};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
-use crate::workspace::{SetPath, Workspace, agent_for, open_set, read_text};
+use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_text};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 
+/// After a file changed: editors write in steps.
+const SETTLE: Duration = Duration::from_millis(150);
 /// Runs of the past that are read when the explorer opens.
 const PAST_RUNS: usize = 12;
 
@@ -20,6 +23,8 @@ pub(super) enum Arrival {
     Msg(Msg),
     /// What the folder holds now.
     Workspace(Box<Workspace>),
+    /// Files that change are told of while this is kept.
+    Watching(Watch),
     /// A run in motion: the loop listens to it.
     Run(Run),
 }
@@ -75,6 +80,25 @@ impl Hands {
     /// Reads past runs.
     pub(super) fn read_history(&self) {
         self.elsewhere(|hands| Some(Msg::History(history(hands))));
+    }
+
+    /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
+    pub(super) fn watch(&self) {
+        let (workspace, back) = (self.workspace.clone(), self.back.clone());
+        std::thread::spawn(move || {
+            let (changed, changes) = std::sync::mpsc::channel();
+            let Ok(watch) = Watch::start(&workspace.folders, changed) else { return };
+            if back.blocking_send(Arrival::Watching(watch)).is_err() {
+                return;
+            }
+            // Ends when the watch is dropped.
+            while changes.recv().is_ok() {
+                while changes.recv_timeout(SETTLE).is_ok() {}
+                if back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+                    return;
+                }
+            }
+        });
     }
 
     fn rediscover(&self) {

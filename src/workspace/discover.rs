@@ -13,6 +13,8 @@ const SKIPPED: &[&str] = &["node_modules", "__pycache__", "target", "venv", "sit
 pub struct Workspace {
     /// The folder.
     pub root: PathBuf,
+    /// The folders that were looked into, which are worth watching.
+    pub folders: Vec<PathBuf>,
     /// The ADK agents in it.
     pub agents: Vec<AgentFolder>,
     /// The eval sets in it, sorted by path.
@@ -79,6 +81,7 @@ impl Workspace {
             let app = path.parent().filter(|folder| is_agent(folder)).and_then(agent_folder);
             workspace.agents.extend(app);
             workspace.add_set(&path);
+            workspace.folders.extend(path.parent().map(Path::to_path_buf));
         } else {
             workspace.walk(&path, 0);
         }
@@ -88,6 +91,7 @@ impl Workspace {
     }
 
     fn walk(&mut self, folder: &Path, depth: usize) {
+        self.folders.push(folder.to_path_buf());
         if is_agent(folder) {
             self.agents.extend(agent_folder(folder));
         }
