@@ -184,6 +184,18 @@ fn late_answers_are_dropped() {
 }
 
 #[test]
+fn a_large_folder_is_looked_through_after_the_first_frame() {
+    let full = sample();
+    let mut model = Model::new("w".into(), vec![], (100, 30));
+    model.looking = true;
+    let effects = update(&mut model, Msg::Found(full.sets.iter().map(|set| set.path.clone()).collect()));
+    assert!(!model.looking);
+    assert_eq!((model.sets.len(), effects.len()), (5, 5));
+    load(&mut model, 0, 1);
+    assert_eq!(model.browse.visible.len(), 10, "the first set is listed as soon as it is there");
+}
+
+#[test]
 fn files_that_come_and_go_leave_the_rest_where_it_is() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
     press(&mut model, "g j enter");

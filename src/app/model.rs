@@ -27,6 +27,8 @@ pub struct Model {
     pub size: (u16, u16),
     /// The workspace's folder, as shown.
     pub title: String,
+    /// Whether the folder is still being looked through.
+    pub looking: bool,
     /// The eval sets, sorted by group and path.
     pub sets: Vec<SetView>,
     /// What came of the cases.
@@ -257,6 +259,7 @@ impl Model {
         Model {
             size,
             title,
+            looking: false,
             sets,
             outcomes: Outcomes::default(),
             browse: Browse {

@@ -36,8 +36,13 @@ pub enum Msg {
         /// In the file's order.
         summaries: Arc<Vec<CaseSummary>>,
     },
-    /// Past outcomes were read: run, case, attempt.
-    History(Vec<(String, CaseRef, Arc<Attempt>)>),
+    /// Past outcomes were read.
+    History {
+        /// Of which request.
+        generation: u64,
+        /// Run, case, attempt; the oldest run first.
+        attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
+    },
     /// Files changed on disk.
     FilesChanged,
     /// These eval sets are there now.

@@ -3,7 +3,6 @@
 use super::Exit;
 use super::output::tell;
 use crate::shell::{Explorer, explore};
-use crate::workspace::Workspace;
 use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -41,10 +40,9 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     if let Some(exit) = no_terminal(&format!("evaltrail run {}", path.display())) {
         return Ok(exit);
     }
-    let workspace = Workspace::open(&path)?;
-    let title = home_relative(&workspace.root);
-    let opened = path.canonicalize()?;
-    explore(Explorer { opened, workspace, title, theme })?;
+    let opened = path.canonicalize().with_context(|| path.display().to_string())?;
+    let title = home_relative(&opened);
+    explore(Explorer { opened, title, theme })?;
     Ok(Exit::Fine)
 }
 
@@ -61,9 +59,8 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     if let Some(exit) = no_terminal("evaltrail demo --to FOLDER && evaltrail run FOLDER") {
         return Ok(exit);
     }
-    let workspace = Workspace::open(&folder)?;
     let title = "the sample workspace".into();
-    explore(Explorer { opened: folder, workspace, title, theme })?;
+    explore(Explorer { opened: folder, title, theme })?;
     Ok(Exit::Fine)
 }
 

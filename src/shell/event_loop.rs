@@ -12,20 +12,20 @@ use crate::workspace::{Watch, Workspace};
 use crossterm::event::EventStream;
 use futures_util::StreamExt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
+/// What takes longer is done after the first frame.
+const NOTICED: Duration = Duration::from_millis(80);
 /// Events of a run that are taken in at once: a burst is one update and one frame.
 const BATCH: usize = 256;
 
 /// What to explore, and how.
 pub struct Explorer {
-    /// The folder or file that was opened.
+    /// The folder or file to open.
     pub opened: PathBuf,
-    /// What is in it.
-    pub workspace: Workspace,
     /// What it is called at the top.
     pub title: String,
     /// The theme that was asked for.
@@ -64,17 +64,19 @@ pub fn explore(explorer: Explorer) -> io::Result<()> {
 impl Loop {
     fn open(explorer: Explorer) -> io::Result<Loop> {
         let began = Instant::now();
-        let places = Places::find();
-        let remembered = places
-            .as_ref()
-            .map(|places| Remembered::load(places, &explorer.workspace.root))
-            .unwrap_or_default();
-        let size = crossterm::terminal::size().unwrap_or((80, 24));
-        let mut model = Model::new(explorer.title, explorer.workspace.sets.clone(), size);
-        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (back, arrivals) = mpsc::channel(64);
-        let workspace = Arc::new(explorer.workspace);
         let opened = explorer.opened;
+        let found = look_around(&opened, back.clone())?;
+        let looking = found.is_none();
+        let workspace =
+            Arc::new(found.unwrap_or_else(|| Workspace { root: opened.clone(), ..Workspace::default() }));
+        let places = Places::find();
+        let remembered =
+            places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
+        let size = crossterm::terminal::size().unwrap_or((80, 24));
+        let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
+        model.looking = looking;
+        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let mut hands = Hands { workspace, opened, sets, back, run: None, places };
         first_sets(&mut model, &mut hands, &remembered);
         let true_colour =
@@ -105,7 +107,7 @@ impl Loop {
         let _guard = Guard;
         self.draw_if_due()?;
         self.keys = Some(EventStream::new());
-        self.hands.read_history();
+        self.hands.read_history(self.model.generation);
         self.hands.watch();
         while !self.done {
             self.wait().await?;
@@ -164,7 +166,7 @@ impl Loop {
     }
 
     fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
-        self.frames.soon();
+        self.frames.presently();
         match arrival {
             Arrival::Msg(msg) => self.take(msg),
             Arrival::Workspace(workspace) => self.workspace(*workspace),
@@ -184,7 +186,12 @@ impl Loop {
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
         self.hands.workspace = Arc::new(workspace);
-        self.hands.sets = Arc::new(self.model.sets.iter().map(|set| set.path.clone()).collect());
+        let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
+        let other_sets = *self.hands.sets != sets;
+        self.hands.sets = Arc::new(sets);
+        if other_sets {
+            self.hands.read_history(self.model.generation);
+        }
         effects.into_iter().try_for_each(|effect| self.effect(effect))
     }
 
@@ -313,6 +320,26 @@ impl Loop {
         };
         // What is only convenient is not worth an error on the way out.
         let _ = state.save(places, &self.hands.workspace.root);
+    }
+}
+
+/// Looks what is in the folder. When that takes longer than a person would notice, the explorer opens
+/// without it, and it arrives later.
+fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
+    let (found, finding) = std::sync::mpsc::sync_channel(0);
+    let path = opened.to_path_buf();
+    std::thread::spawn(move || {
+        // A rendezvous: either the explorer still waits for it, or it arrives like anything else.
+        if let Err(late) = found.send(Workspace::open(&path)) {
+            let _ = back.blocking_send(match late.0 {
+                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            });
+        }
+    });
+    match finding.recv_timeout(NOTICED) {
+        Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
+        Err(_) => Ok(None),
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 /// Between two frames for a person's keys.
 const FOR_KEYS: Duration = Duration::from_millis(5);
+/// Between two frames for what was asked for and has arrived.
+const FOR_ARRIVALS: Duration = Duration::from_millis(16);
 /// Between two frames for what goes on by itself: ten a second are seen as well as sixty.
 const FOR_RUNS: Duration = Duration::from_millis(100);
 
@@ -22,6 +24,11 @@ impl Frames {
     /// A person did something: the next frame shows it.
     pub(super) fn soon(&mut self) {
         self.ask(self.last + FOR_KEYS);
+    }
+
+    /// Something that was asked for has arrived.
+    pub(super) fn presently(&mut self) {
+        self.ask(self.last + FOR_ARRIVALS);
     }
 
     /// Something went on by itself.

@@ -78,8 +78,8 @@ impl Hands {
     }
 
     /// Reads past runs.
-    pub(super) fn read_history(&self) {
-        self.elsewhere(|hands| Some(Msg::History(history(hands))));
+    pub(super) fn read_history(&self, generation: u64) {
+        self.elsewhere(move |hands| Some(Msg::History { generation, attempts: history(hands) }));
     }
 
     /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.

@@ -120,7 +120,13 @@ pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
 }
 
 fn read_line(line: &[u8]) -> Option<Attempt> {
-    serde_json::from_slice(line.strip_suffix(b"\n")?).ok()
+    let line = line.strip_suffix(b"\n")?;
+    if let Ok(attempt) = serde_json::from_slice(line) {
+        return Some(attempt);
+    }
+    // Arguments may nest deeper than serde_json reads; our own reader goes as deep as eval sets do.
+    let parsed = crate::formats::json::parse(std::str::from_utf8(line).ok()?).ok()?;
+    serde_json::from_value(parsed.value).ok()
 }
 
 /// The newest run of exactly this selection that still owes attempts.
@@ -193,6 +199,19 @@ mod tests {
         assert!(newest_unfinished(folder.path(), &plan()).is_some());
         let other = RunPlan { cases: plan().cases[..2].to_vec(), ..plan() };
         assert!(newest_unfinished(folder.path(), &other).is_none(), "another selection");
+    }
+
+    #[test]
+    fn deep_arguments_lose_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let text = format!("{{\"x\": {}{}}}", "[".repeat(190), "]".repeat(190));
+        let args = crate::formats::json::parse(&text).unwrap().value;
+        let call = ToolCall::new("t", args.as_object().cloned());
+        let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
+        let actual = vec![Invocation { trajectory, ..Invocation::default() }];
+        run.append(&Attempt { actual, ..attempt(0) }).unwrap();
+        assert_eq!(load_run(run.path()).unwrap().state.totals.ended(), 1);
     }
 
     #[test]

@@ -59,19 +59,26 @@ pub(super) fn summarised(
     Vec::new()
 }
 
-/// Past outcomes, oldest run first, so that the newest stays.
-pub(super) fn history(model: &mut Model, attempts: Vec<(String, CaseRef, Arc<Attempt>)>) -> Vec<Effect> {
-    for (run_id, case, attempt) in attempts {
-        if model.sets.get(case.set).is_some() {
-            model.outcomes.add(case, &run_id, attempt);
+/// Past outcomes, the oldest run first, so that the newest stays.
+pub(super) fn history(
+    model: &mut Model,
+    generation: u64,
+    attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
+) -> Vec<Effect> {
+    if generation == model.generation {
+        for (run_id, case, attempt) in attempts {
+            if model.sets.get(case.set).is_some() {
+                model.outcomes.add(case, &run_id, attempt);
+            }
         }
+        relist(model);
     }
-    relist(model);
     Vec::new()
 }
 
 /// Looks which files there are now, and reads them all again. What came of cases stays.
 pub(super) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
+    model.looking = false;
     let known = |set: &SetPath| model.sets.iter().any(|view| view.path == *set);
     if sets.len() != model.sets.len() || !sets.iter().all(known) {
         model.put_sets(sets);

@@ -40,7 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
         Msg::Summarised { set, generation, summaries } => load::summarised(model, set, generation, summaries),
-        Msg::History(attempts) => load::history(model, attempts),
+        Msg::History { generation, attempts } => load::history(model, generation, attempts),
         Msg::FilesChanged => vec![Effect::Rediscover],
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),

@@ -49,7 +49,7 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         }
     }
     scrollbar(area, first, rows, model.browse.nodes.len(), theme, buffer);
-    if model.browse.nodes.is_empty() {
+    if model.browse.nodes.is_empty() && !model.looking {
         put(buffer, inner.x + 1, inner.y, inner.width - 1, "no eval sets here", theme.style(Role::Faint));
     }
 }
@@ -314,6 +314,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     };
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
         false => "nothing matches the filter; esc clears it".into(),
+        true if model.looking => "looking through the folder…".into(),
         true if model.sets.is_empty() => "no *.evalset.json or *.test.json here; try `evaltrail demo`".into(),
         true => "no cases".into(),
     });
