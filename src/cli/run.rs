@@ -22,6 +22,10 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
         tell(&format!("note: {name} in evaltrail.toml is not used by this version"));
     }
     let selections = if args.failed { only_failed(&workspace, selections) } else { selections };
+    if selections.iter().all(|selection| selection.indices.as_ref().is_some_and(Vec::is_empty)) {
+        tell("everything passed when it was last run: there is nothing to run again");
+        return Ok(Exit::Fine);
+    }
     let request = Request {
         selections,
         agent: args.agent.clone(),

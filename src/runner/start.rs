@@ -89,18 +89,25 @@ fn open_or_warn(
     }
 }
 
-/// The cases of a file that did not pass when they were last run, by position in the file.
-/// `None` when the file has never been run.
+/// Runs of the past that are looked at for what failed.
+const PAST_RUNS: usize = 50;
+
+/// The cases of a file that did not pass when each was last run, by position in the file.
+/// `None` when none has ever been run.
 pub fn failed_in(workspace: &Path, file: &Path) -> Option<Vec<usize>> {
-    our_runs(workspace).into_iter().find_map(|entry| {
-        let run = load_run(&entry.path).ok()?;
+    let mut last: BTreeMap<usize, Status> = BTreeMap::new();
+    for entry in our_runs(workspace).into_iter().take(PAST_RUNS) {
+        let Ok(run) = load_run(&entry.path) else { continue };
         let plan = &run.state.plan;
-        let set = plan.sets.iter().position(|set| set.path == file)?;
-        let failed = (0..plan.cases.len())
-            .filter(|&case| plan.cases[case].set == set)
-            .filter(|&case| run.state.tally(case).worst.is_some_and(|worst| worst != Status::Passed))
-            .map(|case| plan.cases[case].index)
-            .collect();
-        Some(failed)
-    })
+        for (case, planned) in plan.cases.iter().enumerate() {
+            if plan.sets[planned.set].path == file
+                && let Some(worst) = run.state.tally(case).worst
+            {
+                // The newest run comes first.
+                last.entry(planned.index).or_insert(worst);
+            }
+        }
+    }
+    let failed = |(index, status): (&usize, &Status)| (*status != Status::Passed).then_some(*index);
+    (!last.is_empty()).then(|| last.iter().filter_map(failed).collect())
 }
