@@ -60,9 +60,8 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn issues_of(file: &Path) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".evalset.json").unwrap_or_default();
     match read_text(file) {
-        Ok(text) => check_text(&text, stem),
+        Ok(text) => check_text(&text, &name),
         Err(error) => vec![Issue {
             severity: Severity::Error,
             line: 1,

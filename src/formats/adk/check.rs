@@ -35,8 +35,9 @@ pub struct Issue {
     pub message: String,
 }
 
-/// Checks an eval set or a config (a file with `criteria`), by its content.
-pub fn check_text(text: &str, file_stem: &str) -> Vec<Issue> {
+/// Checks an eval set, a config (a file with `criteria`) or a result, by its content. The file's name
+/// tells what it is meant for.
+pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
     let parsed = match json::parse(text) {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
@@ -46,7 +47,7 @@ pub fn check_text(text: &str, file_stem: &str) -> Vec<Issue> {
         Value::Object(map) if is_result(map) => checker.result(),
         Value::Object(map) if is_config(map) => checker.config(&parsed.value),
         Value::String(_) if top(text) == Top::Text => checker.result(),
-        _ => checker.eval_set(&parsed.value, file_stem),
+        _ => checker.eval_set(&parsed.value, file_name),
     };
     issues.extend(parsed.duplicates.iter().map(|path| {
         checker.at(Severity::Warning, path, "this key is given more than once; the last one counts".into())
@@ -106,7 +107,8 @@ impl Checker<'_> {
         }
     }
 
-    fn eval_set(&self, value: &Value, file_stem: &str) -> Vec<Issue> {
+    fn eval_set(&self, value: &Value, file_name: &str) -> Vec<Issue> {
+        let file_stem = file_name.strip_suffix(".evalset.json").unwrap_or_default();
         let file = match SetFile::open(Arc::from(self.text), file_stem) {
             Ok(file) => file,
             Err(error) => return vec![problem(error)],
@@ -117,11 +119,7 @@ impl Checker<'_> {
         match file.form {
             Form::EvalSet => issues.extend(self.new_form(value)),
             Form::NamedList => issues.extend(self.named_list(value)),
-            Form::TurnList => issues.push(self.at(
-                Severity::Refused,
-                &JsonPath::default(),
-                "a list of turns is read by ADK's AgentEvaluator alone; `adk eval` and `adk web` refuse it".into(),
-            )),
+            Form::TurnList => issues.push(self.turn_list(file_name)),
         }
         // What cannot be read at all is told once.
         let told: Vec<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
@@ -177,6 +175,17 @@ impl Checker<'_> {
             "the older form: `adk eval` can save its results only when it is run from the file's own folder".into(),
         ));
         issues
+    }
+
+    /// A test file is meant for AgentEvaluator; under another name it cannot be used at all.
+    fn turn_list(&self, file_name: &str) -> Issue {
+        let severity = match file_name.ends_with(".test.json") {
+            true => Severity::Warning,
+            false => Severity::Refused,
+        };
+        let words =
+            "a list of turns is read by ADK's AgentEvaluator alone; `adk eval` and `adk web` refuse it";
+        self.at(severity, &JsonPath::default(), words.into())
     }
 
     fn same_ids(&self, file: &SetFile) -> Vec<Issue> {
@@ -277,4 +286,42 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
     let rubrics = criterion.option("rubrics", "rubrics")?;
     let findings = schema::check_type(&schema::CRITERION_RUBRICS, rubrics, &path);
     findings.first().map(|finding| format!("rubrics: expected {}, found {}", finding.expected, finding.found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str, name: &str) -> Vec<String> {
+        let word =
+            |issue: &Issue| format!("{:?} {}:{} {}", issue.severity, issue.line, issue.column, issue.message);
+        check_text(text, name).iter().map(word).collect()
+    }
+
+    #[test]
+    fn places_are_told_by_line_column_and_path() {
+        let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
+        let issues = check_text(text, "s.evalset.json");
+        let places: Vec<_> = issues.iter().map(|i| (i.severity, i.line, i.column, i.path.as_str())).collect();
+        assert_eq!(
+            places,
+            [(Severity::Warning, 2, 33, "$.colour"), (Severity::Error, 3, 30, "$.eval_cases[0].eval_id")]
+        );
+    }
+
+    #[test]
+    fn what_adk_would_refuse_or_lose_is_said() {
+        let set = |id: &str, cases: &str| format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}");
+        let twice = "{\"eval_id\": \"a\", \"conversation\": []}, {\"eval_id\": \"a\", \"conversation\": []}";
+        assert!(said(&set("s", twice), "s.evalset.json")[0].contains("taken by case 1 already"));
+        assert!(said(&set("other", ""), "s.evalset.json")[0].contains("`adk web` cannot run such a set"));
+        assert!(said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0].contains("byte order mark"));
+        assert!(
+            said("{\"criteria\": {}, \"criteria\": {}}", "test_config.json")[0].contains("more than once")
+        );
+        let turns = "[{\"query\": \"q\"}]";
+        assert!(said(turns, "x.test.json")[0].starts_with("Warning"));
+        assert!(said(turns, "x.evalset.json")[0].starts_with("Refused"));
+        assert!(said("{\"eval_case_results\": []}", "x.json").is_empty());
+    }
 }
