@@ -316,9 +316,9 @@ mod tests {
         assert!(said(&set("s", twice), "s.evalset.json")[0].contains("taken by case 1 already"));
         assert!(said(&set("other", ""), "s.evalset.json")[0].contains("`adk web` cannot run such a set"));
         assert!(said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0].contains("byte order mark"));
-        assert!(
-            said("{\"criteria\": {}, \"criteria\": {}}", "test_config.json")[0].contains("more than once")
-        );
+        let config =
+            "{\"criteria\": {\"response_match_score\": 1}, \"criteria\": {\"response_match_score\": 0.5}}";
+        assert!(said(config, "test_config.json")[0].contains("more than once"));
         let turns = "[{\"query\": \"q\"}]";
         assert!(said(turns, "x.test.json")[0].starts_with("Warning"));
         assert!(said(turns, "x.evalset.json")[0].starts_with("Refused"));
