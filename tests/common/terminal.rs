@@ -111,7 +111,9 @@ impl Terminal {
     /// Waits until nothing has been written for a while.
     pub fn wait_until_quiet(&self, quiet: Duration) {
         let mut last = (self.written(), Instant::now());
+        let deadline = Instant::now() + LIMIT;
         while last.1.elapsed() < quiet {
+            assert!(Instant::now() < deadline, "it never stops writing");
             std::thread::sleep(Duration::from_millis(10));
             if self.written() != last.0 {
                 last = (self.written(), Instant::now());
