@@ -138,6 +138,9 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Finish)]);
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
     assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Stop)]);
+    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(true)]);
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Paused(true)])));
+    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(false)]);
     let key = AttemptKey { case: 2, attempt: 1 };
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
     assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key)]);

@@ -260,6 +260,28 @@ fn ctrl_c_once_finishes_and_twice_stops() {
     }
 }
 
+/// So many attempts a minute; and an interrupt does not wait for the next one's turn.
+#[test]
+fn attempts_begin_at_the_rate_that_is_asked_for() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    write_set(work.path(), "s", (0..4).map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok")).collect());
+    let run = |rate: &str| {
+        let mut command = evaltrail(work.path());
+        command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "--rate", rate]);
+        command
+    };
+    let (paced, code) = report(&mut run("600"));
+    assert!(code == 0 && paced["duration_s"].as_f64().unwrap() >= 0.3, "{}", paced["duration_s"]);
+    let before = server.seen.lock().unwrap().runs["fine 0"];
+    let mut child = run("1").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the first attempt", Duration::from_secs(10), || {
+        (server.seen.lock().unwrap().runs["fine 0"] > before).then_some(())
+    });
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let code = wait_for("the end", Duration::from_secs(10), || child.try_wait().unwrap());
+    assert_eq!(code.code(), Some(130));
+}
+
 #[test]
 fn failed_and_repeat_and_selection() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
@@ -549,4 +571,37 @@ fn a_reader_that_goes_away_is_no_error() {
     let out = output(Command::new("bash").args(["-o", "pipefail", "-c", &line]));
     assert!(!both(&out).contains("panicked"), "{}", both(&out));
     assert_eq!(out.status.code(), Some(0), "{}", both(&out));
+}
+
+/// While a run is paused nothing begins; when it goes on, nothing was lost.
+#[test]
+fn a_paused_run_begins_nothing_and_goes_on() {
+    use evaltrail::domain::RunEvent;
+    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    let work = tempfile::tempdir().unwrap();
+    common::copy_folder(&common::root().join("fixtures/workspace"), work.path());
+    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
+    let request = Request { selections, ..Request::default() };
+    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let all = prepared.plan.attempts();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut run = start(prepared, None, work.path());
+        run.handle.pause(true);
+        let mut paused = false;
+        // Until what is in flight has ended and nothing more comes.
+        while let Ok(event) = tokio::time::timeout(Duration::from_secs(3), run.events.recv()).await {
+            let event = event.expect("the run goes on");
+            paused |= event == RunEvent::Paused(true);
+            assert!(!paused || !matches!(event, RunEvent::Started { .. }), "{event:?}");
+            run.state.apply(event);
+        }
+        assert!(paused && run.state.totals.ended() < all && run.state.in_flight.is_empty());
+        run.handle.pause(false);
+        while let Some(event) = run.events.recv().await {
+            run.state.apply(event);
+        }
+        assert_eq!((run.state.totals.ended(), run.state.is_live()), (all, false));
+    });
 }

@@ -25,6 +25,7 @@ pub enum CommandId {
     SelectAll,
     Run,
     RerunFailed,
+    Pause,
     Cancel,
     CancelAll,
     NextFailing,
@@ -212,6 +213,19 @@ pub static COMMANDS: &[Command] = &[
             is_running,
         ),
         "cancel",
+    ),
+    shown(
+        when(
+            entry(
+                CommandId::Pause,
+                "pause",
+                "begin nothing new for now; again to go on",
+                &[Context::Run],
+                &["p"],
+            ),
+            is_running,
+        ),
+        "pause",
     ),
     when(
         entry(

@@ -32,6 +32,8 @@ pub enum Effect {
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>),
     /// End the run early.
     CancelRun(CancelReason),
+    /// Begin nothing new for now, or go on.
+    PauseRun(bool),
     /// Give up one attempt.
     CancelAttempt(AttemptKey),
     /// Compare two large turns away from the screen.

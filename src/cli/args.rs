@@ -71,6 +71,9 @@ pub(super) struct RunArgs {
     /// How often to try again what may be tried again
     #[arg(long, value_name = "N")]
     pub(super) retries: Option<u32>,
+    /// Attempts begun a minute at most, for agents that limit how often they are asked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rate: Option<u32>,
     /// Only the cases that did not pass when they were last run
     #[arg(long)]
     pub(super) failed: bool,

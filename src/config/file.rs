@@ -23,6 +23,8 @@ pub struct ConfigFile {
     pub repeat: Option<u32>,
     /// How often a failure that may be retried is retried.
     pub retries: Option<u32>,
+    /// Attempts begun a minute at most.
+    pub rate: Option<u32>,
     /// What the file asks for that this version does not do.
     pub unused: Vec<String>,
 }
@@ -50,6 +52,7 @@ struct RawRun {
     timeout: Option<String>,
     repeat: Option<u32>,
     retries: Option<u32>,
+    rate: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +72,7 @@ impl ConfigFile {
             repeat: self.repeat.unwrap_or(defaults.repeat),
             timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
             retries: self.retries.unwrap_or(defaults.retries),
+            rate: self.rate,
         }
     }
 
@@ -89,6 +93,7 @@ impl ConfigFile {
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,
             retries: raw.run.retries,
+            rate: raw.run.rate,
             unused: later.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()).collect(),
         })
     }

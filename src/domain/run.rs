@@ -87,11 +87,14 @@ pub struct RunOptions {
     pub timeout_ms: u64,
     /// How often a failure that may be retried is retried.
     pub retries: u32,
+    /// Attempts begun a minute at most; no limit when `None`.
+    #[serde(default)]
+    pub rate: Option<u32>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2 }
+        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2, rate: None }
     }
 }
 
@@ -280,6 +283,8 @@ pub enum RunEvent {
     Finished(Arc<Attempt>),
     /// An attempt was given up before it could end; a resume runs it again.
     Dropped(AttemptKey),
+    /// Nothing new begins for now, or things go on.
+    Paused(bool),
     /// The run is being cancelled.
     Cancelling(CancelReason),
     /// Something went wrong beside the cases; the run goes on.

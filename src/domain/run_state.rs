@@ -17,6 +17,8 @@ pub struct RunState {
     by_case: Vec<Vec<usize>>,
     /// Counts over all attempts.
     pub totals: Totals,
+    /// Nothing new begins for now.
+    pub paused: bool,
     /// Set once the run is being cancelled.
     pub cancelling: Option<CancelReason>,
     /// What went wrong beside the cases.
@@ -107,6 +109,7 @@ impl RunState {
             in_flight: BTreeMap::new(),
             finished: Vec::new(),
             totals: Totals::default(),
+            paused: false,
             cancelling: None,
             warnings: Vec::new(),
             ended: None,
@@ -125,6 +128,7 @@ impl RunState {
             RunEvent::Dropped(key) => {
                 self.in_flight.remove(&key);
             }
+            RunEvent::Paused(paused) => self.paused = paused,
             RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
             RunEvent::Warning(text) => self.warnings.push(text),
             RunEvent::Ended { duration_s } => {

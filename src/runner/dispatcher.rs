@@ -7,7 +7,7 @@ use crate::store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// How often the journal is made durable against loss of power. Against a kill it is at once.
@@ -18,9 +18,14 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 pub(super) enum Order {
     /// End the run early.
     Cancel(CancelReason),
+    /// Begin nothing new for now, or go on.
+    Pause(bool),
     /// Give up one attempt.
     CancelOne(AttemptKey),
 }
+
+/// An attempt that asks to begin, and where the answer goes.
+pub(super) type Ask = (AttemptKey, oneshot::Sender<CancellationToken>);
 
 pub(super) struct Dispatcher {
     pub(super) state: RunState,
@@ -29,6 +34,10 @@ pub(super) struct Dispatcher {
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::Receiver<Report>,
     pub(super) cancel: CancellationToken,
+    /// Set when nothing more will begin.
+    pub(super) closing: CancellationToken,
+    /// An attempt that asked to begin while the run is paused.
+    pub(super) held: Option<Ask>,
     pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     pub(super) dirty: bool,
@@ -73,7 +82,15 @@ impl Dispatcher {
                     token.cancel();
                 }
             }
+            Order::Pause(on) => {
+                self.emit(RunEvent::Paused(on)).await;
+                if let (false, Some(ask)) = (on, self.held.take()) {
+                    self.begin(ask).await;
+                }
+            }
             Order::Cancel(reason) => {
+                self.held = None;
+                self.closing.cancel();
                 if self.state.cancelling < Some(reason) {
                     self.emit(RunEvent::Cancelling(reason)).await;
                 }
@@ -86,16 +103,10 @@ impl Dispatcher {
 
     async fn report(&mut self, report: Report) {
         match report {
-            Report::Ask(key, answer) => {
-                if self.state.cancelling.is_some() {
-                    return;
-                }
-                let token = self.cancel.child_token();
-                let slot = self.free_slot();
-                self.running.insert(key, (slot, token.clone()));
-                self.emit(RunEvent::Started { key, slot }).await;
-                let _ = answer.send(token);
-            }
+            // No answer means no.
+            Report::Ask(..) if self.state.cancelling.is_some() => {}
+            Report::Ask(key, answer) if self.state.paused => self.held = Some((key, answer)),
+            Report::Ask(key, answer) => self.begin((key, answer)).await,
             Report::Progress(key, progress) => self.emit(RunEvent::Progress { key, progress }).await,
             Report::Done(attempt) => self.done(attempt).await,
             Report::Dropped(key) => {
@@ -107,6 +118,14 @@ impl Dispatcher {
                 self.done(Arc::new(attempt)).await;
             }
         }
+    }
+
+    async fn begin(&mut self, (key, answer): Ask) {
+        let token = self.cancel.child_token();
+        let slot = self.free_slot();
+        self.running.insert(key, (slot, token.clone()));
+        self.emit(RunEvent::Started { key, slot }).await;
+        let _ = answer.send(token);
     }
 
     /// The lowest lane that is free, so that lanes on screen stay where they are.

@@ -33,12 +33,25 @@ impl Tell for Teller {
 }
 
 /// Starts the owed attempts in order as slots come free, until the dispatcher refuses one.
-pub(super) async fn execute(shared: Arc<Shared>, owed: Vec<AttemptKey>, reports: mpsc::Sender<Report>) {
+pub(super) async fn execute(
+    shared: Arc<Shared>,
+    owed: Vec<AttemptKey>,
+    reports: mpsc::Sender<Report>,
+    closing: CancellationToken,
+) {
+    let mut pace = shared.plan.options.rate.map(pace_of);
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let mut tasks = JoinSet::new();
     for key in owed {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         while tasks.try_join_next().is_some() {}
+        if let Some(pace) = &mut pace {
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => break,
+                _ = pace.tick() => {}
+            }
+        }
         let (ask, answer) = oneshot::channel();
         if reports.send(Report::Ask(key, ask)).await.is_err() {
             break;
@@ -53,6 +66,13 @@ pub(super) async fn execute(shared: Arc<Shared>, owed: Vec<AttemptKey>, reports:
     }
     while tasks.join_next().await.is_some() {}
     shared.agents.finish().await;
+}
+
+/// A tick for each attempt that may begin, so many a minute; a late one is not made up for.
+fn pace_of(rate: u32) -> tokio::time::Interval {
+    let mut pace = tokio::time::interval(std::time::Duration::from_secs(60) / rate.max(1));
+    pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    pace
 }
 
 /// One attempt as its own task, so that a panic in it is its own.

@@ -37,6 +37,11 @@ impl RunHandle {
         let _ = self.orders.send(Order::Cancel(reason));
     }
 
+    /// Begins nothing new for now, or goes on.
+    pub fn pause(&self, on: bool) {
+        let _ = self.orders.send(Order::Pause(on));
+    }
+
     /// Gives up one attempt; a resume runs it again.
     pub fn cancel_one(&self, key: AttemptKey) {
         let _ = self.orders.send(Order::CancelOne(key));
@@ -59,7 +64,10 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
     let shared = Arc::new(Shared::new(state.plan.clone(), prepared.sets));
+    let closing = CancellationToken::new();
     let dispatcher = Dispatcher {
+        closing: closing.clone(),
+        held: None,
         state: state.clone(),
         folder,
         listener: listener.clone(),
@@ -75,7 +83,7 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
             let _ = listener.send(RunEvent::Warning(warning)).await;
         }
         drop(listener);
-        tokio::join!(execute(shared, owed, reports), dispatcher.dispatch());
+        tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
 }

@@ -59,6 +59,11 @@ impl Hands {
                     run.cancel(reason);
                 }
             }
+            Effect::PauseRun(on) => {
+                if let Some(run) = &self.run {
+                    run.pause(on);
+                }
+            }
             Effect::CancelAttempt(key) => {
                 if let Some(run) = &self.run {
                     run.cancel_one(key);

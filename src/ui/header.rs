@@ -74,6 +74,7 @@ fn right_words(model: &Model) -> String {
 
 fn live_words(run: &RunState, now: f64) -> String {
     let how = match run.cancelling {
+        None if run.paused => " paused",
         None => "",
         Some(CancelReason::Finish) => " finishing",
         Some(CancelReason::Stop) => " stopping",

@@ -157,6 +157,7 @@ pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
         }
         CommandId::Open => open(model),
         CommandId::Cancel => return cancel_one(model),
+        CommandId::Pause => return model.run.iter().map(|run| Effect::PauseRun(!run.paused)).collect(),
         id => {
             let areas = layout(model);
             let pane = if model.run_finished_pane { areas.main } else { areas.left };
