@@ -49,6 +49,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         digest: String::new(),
         agent: AgentSpec::Replay { path: "r".into(), speed: 0 },
         agent_name: "garden".into(),
+        agent_jobs: None,
         app_dir: None,
         criteria: vec![],
     };

@@ -65,6 +65,7 @@ fn plan(model: &Model) -> RunPlan {
             digest: String::new(),
             agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100 },
             agent_name: app,
+            agent_jobs: None,
             app_dir: None,
             criteria: criteria_for(&view.path, None).unwrap().0,
         });

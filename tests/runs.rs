@@ -573,6 +573,42 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(out.status.code(), Some(0), "{}", both(&out));
 }
 
+/// An agent with a limit of its own is not asked more at once, and others go on beside it.
+#[test]
+fn an_agent_keeps_its_own_limit() {
+    use evaltrail::domain::RunEvent;
+    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    let work = tempfile::tempdir().unwrap();
+    common::copy_folder(&common::root().join("fixtures/workspace"), work.path());
+    let toml = work.path().join("evaltrail.toml");
+    let text = std::fs::read_to_string(&toml).unwrap().replace(
+        "kind = \"replay\"\nrecording = \"recordings/garden",
+        "kind = \"replay\"\njobs = 1\nspeed = 1000\nrecording = \"recordings/garden",
+    );
+    std::fs::write(&toml, text).unwrap();
+    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
+    let prepared = prepare(&workspace, &Request { selections, ..Request::default() }, &Stamp::now()).unwrap();
+    let all = prepared.plan.attempts();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut run = start(prepared, None, work.path());
+        let mut beside = 0;
+        while let Some(event) = run.events.recv().await {
+            let started = matches!(event, RunEvent::Started { .. });
+            run.state.apply(event);
+            let state = &run.state;
+            let garden =
+                |key: &&evaltrail::domain::AttemptKey| state.plan.set_of(key.case).agent_name == "garden";
+            let (of_garden, others) = (state.in_flight.keys().filter(garden).count(), state.in_flight.len());
+            assert!(of_garden <= 1, "{of_garden} at once");
+            beside = beside.max(if started { others } else { 0 });
+        }
+        assert_eq!(run.state.totals.ended(), all);
+        assert!(beside > 1, "others ran beside it");
+    });
+}
+
 /// While a run is paused nothing begins; when it goes on, nothing was lost.
 #[test]
 fn a_paused_run_begins_nothing_and_goes_on() {

@@ -15,6 +15,8 @@ pub const FILE_NAME: &str = "evaltrail.toml";
 pub struct ConfigFile {
     /// Agents by name.
     pub agents: BTreeMap<String, AgentSpec>,
+    /// Attempts at once of agents that have a limit of their own.
+    pub agent_jobs: BTreeMap<String, u32>,
     /// Attempts at once.
     pub jobs: Option<u32>,
     /// Limit for one attempt.
@@ -58,9 +60,9 @@ struct RawRun {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum RawAgent {
-    Adk { url: Option<String>, start: Option<String>, app: Option<String> },
-    Command { command: String },
-    Replay { recording: PathBuf, speed: Option<u32> },
+    Adk { url: Option<String>, start: Option<String>, app: Option<String>, jobs: Option<u32> },
+    Command { command: String, jobs: Option<u32> },
+    Replay { recording: PathBuf, speed: Option<u32>, jobs: Option<u32> },
 }
 
 impl ConfigFile {
@@ -80,7 +82,9 @@ impl ConfigFile {
     pub fn parse(text: &str, root: &Path) -> Result<ConfigFile, ConfigProblem> {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;
         let mut agents = BTreeMap::new();
+        let mut agent_jobs = BTreeMap::new();
         for (name, agent) in raw.agents {
+            agent_jobs.extend(agent.jobs().map(|jobs| (name.clone(), jobs)));
             let spec =
                 agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
             agents.insert(name, spec);
@@ -89,6 +93,7 @@ impl ConfigFile {
         let later = [("[judge]", raw.judge.is_some()), ("[[match]]", raw.r#match.is_some())];
         Ok(ConfigFile {
             agents,
+            agent_jobs,
             jobs: raw.run.jobs,
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,
@@ -100,9 +105,17 @@ impl ConfigFile {
 }
 
 impl RawAgent {
+    fn jobs(&self) -> Option<u32> {
+        match self {
+            RawAgent::Adk { jobs, .. } | RawAgent::Command { jobs, .. } | RawAgent::Replay { jobs, .. } => {
+                *jobs
+            }
+        }
+    }
+
     fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
         match self {
-            RawAgent::Adk { url, start, app } => {
+            RawAgent::Adk { url, start, app, .. } => {
                 let server = match (url, start) {
                     (Some(url), None) => AdkServer::Url(url.trim_end_matches('/').to_string()),
                     (None, Some(start)) => {
@@ -116,11 +129,11 @@ impl RawAgent {
                 };
                 Ok(AgentSpec::Adk { server, app: app.unwrap_or_else(|| name.to_string()) })
             }
-            RawAgent::Command { command } => {
+            RawAgent::Command { command, .. } => {
                 let argv = split_command(&command).map_err(|error| error.0)?;
                 Ok(AgentSpec::Command { argv, cwd: root.to_path_buf() })
             }
-            RawAgent::Replay { recording, speed } => {
+            RawAgent::Replay { recording, speed, .. } => {
                 Ok(AgentSpec::Replay { path: root.join(recording), speed: speed.unwrap_or(100) })
             }
         }

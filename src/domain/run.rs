@@ -59,6 +59,9 @@ pub struct PlannedSet {
     pub agent: AgentSpec,
     /// The agent's name on screen and in filters.
     pub agent_name: String,
+    /// Attempts at once that the agent takes, when it has a limit of its own.
+    #[serde(default)]
+    pub agent_jobs: Option<u32>,
     /// The folder of the agent, where ADK's history lies, if it is an ADK agent here.
     pub app_dir: Option<PathBuf>,
     /// What the cases are scored by.

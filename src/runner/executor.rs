@@ -1,9 +1,10 @@
 //! Runs attempts, so many at once, each as its own task.
 
 use super::attempt::{Shared, Tell};
-use crate::domain::{Attempt, AttemptKey, Progress};
+use crate::domain::{Attempt, AttemptKey, Progress, RunPlan};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -41,10 +42,13 @@ pub(super) async fn execute(
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
+    let limits = AgentLimits::of(&shared.plan);
+    let mut owed = VecDeque::from(owed);
     let mut tasks = JoinSet::new();
-    for key in owed {
+    while !owed.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         while tasks.try_join_next().is_some() {}
+        let Some((key, permit)) = next_owed(&mut owed, &limits, &mut tasks).await else { break };
         if let Some(pace) = &mut pace {
             tokio::select! {
                 biased;
@@ -61,11 +65,55 @@ pub(super) async fn execute(
         tasks.spawn(async move {
             let report = one(shared, key, cancel, reports.clone()).await;
             let _ = reports.send(report).await;
-            drop(slot);
+            drop((slot, permit));
         });
     }
     while tasks.join_next().await.is_some() {}
     shared.agents.finish().await;
+}
+
+/// The first owed attempt whose agent can take one more. When none can, one must end first.
+async fn next_owed(
+    owed: &mut VecDeque<AttemptKey>,
+    limits: &AgentLimits,
+    tasks: &mut JoinSet<()>,
+) -> Option<(AttemptKey, Option<OwnedSemaphorePermit>)> {
+    /// Further ahead than this nobody jumps the queue.
+    const AHEAD: usize = 1000;
+    loop {
+        let mut ahead = owed.iter().take(AHEAD).enumerate();
+        let free = ahead.find_map(|(at, key)| limits.take(*key).map(|permit| (at, permit)));
+        if let Some((at, permit)) = free {
+            return Some((owed.remove(at)?, permit));
+        }
+        let _ = tasks.join_next().await?;
+    }
+}
+
+/// How many attempts each agent takes at once, where it has a limit of its own.
+struct AgentLimits {
+    plan: Arc<RunPlan>,
+    /// By set: sets of one agent share its limit.
+    by_set: Vec<Option<Arc<Semaphore>>>,
+}
+
+impl AgentLimits {
+    fn of(plan: &Arc<RunPlan>) -> AgentLimits {
+        let mut by_agent: HashMap<&str, Arc<Semaphore>> = HashMap::new();
+        let by_set = plan.sets.iter().map(|set| {
+            let jobs = set.agent_jobs?.max(1) as usize;
+            Some(by_agent.entry(&set.agent_name).or_insert_with(|| Arc::new(Semaphore::new(jobs))).clone())
+        });
+        AgentLimits { by_set: by_set.collect(), plan: plan.clone() }
+    }
+
+    /// Room for one more: nothing when the agent is full, no permit when it has no limit.
+    fn take(&self, key: AttemptKey) -> Option<Option<OwnedSemaphorePermit>> {
+        match &self.by_set[self.plan.cases[key.case].set] {
+            None => Some(None),
+            Some(limit) => limit.clone().try_acquire_owned().ok().map(Some),
+        }
+    }
 }
 
 /// A tick for each attempt that may begin, so many a minute; a late one is not made up for.

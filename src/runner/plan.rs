@@ -127,6 +127,7 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
         path: set.path.clone(),
         digest: open.digest,
         agent,
+        agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
         agent_name,
         app_dir,
         criteria: with_metrics(criteria, &request.metrics),
