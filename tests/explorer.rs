@@ -4,8 +4,8 @@ mod common;
 
 use common::root;
 use evaltrail::app::{
-    CaseRef, CommandId, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, RunMsg, Screen, SetLoaded,
-    parse_key, update,
+    CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
+    Screen, SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan,
@@ -254,6 +254,25 @@ fn a_case_that_is_open_shows_its_new_attempt() {
     assert!(matches!(model.screen, Screen::Case(_)), "one case is watched where it is");
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
+}
+
+#[test]
+fn the_mouse_chooses_opens_and_scrolls() {
+    let mut model = sample();
+    let mut at = |kind, x, y| update(&mut model, Msg::Mouse(Mouse { x, y, kind }));
+    // The third case: below the header, the border and the column heads.
+    at(MouseKind::Click, 50, 5);
+    at(MouseKind::ScrollDown, 50, 5);
+    assert_eq!(model.current_case(), Some(case(0, 5)), "the wheel goes three rows on");
+    let click = Msg::Mouse(Mouse { x: 50, y: 8, kind: MouseKind::Click });
+    update(&mut model, click);
+    assert!(
+        matches!(&model.screen, Screen::Case(shown) if shown.at == case(0, 5)),
+        "a click on the chosen row opens it"
+    );
+    press(&mut model, "q");
+    update(&mut model, Msg::Mouse(Mouse { x: 5, y: 4, kind: MouseKind::Click }));
+    assert_eq!(model.current_case(), Some(case(1, 0)), "a click in the tree lists that set");
 }
 
 #[test]

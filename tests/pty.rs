@@ -136,6 +136,21 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
     terminal.assert_restored();
 }
 
+/// Without a desktop's clipboard program, and over ssh, the terminal itself is asked (OSC 52).
+#[test]
+fn a_copy_goes_through_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let env = [("SSH_CONNECTION", "here"), ("DISPLAY", ""), ("WAYLAND_DISPLAY", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    terminal.keys("y");
+    terminal.wait_for("through the terminal");
+    // "water_tomatoes" in base 64.
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("\u{1b}]52;c;d2F0ZXJfdG9tYXRvZXM="));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
 #[test]
 fn idle_writes_nothing() {
     let home = tempfile::tempdir().unwrap();

@@ -641,3 +641,35 @@ fn a_paused_run_begins_nothing_and_goes_on() {
         assert_eq!((run.state.totals.ended(), run.state.is_live()), (all, false));
     });
 }
+
+/// One attempt is given up; the others go on, and it is still owed.
+#[test]
+fn one_attempt_can_be_cancelled() {
+    use evaltrail::domain::RunEvent;
+    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    write_set(
+        work.path(),
+        "s",
+        vec![case("hangs", "silent", "ok"), case("a", "fine", "ok"), case("b", "fine too", "ok")],
+    );
+    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
+    let request = Request { selections, agent: Some(server.agent()), ..Request::default() };
+    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut run = start(prepared, None, work.path());
+        while let Some(event) = run.events.recv().await {
+            run.state.apply(event.clone());
+            if run.state.totals.passed == 2
+                && let RunEvent::Finished(_) = event
+            {
+                let hanging = *run.state.in_flight.keys().next().expect("one hangs");
+                run.handle.cancel_one(hanging);
+            }
+        }
+        let owed: Vec<usize> = run.state.outstanding().iter().map(|key| key.case).collect();
+        assert_eq!((run.state.totals.passed, owed), (2, vec![0]));
+    });
+}
