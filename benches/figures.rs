@@ -7,7 +7,7 @@ mod terminal;
 
 use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
 use evaltrail::formats::adk::{ResultFile, SetFile, default_criteria};
-use evaltrail::metrics::score_case;
+use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::ui::{Theme, draw};
 use evaltrail::workspace::SetPath;
 use ratatui::buffer::Buffer;
@@ -292,7 +292,13 @@ fn scoring() {
     let criteria = default_criteria();
     let began = Instant::now();
     let scored: usize = (0..10_000)
-        .map(|at| score_case(&criteria, Some(cases[at].turns()), cases[(at + at % 2) % 10_000].turns()).len())
+        .map(|at| {
+            score_case(
+                &criteria,
+                &Evidence::turns(Some(cases[at].turns()), cases[(at + at % 2) % 10_000].turns()),
+            )
+            .len()
+        })
         .sum();
     let time = began.elapsed();
     assert_eq!(scored, 60_000);

@@ -65,6 +65,8 @@ fn run_state(model: &Model, cases: usize) -> RunState {
 
 fn ended(case: usize, status: Status) -> RunEvent {
     RunEvent::Finished(Arc::new(Attempt {
+        expected_state: None,
+        actual_state: None,
         key: AttemptKey { case, attempt: 1 },
         eval_id: format!("c{case}"),
         status,

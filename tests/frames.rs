@@ -13,7 +13,7 @@ use evaltrail::domain::{
 };
 use evaltrail::formats::adk::{Event, SetFile, invocations_of};
 use evaltrail::formats::recording::read_recording;
-use evaltrail::metrics::score_case;
+use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::ui::{Theme, draw, svg};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
@@ -103,7 +103,9 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     let error = of_case.turns.iter().find_map(|turn| turn.error.clone());
     let metrics = match error {
         Some(_) => vec![],
-        None => score_case(&plan.sets[planned.set].criteria, Some(case_file.turns()), &actual),
+        None => {
+            score_case(&plan.sets[planned.set].criteria, &Evidence::turns(Some(case_file.turns()), &actual))
+        }
     };
     Attempt {
         key: AttemptKey { case, attempt: 1 },
@@ -269,8 +271,7 @@ fn hostile() -> (Model, String) {
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
     let metrics = score_case(
         &evaltrail::formats::adk::default_criteria(),
-        Some(std::slice::from_ref(&expected)),
-        std::slice::from_ref(&actual),
+        &Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual)),
     );
     let attempt = Attempt {
         key: AttemptKey { case: 0, attempt: 1 },
@@ -283,6 +284,8 @@ fn hostile() -> (Model, String) {
         metrics,
         expected: vec![expected],
         actual: vec![actual],
+        expected_state: None,
+        actual_state: None,
         session_id: bad.clone(),
         user_id: bad.clone(),
         tries: 1,

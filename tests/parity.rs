@@ -6,7 +6,7 @@
 use evaltrail::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
 use evaltrail::formats::adk::{self, SetFile, Severity, invocations_of, read_event};
 use evaltrail::formats::json;
-use evaltrail::metrics;
+use evaltrail::metrics::{self, Evidence};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,6 +69,91 @@ fn rouge1() {
     }
 }
 
+#[test]
+fn rouge_score() {
+    for row in rows("tokenize") {
+        let tokens = |key: &str| -> Vec<&str> {
+            row[key].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect()
+        };
+        assert_eq!(metrics::rouge_tokens(text(&row, "text"), true), tokens("plain_stem"), "{row}");
+        assert_eq!(metrics::rouge_tokens(text(&row, "text"), false), tokens("plain"), "{row}");
+    }
+    type Score = fn(&str, &str, bool) -> metrics::Overlap;
+    let kinds: [(&str, Score, [&str; 2]); 4] = [
+        ("rouge1", |r, c, stem| metrics::rouge_n_of(1, r, c, stem), ["plain_stem", "plain"]),
+        ("rouge2", |r, c, stem| metrics::rouge_n_of(2, r, c, stem), ["stem", "no_stem"]),
+        ("rougeL", metrics::rouge_l_of, ["stem", "no_stem"]),
+        ("rougeLsum", metrics::rouge_l_sum_of, ["stem", "no_stem"]),
+    ];
+    for (kind, score, [stemmed, plain]) in kinds {
+        for row in rows(kind) {
+            for (key, stem) in [(stemmed, true), (plain, false)] {
+                let ours = score(text(&row, "reference"), text(&row, "candidate"), stem);
+                let parts =
+                    [("precision", ours.precision), ("recall", ours.recall), ("fmeasure", ours.fmeasure)];
+                for (part, ours) in parts {
+                    assert!(
+                        close(Some(ours), number(&row[key][part])),
+                        "{kind} {key} {part} {ours} in {row}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bleu() {
+    for row in rows("bleu") {
+        let ours = metrics::bleu(text(&row, "reference"), text(&row, "candidate"));
+        assert!(close(Some(ours.score), number(&row["bleu"])), "{} in {row}", ours.score);
+        assert!(close(Some(ours.effective_order), number(&row["bleu_effective_order"])), "{ours:?} in {row}");
+        let detail = &row["detail"];
+        assert_eq!(serde_json::json!(ours.matches), detail["matches"], "{row}");
+        assert_eq!(serde_json::json!(ours.totals), detail["totals"], "{row}");
+        assert!(close(Some(ours.brevity_penalty), number(&detail["brevity_penalty"])), "{row}");
+        assert_eq!(serde_json::json!(ours.candidate_length), detail["candidate_length"], "{row}");
+        assert_eq!(serde_json::json!(ours.reference_length), detail["reference_length"], "{row}");
+    }
+}
+
+#[test]
+fn vertex_trajectory() {
+    for row in rows("vertex_trajectory") {
+        let turn = |key: &str| {
+            let call = |call: &Value| {
+                let args = call["tool_input"].as_object().cloned();
+                ToolCall::new(call["tool_name"].as_str().unwrap(), args)
+            };
+            let calls = row[key].as_array().unwrap().iter().map(call).collect();
+            let trajectory = Trajectory::Listed { calls, responses: vec![], texts: vec![] };
+            [Invocation { trajectory, ..Invocation::default() }]
+        };
+        let (expected, actual) = (turn("reference"), turn("predicted"));
+        let score = |metric: &str| {
+            metrics::score(&Criterion::new(metric, None), &Evidence::turns(Some(&expected), &actual)).score
+        };
+        for metric in ["exact_match", "in_order_match", "any_order_match", "precision", "recall"] {
+            let name = format!("trajectory_{metric}");
+            assert!(close(score(&name), number(&row[&name])), "{name} {:?} of {row}", score(&name));
+        }
+        let used = format!("trajectory_single_tool_use:{}", text(&row, "tool_name"));
+        if !text(&row, "tool_name").is_empty() {
+            assert!(close(score(&used), number(&row["trajectory_single_tool_use"])), "{row}");
+        }
+        let other = &row["other_readings"];
+        let ours = |metric: &str, key: &str| (score(metric), number(&other[key]));
+        for (ours, theirs) in [
+            ours("trajectory_match_precision", "precision_one_to_one"),
+            ours("trajectory_match_recall", "recall_one_to_one"),
+        ] {
+            // Python's equality, by which ours pairs, also holds 1 for true.
+            let loose = row.to_string().contains("true") || row.to_string().contains("false");
+            assert!(theirs.is_none() || loose || close(ours, theirs), "{ours:?} {theirs:?} of {row}");
+        }
+    }
+}
+
 fn calls(value: &Value) -> Invocation {
     let call = |value: &Value| {
         ToolCall::new(
@@ -104,8 +189,13 @@ fn trajectory() {
             options.insert("match_type".into(), name.trim_end_matches("_NAMES").into());
             options.insert("ignore_args".into(), ignore.into());
             let threshold = number(&row["threshold"]);
-            let criterion = Criterion { metric: "tool_trajectory_avg_score".into(), threshold, options };
-            let ours = metrics::score(&criterion, Some(&expected), &actual);
+            let criterion = Criterion {
+                metric: "tool_trajectory_avg_score".into(),
+                threshold,
+                options,
+                ..Criterion::default()
+            };
+            let ours = metrics::score(&criterion, &Evidence::turns(Some(&expected), &actual));
             if result.get("error").is_some() {
                 assert_eq!(ours.status, Status::NotEvaluated, "{name} of {row}");
                 continue;
@@ -196,7 +286,7 @@ fn evalconfig_validity() {
         for metric in row["metrics"].as_array().unwrap() {
             let name = text(metric, "metric");
             let Some(ours) = config.criteria.iter().find(|c| c.metric == name) else {
-                let added = metrics::score_case(&config.criteria, Some(&[]), &[]);
+                let added = metrics::score_case(&config.criteria, &Evidence::turns(Some(&[]), &[]));
                 assert!(added.iter().any(|m| m.metric == name), "{name} of {row}");
                 continue;
             };

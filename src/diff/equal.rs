@@ -38,6 +38,21 @@ pub fn values_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Equality of JSON values: like Python's, but `true` is not 1. What Vertex's metrics are taken to mean.
+pub fn json_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Bool(_), _) | (_, Value::Bool(_)) => false,
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
+        }
+        _ => values_equal(a, b),
+    }
+}
+
 /// A number as Python holds it: an integer of any size (its digits), or a float.
 enum Numeric {
     Whole(String),

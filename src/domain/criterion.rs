@@ -1,5 +1,6 @@
 //! Criteria: a metric with its threshold and options.
 
+use super::{CustomMetric, MatchRule};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,12 +14,30 @@ pub struct Criterion {
     /// The options as the user wrote them (own keys, own casing), `threshold` included.
     #[serde(default)]
     pub options: Map<String, Value>,
+    /// Rules for comparing calls, where the metric takes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<MatchRule>,
+    /// What the metric computes, when a person defined it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom: Option<CustomMetric>,
+}
+
+impl Default for Criterion {
+    fn default() -> Self {
+        Criterion::new("", None)
+    }
 }
 
 impl Criterion {
     /// A criterion with a threshold and no options.
     pub fn new(metric: &str, threshold: Option<f64>) -> Self {
-        Criterion { metric: metric.to_string(), threshold, options: Map::new() }
+        Criterion {
+            metric: metric.to_string(),
+            threshold,
+            options: Map::new(),
+            rules: Vec::new(),
+            custom: None,
+        }
     }
 
     /// The metric's name without its label.

@@ -11,8 +11,10 @@
 mod clean;
 mod content;
 mod criterion;
+mod custom;
 mod eval_set;
 mod invocation;
+mod matcher;
 mod number;
 mod query;
 mod run;
@@ -22,8 +24,10 @@ mod score;
 pub use clean::{clean, clean_line, is_hidden};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
+pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, SessionInput};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
+pub use matcher::MatchRule;
 pub use number::{float_of, number_word, plain_json, python_json, value_text};
 pub use query::{Query, QueryError, Subject};
 pub use run::{

@@ -209,6 +209,12 @@ pub struct Attempt {
     pub expected: Vec<Invocation>,
     /// What the agent did.
     pub actual: Vec<Invocation>,
+    /// The session's state that the file expects afterwards, where it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_state: Option<serde_json::Value>,
+    /// The session's state afterwards, where the agent told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual_state: Option<serde_json::Value>,
     /// The agent's session.
     pub session_id: String,
     /// The user it ran as.
@@ -231,6 +237,8 @@ impl Attempt {
             metrics: Vec::new(),
             expected: Vec::new(),
             actual: Vec::new(),
+            expected_state: None,
+            actual_state: None,
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,

@@ -127,6 +127,8 @@ mod tests {
         let mut actual = invocations_of(&read.turns[0].events);
         actual[0].user = crate::domain::Content::text("user", "hi");
         let attempt = Attempt {
+            expected_state: None,
+            actual_state: None,
             key: crate::domain::AttemptKey { case: 0, attempt: 1 },
             eval_id: "a".into(),
             status: crate::domain::Status::Passed,

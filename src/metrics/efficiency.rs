@@ -1,15 +1,26 @@
 //! ADK's informational metrics (`_efficiency_evaluators.py`, 2.10 and later): what a turn cost.
 
-use super::registry::Outcome;
-use super::trajectory::mean;
+use super::measure::{Evidence, Measure, Outcome, mean};
 use crate::domain::{Invocation, MetricDetails, TokenUsage, Trajectory, Usage};
 
-pub(super) fn measure(name: &str, actual: &[Invocation]) -> Outcome {
-    match name {
-        "tool_call_count_v1" => counted(actual, |turn| Some(turn.calls().len() as f64), "tool calls"),
-        "inference_call_count_v1" => counted(actual, model_calls, "model calls"),
-        "token_usage_v1" => tokens(actual),
-        _ => durations(actual),
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Cost {
+    ToolCalls,
+    ModelCalls,
+    Tokens,
+    Seconds,
+}
+
+impl Measure for Cost {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let actual = evidence.actual;
+        match self {
+            Cost::ToolCalls => counted(actual, |turn| Some(turn.calls().len() as f64), "tool calls"),
+            Cost::ModelCalls => counted(actual, model_calls, "model calls"),
+            Cost::Tokens => tokens(actual),
+            Cost::Seconds => durations(actual),
+        }
     }
 }
 

@@ -1,19 +1,43 @@
-//! (expected, actual, criterion) → score with an explanation. Pure.
+//! (evidence, criterion) → score with an explanation. Pure.
 //!
 //! ```text
-//! criterion ─ registry ─▶ trajectory │ response match │ efficiency
-//!                  └─▶ not evaluated, with the reason
+//! catalog (the table) ─┐
+//! criterion ───────────┴▶ registry: ready ─▶ a Measure ─(evidence)─▶ Outcome ─▶ MetricResult
+//!                                    │
+//!     ADK      trajectory, response_match, efficiency
+//!     Vertex   vertex_trajectory, text (bleu, rouge), tool_call
+//!     ours     matched (matching: rules, one-to-one pairs), state
+//!     yours    declared
 //! ```
 
+mod bleu;
+mod catalog;
+mod declared;
 mod efficiency;
+mod matched;
+mod matching;
+mod measure;
+mod options;
 mod porter;
 mod registry;
+mod response_match;
 mod rouge;
+mod state;
+mod text;
 mod tokenize;
+mod tool_call;
 mod trajectory;
+mod vertex_trajectory;
 
+pub use bleu::{Bleu, bleu};
+pub use catalog::{Direction, Family, METRICS, MetricInfo, Need, OptionInfo};
+pub use matched::MatchMode;
+pub use measure::Evidence;
 pub use porter::stem;
-pub use registry::{METRICS, MetricInfo, Unusable, info, score, score_case, usable};
-pub use rouge::{Overlap, rouge1};
-pub use tokenize::adk_tokens;
+pub use registry::{Scorer, Unusable, info, is_adk, score, score_case, status_of, unscored, usable};
+pub use response_match::rouge1;
+pub use rouge::Overlap;
+pub use state::is_declared;
+pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
+pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};

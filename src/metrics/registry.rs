@@ -1,107 +1,17 @@
-//! The one table of metrics, and the one place that scores a case.
+//! Criteria made ready, and the one place that scores a case.
 
-use super::{efficiency, rouge, trajectory};
-use crate::domain::{Criterion, Invocation, InvocationScore, MetricResult, Status};
+use super::catalog::{Direction, Family, Kind, METRICS, MetricInfo};
+use super::declared::declared;
+use super::matched::Matched;
+use super::measure::{Evidence, Measure, Outcome};
+use super::response_match::ResponseMatch;
+use super::state::{SessionState, is_declared};
+use super::text::{BleuMetric, ExactMatch, Rouge};
+use super::tool_call::ToolCallMetric;
+use super::trajectory::TrajectoryOptions;
+use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
+use crate::domain::{Criterion, InvocationScore, MetricResult, Status};
 use serde_json::{Map, Value};
-
-/// What a metric is and needs.
-#[derive(Clone, Copy, Debug)]
-pub struct MetricInfo {
-    /// The name that ADK defines.
-    pub name: &'static str,
-    /// What it says, in a sentence.
-    pub summary: &'static str,
-    /// Lowest and highest score, where there are bounds.
-    pub range: Option<(f64, f64)>,
-    /// How it is computed.
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Trajectory,
-    ResponseMatch,
-    Efficiency,
-    Judge,
-    Vertex,
-}
-
-const fn metric(
-    name: &'static str,
-    kind: Kind,
-    range: Option<(f64, f64)>,
-    summary: &'static str,
-) -> MetricInfo {
-    MetricInfo { name, summary, range, kind }
-}
-
-const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
-
-/// The metrics of ADK 2.13, in its order.
-pub const METRICS: &[MetricInfo] = &[
-    metric(
-        "tool_trajectory_avg_score",
-        Kind::Trajectory,
-        UNIT,
-        "the share of turns whose tool calls match the expected ones",
-    ),
-    metric("response_evaluation_score", Kind::Vertex, Some((1.0, 5.0)), "coherence, as Vertex AI judges it"),
-    metric("response_match_score", Kind::ResponseMatch, UNIT, "word overlap with the reference (ROUGE-1 F)"),
-    metric("safety_v1", Kind::Vertex, UNIT, "safety, as Vertex AI judges it"),
-    metric(
-        "multi_turn_task_success_v1",
-        Kind::Vertex,
-        UNIT,
-        "task success over the conversation, as Vertex AI judges it",
-    ),
-    metric(
-        "multi_turn_trajectory_quality_v1",
-        Kind::Vertex,
-        UNIT,
-        "trajectory quality over the conversation, as Vertex AI judges it",
-    ),
-    metric(
-        "multi_turn_tool_use_quality_v1",
-        Kind::Vertex,
-        UNIT,
-        "tool use over the conversation, as Vertex AI judges it",
-    ),
-    metric(
-        "final_response_match_v2",
-        Kind::Judge,
-        UNIT,
-        "a judge's verdict on whether the response agrees with the reference",
-    ),
-    metric(
-        "rubric_based_final_response_quality_v1",
-        Kind::Judge,
-        UNIT,
-        "the share of response rubrics that a judge says yes to",
-    ),
-    metric("hallucinations_v1", Kind::Judge, UNIT, "the share of sentences that a judge finds supported"),
-    metric(
-        "rubric_based_tool_use_quality_v1",
-        Kind::Judge,
-        UNIT,
-        "the share of tool use rubrics that a judge says yes to",
-    ),
-    metric(
-        "per_turn_user_simulator_quality_v1",
-        Kind::Judge,
-        UNIT,
-        "whether the simulated user keeps to its plan",
-    ),
-    metric(
-        "rubric_based_multi_turn_trajectory_quality_v1",
-        Kind::Judge,
-        UNIT,
-        "the share of trajectory rubrics that a judge says yes to",
-    ),
-    metric("tool_call_count_v1", Kind::Efficiency, None, "tool calls a turn"),
-    metric("inference_call_count_v1", Kind::Efficiency, None, "model calls a turn"),
-    metric("token_usage_v1", Kind::Efficiency, None, "tokens a turn"),
-    metric("invocation_duration_v1", Kind::Efficiency, None, "seconds a turn"),
-];
 
 /// Why a criterion cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -123,6 +33,9 @@ pub enum Unusable {
     /// An efficiency metric was given a threshold.
     #[error("{0} is informational and takes no threshold")]
     TakesNoThreshold(&'static str),
+    /// A person's own program computes it.
+    #[error("a program computes this metric; run or score the case to ask it")]
+    NeedsProgram,
     /// An option has a value that the metric does not take.
     #[error("option {option}: expected {expected}, found {found}")]
     Option {
@@ -133,9 +46,6 @@ pub enum Unusable {
         /// What it was given.
         found: String,
     },
-    /// There is nothing to compare with.
-    #[error("the case expects nothing: a scenario has no reference turns")]
-    NoReference,
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {
@@ -147,16 +57,37 @@ pub fn info(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// Whether a criterion can be evaluated, and if not, why.
+/// Whether a criterion can be evaluated without asking anyone, and if not, why.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
-    let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
-    match metric.kind {
-        Kind::Judge => Err(Unusable::NeedsJudge(metric.name)),
-        Kind::Vertex => Err(Unusable::NeedsVertex(metric.name)),
-        Kind::Efficiency if criterion.threshold.is_some() => Err(Unusable::TakesNoThreshold(metric.name)),
-        Kind::Trajectory => trajectory::TrajectoryOptions::of(criterion).map(|_| ()),
-        Kind::Efficiency | Kind::ResponseMatch => Ok(()),
+    ready(criterion).map(|_| ())
+}
+
+/// Reads a criterion's options: what is left is to give it cases.
+fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
+    if let Some(custom) = &criterion.custom {
+        return declared(custom);
     }
+    let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
+    Ok(match metric.kind {
+        Kind::Judge => return Err(Unusable::NeedsJudge(metric.name)),
+        Kind::Vertex => return Err(Unusable::NeedsVertex(metric.name)),
+        Kind::Cost(_) if criterion.threshold.is_some() => {
+            return Err(Unusable::TakesNoThreshold(metric.name));
+        }
+        Kind::Cost(cost) => Box::new(cost),
+        Kind::AdkTrajectory => Box::new(TrajectoryOptions::of(criterion)?),
+        Kind::ResponseMatch => Box::new(ResponseMatch),
+        Kind::Comparison(comparison) => Box::new(comparison),
+        Kind::SingleToolUse => Box::new(SingleToolUse::of(criterion)?),
+        Kind::Latency => Box::new(Latency),
+        Kind::Failure => Box::new(Failure),
+        Kind::ExactMatch => Box::new(ExactMatch),
+        Kind::Bleu => Box::new(BleuMetric::of(criterion)?),
+        Kind::Rouge(kind) => Box::new(Rouge::of(kind, criterion)?),
+        Kind::ToolCall(aspect) => Box::new(ToolCallMetric::of(aspect, criterion)?),
+        Kind::Matched(reading) => Box::new(Matched::of(reading, criterion)?),
+        Kind::State => Box::new(SessionState::of(criterion)?),
+    })
 }
 
 fn unknown(name: &str) -> Unusable {
@@ -186,64 +117,88 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// Criteria made ready once, to score any number of cases.
+pub struct Scorer {
+    criteria: Vec<Ready>,
+    /// Whether a declared session state is looked at without being asked for.
+    watches_state: bool,
+}
+
+struct Ready {
+    criterion: Criterion,
+    direction: Direction,
+    measure: Result<Box<dyn Measure>, Unusable>,
+}
+
+impl Scorer {
+    /// The criteria, and the four efficiency metrics that ADK always adds.
+    pub fn new(criteria: &[Criterion]) -> Scorer {
+        let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
+        let added = METRICS.iter().filter(|metric| matches!(metric.kind, Kind::Cost(_)) && !named(metric));
+        let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
+        Scorer {
+            criteria: criteria.iter().chain(&added).map(Ready::of).collect(),
+            watches_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
+        }
+    }
+
+    /// Scores a case. A session state that the case declares is compared without being asked for, and
+    /// decides nothing then.
+    pub fn score(&self, evidence: &Evidence) -> Vec<MetricResult> {
+        let mut results: Vec<MetricResult> =
+            self.criteria.iter().map(|ready| ready.score(evidence)).collect();
+        let told = evidence.actual_state.is_some() && evidence.expected_state.is_some_and(is_declared);
+        if self.watches_state && told {
+            results.push(score(&Criterion::new(STATE, None), evidence));
+        }
+        results
+    }
+}
+
+const STATE: &str = "session_state_match";
+
+impl Ready {
+    fn of(criterion: &Criterion) -> Ready {
+        Ready {
+            direction: info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
+            measure: ready(criterion),
+            criterion: criterion.clone(),
+        }
+    }
+
+    fn score(&self, evidence: &Evidence) -> MetricResult {
+        match &self.measure {
+            Ok(measure) => {
+                let outcome = measure.measure(evidence, self.criterion.threshold);
+                result(&self.criterion, self.direction, outcome)
+            }
+            Err(why) => not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string()),
+        }
+    }
+}
+
 /// Scores a case under its criteria, and under the four efficiency metrics that ADK always adds.
-/// `expected` is `None` for a case without reference turns.
-pub fn score_case(
-    criteria: &[Criterion],
-    expected: Option<&[Invocation]>,
-    actual: &[Invocation],
-) -> Vec<MetricResult> {
-    let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
-    let added: Vec<Criterion> = METRICS
-        .iter()
-        .filter(|metric| metric.kind == Kind::Efficiency && !named(metric))
-        .map(|metric| Criterion::new(metric.name, None))
-        .collect();
-    criteria.iter().chain(&added).map(|criterion| score(criterion, expected, actual)).collect()
+pub fn score_case(criteria: &[Criterion], evidence: &Evidence) -> Vec<MetricResult> {
+    Scorer::new(criteria).score(evidence)
 }
 
 /// Scores a case under one criterion.
-pub fn score(criterion: &Criterion, expected: Option<&[Invocation]>, actual: &[Invocation]) -> MetricResult {
-    match judge(criterion, expected, actual) {
-        Ok(outcome) => result(criterion, outcome),
-        Err(why) => not_evaluated(criterion, actual.len(), &why.to_string()),
+pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
+    Ready::of(criterion).score(evidence)
+}
+
+/// What came of a score: at or beyond the threshold, in the metric's direction.
+pub fn status_of(direction: Direction, score: Option<f64>, threshold: Option<f64>) -> Status {
+    match direction {
+        Direction::Higher => Status::of(score, threshold),
+        Direction::Lower => Status::of(score.map(|score| -score), threshold.map(|threshold| -threshold)),
     }
 }
 
-/// What a metric computes, before it is held against the threshold.
-pub(super) struct Outcome {
-    pub(super) score: Option<f64>,
-    pub(super) explanation: String,
-    pub(super) per_invocation: Vec<(Option<f64>, String)>,
-    pub(super) details: Vec<Option<crate::domain::MetricDetails>>,
-    pub(super) overall: Option<crate::domain::MetricDetails>,
-    pub(super) informational: bool,
-}
-
-fn judge(
-    criterion: &Criterion,
-    expected: Option<&[Invocation]>,
-    actual: &[Invocation],
-) -> Result<Outcome, Unusable> {
-    usable(criterion)?;
-    let kind = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?.kind;
-    if kind == Kind::Efficiency {
-        return Ok(efficiency::measure(criterion.name(), actual));
-    }
-    let expected = expected.ok_or(Unusable::NoReference)?;
-    match kind {
-        Kind::Trajectory => {
-            let options = trajectory::TrajectoryOptions::of(criterion)?;
-            Ok(trajectory::measure(options, expected, actual, criterion.threshold))
-        }
-        _ => Ok(rouge::measure(expected, actual, criterion.threshold)),
-    }
-}
-
-fn result(criterion: &Criterion, outcome: Outcome) -> MetricResult {
+fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> MetricResult {
     let status = |score| match outcome.informational {
         true => Status::Informational,
-        false => Status::of(score, criterion.threshold),
+        false => status_of(direction, score, criterion.threshold),
     };
     let mut details = outcome.details.into_iter();
     let per_invocation = outcome
@@ -260,7 +215,7 @@ fn result(criterion: &Criterion, outcome: Outcome) -> MetricResult {
         metric: criterion.metric.clone(),
         score: outcome.score,
         threshold: criterion.threshold,
-        status: status(outcome.score),
+        status: unless_asked(criterion, status(outcome.score)),
         explanation: outcome.explanation,
         per_invocation,
         rubrics: Vec::new(),
@@ -269,25 +224,38 @@ fn result(criterion: &Criterion, outcome: Outcome) -> MetricResult {
     }
 }
 
+/// A metric without a threshold decides nothing, also when it has no score.
+fn unless_asked(criterion: &Criterion, status: Status) -> Status {
+    match (status, criterion.threshold) {
+        (Status::NotEvaluated, None) => Status::Informational,
+        (status, _) => status,
+    }
+}
+
 /// The result of a criterion that could not be judged: never green, and it says why.
 fn not_evaluated(criterion: &Criterion, turns: usize, why: &str) -> MetricResult {
-    let nothing = InvocationScore {
-        score: None,
-        status: Status::NotEvaluated,
-        explanation: String::new(),
-        details: None,
-    };
+    unscored(criterion, turns, Status::NotEvaluated, why)
+}
+
+/// The result of a criterion without a score.
+pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) -> MetricResult {
+    let nothing = InvocationScore { score: None, status, explanation: String::new(), details: None };
     MetricResult {
         metric: criterion.metric.clone(),
         score: None,
         threshold: criterion.threshold,
-        status: Status::NotEvaluated,
+        status,
         explanation: why.to_string(),
         per_invocation: vec![nothing; turns],
         rubrics: Vec::new(),
         criterion: as_written(criterion),
         details: None,
     }
+}
+
+/// Whether ADK knows the metric.
+pub fn is_adk(name: &str) -> bool {
+    info(name).is_some_and(|metric| metric.family == Family::Adk)
 }
 
 /// The criterion as ADK's result file shows it: as the user wrote it, or a plain threshold.
@@ -315,12 +283,31 @@ mod tests {
         assert!(why("nonsense", Some(1.0)).ends_with("called \"nonsense\""));
         assert!(why("hallucinations_v1", Some(0.5)).contains("judge"));
         assert!(why("token_usage_v1", Some(3.0)).contains("takes no threshold"));
+        assert!(why("trajectory_single_tool_use", None).contains("tool_name"));
         assert!(usable(&Criterion::new("response_match_score:again", Some(0.5))).is_ok());
+        assert!(usable(&Criterion::new("trajectory_single_tool_use:search", None)).is_ok());
     }
 
     #[test]
     fn efficiency_is_always_measured() {
-        let names: Vec<String> = score_case(&[], Some(&[]), &[]).into_iter().map(|m| m.metric).collect();
-        assert_eq!(names.len(), 4);
+        let results = score_case(&[], &Evidence::turns(Some(&[]), &[]));
+        assert_eq!(results.len(), 4);
+    }
+
+    #[test]
+    fn lower_is_better_where_it_is() {
+        let evidence = Evidence { latency_s: Some(2.0), ..Evidence::default() };
+        let status = |threshold| score(&Criterion::new("latency_in_seconds", threshold), &evidence).status;
+        assert_eq!(status(Some(2.0)), Status::Passed);
+        assert_eq!(status(Some(1.9)), Status::Failed);
+        assert_eq!(status(None), Status::Informational);
+    }
+
+    #[test]
+    fn the_catalog_is_complete() {
+        for (at, metric) in METRICS.iter().enumerate() {
+            assert!(!metric.summary.is_empty() && !metric.definition.is_empty(), "{}", metric.name);
+            assert!(METRICS[..at].iter().all(|other| other.name != metric.name), "{}", metric.name);
+        }
     }
 }

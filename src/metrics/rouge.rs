@@ -1,12 +1,10 @@
-//! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
+//! ROUGE as the `rouge_score` package computes it: overlaps of words, of n-grams, and of longest
+//! common subsequences, for any tokens.
 
-use super::registry::Outcome;
-use super::tokenize::adk_tokens;
-use super::trajectory::{mean, unlike_turns};
-use crate::domain::Invocation;
 use std::collections::HashMap;
+use std::hash::Hash;
 
-/// How much of two bags of words overlaps.
+/// How much of two texts overlaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overlap {
     /// Overlap by the candidate's length.
@@ -17,93 +15,145 @@ pub struct Overlap {
     pub fmeasure: f64,
 }
 
-/// ROUGE-1 with ADK's tokeniser and stemming.
-pub fn rouge1(reference: &str, candidate: &str) -> Overlap {
-    overlap(&adk_tokens(reference), &adk_tokens(candidate)).0
+impl Overlap {
+    fn of(shared: usize, reference: usize, candidate: usize) -> Overlap {
+        let precision = shared as f64 / candidate.max(1) as f64;
+        let recall = shared as f64 / reference.max(1) as f64;
+        let fmeasure = match precision + recall {
+            0.0 => 0.0,
+            sum => 2.0 * precision * recall / sum,
+        };
+        Overlap { precision, recall, fmeasure }
+    }
 }
 
-fn overlap(reference: &[String], candidate: &[String]) -> (Overlap, usize) {
-    let mut left: HashMap<&str, usize> = HashMap::with_capacity(reference.len());
+/// The overlap of two bags of things, and how many they share.
+pub(super) fn bag_overlap<T: Hash + Eq>(reference: &[T], candidate: &[T]) -> (Overlap, usize) {
+    let mut left: HashMap<&T, usize> = HashMap::with_capacity(reference.len());
     for token in reference {
         *left.entry(token).or_default() += 1;
     }
     let mut shared = 0usize;
     for token in candidate {
-        if let Some(count) = left.get_mut(token.as_str()).filter(|count| **count > 0) {
+        if let Some(count) = left.get_mut(token).filter(|count| **count > 0) {
             *count -= 1;
             shared += 1;
         }
     }
-    let precision = shared as f64 / candidate.len().max(1) as f64;
-    let recall = shared as f64 / reference.len().max(1) as f64;
-    let fmeasure = match precision + recall {
-        0.0 => 0.0,
-        sum => 2.0 * precision * recall / sum,
-    };
-    (Overlap { precision, recall, fmeasure }, shared)
+    (Overlap::of(shared, reference.len(), candidate.len()), shared)
 }
 
-pub(super) fn measure(expected: &[Invocation], actual: &[Invocation], threshold: Option<f64>) -> Outcome {
-    if let Some(outcome) = unlike_turns(expected.len(), actual.len()) {
-        return outcome;
+/// ROUGE-N: the overlap of runs of `n` tokens.
+pub fn rouge_n<T: Hash + Eq>(reference: &[T], candidate: &[T], n: usize) -> Overlap {
+    let (reference, candidate): (Vec<&[T]>, Vec<&[T]>) =
+        (reference.windows(n).collect(), candidate.windows(n).collect());
+    bag_overlap(&reference, &candidate).0
+}
+
+/// ROUGE-L: the longest common subsequence.
+pub fn rouge_l<T: Eq>(reference: &[T], candidate: &[T]) -> Overlap {
+    if reference.is_empty() || candidate.is_empty() {
+        return Overlap::default();
     }
-    let per_invocation: Vec<(Option<f64>, String)> =
-        expected.iter().zip(actual).map(|(e, a)| turn(e, a)).collect();
-    let score = mean(per_invocation.iter().filter_map(|(score, _)| *score));
-    let explanation = explain(&per_invocation, score, threshold);
-    Outcome { score, explanation, per_invocation, details: Vec::new(), overall: None, informational: false }
+    Overlap::of(lcs_length(reference, candidate), reference.len(), candidate.len())
 }
 
-fn turn(expected: &Invocation, actual: &Invocation) -> (Option<f64>, String) {
-    let (reference, candidate) = (adk_tokens(&expected.response_text()), adk_tokens(&actual.response_text()));
-    let (overlap, shared) = overlap(&reference, &candidate);
-    let why = match (reference.len(), candidate.len()) {
-        (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
-        (0, _) => "nothing is expected to be said, which scores 0".into(),
-        (_, 0) => "the agent said nothing".into(),
-        (r, c) => format!("{shared} words shared of {r} expected and {c} said"),
-    };
-    let thoughts = actual
-        .final_response
-        .as_ref()
-        .is_some_and(|content| content.parts.iter().any(|part| part.thought && part.has_text()));
-    let note = if thoughts { "; the thoughts in the response count too" } else { "" };
-    (Some(overlap.fmeasure), format!("{why}{note}"))
-}
-
-fn explain(turns: &[(Option<f64>, String)], score: Option<f64>, threshold: Option<f64>) -> String {
-    let Some(score) = score else { return "there are no turns to compare".into() };
-    let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
-    if let [(_, why)] = turns {
-        return format!("{why} ({score:.2}{needed})");
+fn lcs_length<T: Eq>(a: &[T], b: &[T]) -> usize {
+    let mut row = vec![0u32; b.len() + 1];
+    for x in a {
+        let mut diagonal = 0;
+        for (j, y) in b.iter().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = if x == y { diagonal + 1 } else { above.max(row[j]) };
+            diagonal = above;
+        }
     }
-    let worst = (0..turns.len())
-        .min_by(|&a, &b| turns[a].0.partial_cmp(&turns[b].0).unwrap_or(std::cmp::Ordering::Equal));
-    let worst = worst.map(|at| {
-        format!("; lowest in turn {} with {:.2}: {}", at + 1, turns[at].0.unwrap_or(0.0), turns[at].1)
-    });
-    format!("mean of {} turns {score:.2}{needed}{}", turns.len(), worst.unwrap_or_default())
+    row[b.len()] as usize
+}
+
+/// ROUGE-Lsum: for each sentence of the reference the union of its subsequences with all sentences of
+/// the candidate, every token counted no more often than it stands on either side.
+pub fn rouge_l_sum<T: Hash + Eq>(reference: &[Vec<T>], candidate: &[Vec<T>]) -> Overlap {
+    let lengths = |side: &[Vec<T>]| side.iter().map(Vec::len).sum::<usize>();
+    let (m, n) = (lengths(reference), lengths(candidate));
+    if m == 0 || n == 0 {
+        return Overlap::default();
+    }
+    let (mut left_reference, mut left_candidate) = (counted(reference), counted(candidate));
+    let mut hits = 0;
+    for sentence in reference {
+        let mut in_union = vec![false; sentence.len()];
+        for other in candidate {
+            mark_lcs(sentence, other, &mut in_union);
+        }
+        for token in sentence.iter().zip(&in_union).filter(|(_, marked)| **marked).map(|(token, _)| token) {
+            if let (Some(r @ 1..), Some(c @ 1..)) =
+                (left_reference.get_mut(token), left_candidate.get_mut(token))
+            {
+                *r -= 1;
+                *c -= 1;
+                hits += 1;
+            }
+        }
+    }
+    Overlap::of(hits, m, n)
+}
+
+fn counted<T: Hash + Eq>(sentences: &[Vec<T>]) -> HashMap<&T, usize> {
+    let mut counts = HashMap::new();
+    for token in sentences.iter().flatten() {
+        *counts.entry(token).or_default() += 1;
+    }
+    counts
+}
+
+/// Marks the tokens of `a` that are in a longest common subsequence with `b`: the one that
+/// rouge_score's backtracking finds.
+fn mark_lcs<T: Eq>(a: &[T], b: &[T], marked: &mut [bool]) {
+    let width = b.len() + 1;
+    let mut table = vec![0u32; (a.len() + 1) * width];
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            table[i * width + j] = match a[i - 1] == b[j - 1] {
+                true => table[(i - 1) * width + j - 1] + 1,
+                false => table[(i - 1) * width + j].max(table[i * width + j - 1]),
+            };
+        }
+    }
+    let (mut i, mut j) = (a.len(), b.len());
+    while i > 0 && j > 0 {
+        if a[i - 1] == b[j - 1] {
+            marked[i - 1] = true;
+            (i, j) = (i - 1, j - 1);
+        } else if table[i * width + j - 1] > table[(i - 1) * width + j] {
+            j -= 1;
+        } else {
+            i -= 1;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// (candidate, reference, F), computed by ADK 2.13.
-    const KNOWN: &[(&str, &str, f64)] = &[
-        ("Device 2 is now off.", "I have set the device_2 status to off.", 0.42857142857142855),
-        ("I rolled a 17.", "I rolled a 19.", 0.75),
-        ("running", "runs", 1.0),
-        ("安徽省合肥市", "合肥市", 0.6666666666666666),
-        ("the the the", "the", 0.5),
-        ("it’s", "it's", 1.0),
-        ("", "", 0.0),
-    ];
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
 
     #[test]
-    fn known_answers() {
-        for (candidate, reference, f) in KNOWN {
-            assert!((rouge1(reference, candidate).fmeasure - f).abs() < 1e-9, "{candidate} | {reference}");
-        }
+    fn order_counts_in_l_and_not_in_n() {
+        let (reference, candidate) = (words("the fox quick brown"), words("the quick brown fox"));
+        assert_eq!(rouge_n(&reference, &candidate, 1).fmeasure, 1.0);
+        assert!((rouge_n(&reference, &candidate, 2).fmeasure - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(rouge_l(&reference, &candidate).fmeasure, 0.75);
+    }
+
+    #[test]
+    fn sentences_may_change_places_in_lsum() {
+        let sides = [words("one a"), words("two b")];
+        let swapped = [words("two b"), words("one a")];
+        assert_eq!(rouge_l_sum(&sides, &swapped).fmeasure, 1.0);
+        assert_eq!(rouge_l_sum::<&str>(&[], &[]), Overlap::default());
     }
 }

@@ -20,6 +20,13 @@ pub fn adk_tokens(text: &str) -> Vec<String> {
     tokens
 }
 
+/// The tokens of rouge_score's own tokeniser: runs of a-z and 0-9, lower-cased; other scripts yield none.
+pub fn rouge_tokens(text: &str, stemmed: bool) -> Vec<String> {
+    let lowered = if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() };
+    let words = lowered.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| if stemmed && word.len() > STEM_ABOVE { stem(word) } else { word.to_string() }).collect()
+}
+
 fn ascii_tokens(token: &str, out: &mut Vec<String>) {
     let words = token.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     out.extend(words.map(|word| match word.len() > STEM_ABOVE {

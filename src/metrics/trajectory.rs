@@ -1,9 +1,11 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): did the turn's tool calls
 //! match the expected ones? 1 or 0 a turn; the case's score is the mean.
 
-use super::registry::{Outcome, Unusable};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
+use super::options::{flag_option, number};
+use super::registry::Unusable;
 use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences};
-use crate::domain::{Criterion, Invocation, MatchType, ToolCall, value_text};
+use crate::domain::{Criterion, MatchType, ToolCall, value_text};
 use serde_json::Value;
 
 /// The options of the metric.
@@ -26,14 +28,7 @@ impl TrajectoryOptions {
                 found: value.to_string(),
             })?,
         };
-        let ignore_args = match criterion.option("ignore_args", "ignoreArgs") {
-            None => false,
-            Some(value) => flag(value).ok_or_else(|| Unusable::Option {
-                option: "ignore_args",
-                expected: "true or false",
-                found: value.to_string(),
-            })?,
-        };
+        let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
         Ok(TrajectoryOptions { match_type, ignore_args })
     }
 
@@ -53,29 +48,6 @@ fn match_type(value: &Value) -> Option<MatchType> {
         0.0 => Some(MatchType::Exact),
         1.0 => Some(MatchType::InOrder),
         2.0 => Some(MatchType::AnyOrder),
-        _ => None,
-    }
-}
-
-fn flag(value: &Value) -> Option<bool> {
-    match value {
-        Value::String(text) => match text.to_lowercase().as_str() {
-            "true" | "yes" | "on" | "y" | "t" | "1" => Some(true),
-            "false" | "no" | "off" | "n" | "f" | "0" => Some(false),
-            _ => None,
-        },
-        other => match number(other)? {
-            0.0 => Some(false),
-            1.0 => Some(true),
-            _ => None,
-        },
-    }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-        Value::Number(number) => number.to_string().parse().ok(),
         _ => None,
     }
 }
@@ -104,57 +76,20 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
     }
 }
 
-pub(super) fn measure(
-    options: TrajectoryOptions,
-    expected: &[Invocation],
-    actual: &[Invocation],
-    threshold: Option<f64>,
-) -> Outcome {
-    if let Some(outcome) = unlike_turns(expected.len(), actual.len()) {
-        return outcome;
+impl Measure for TrajectoryOptions {
+    fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
+        let outcome = by_turn(evidence, |expected, actual| {
+            let (expected, actual) = (expected.calls(), actual.calls());
+            let fits = trajectory_matches(*self, &expected, &actual);
+            (Some(flag(fits)), explain_turn(*self, fits, &expected, &actual))
+        });
+        let Some(score) = outcome.score else { return outcome };
+        let explanation = explain(*self, &outcome.per_invocation, score, threshold);
+        Outcome { explanation, ..outcome }
     }
-    let per_invocation: Vec<(Option<f64>, String)> = expected
-        .iter()
-        .zip(actual)
-        .map(|(e, a)| {
-            let (e, a) = (e.calls(), a.calls());
-            let fits = trajectory_matches(options, &e, &a);
-            (Some(f64::from(u8::from(fits))), explain_turn(options, fits, &e, &a))
-        })
-        .collect();
-    let score = mean(per_invocation.iter().filter_map(|(score, _)| *score));
-    let explanation = explain(options, &per_invocation, score, threshold);
-    Outcome { score, explanation, per_invocation, details: Vec::new(), overall: None, informational: false }
 }
 
-/// Unlike numbers of turns cannot be compared, in ADK neither.
-pub(super) fn unlike_turns(expected: usize, actual: usize) -> Option<Outcome> {
-    (expected != actual).then(|| Outcome {
-        score: None,
-        explanation: format!("the case expects {} and the agent took {}", turns(expected), turns(actual)),
-        per_invocation: vec![(None, String::new()); actual],
-        details: Vec::new(),
-        overall: None,
-        informational: false,
-    })
-}
-
-fn turns(count: usize) -> String {
-    if count == 1 { "1 turn".into() } else { format!("{count} turns") }
-}
-
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
-}
-
-fn explain(
-    options: TrajectoryOptions,
-    turns: &[(Option<f64>, String)],
-    score: Option<f64>,
-    threshold: Option<f64>,
-) -> String {
-    let Some(score) = score else { return "there are no turns to compare".into() };
+fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Option<f64>) -> String {
     let wrong: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].0 == Some(0.0)).collect();
     match (wrong.as_slice(), turns.len()) {
         ([], _) => format!("{}: {}", options.label(), turns.first().map_or("", |(_, why)| why)),
@@ -214,7 +149,7 @@ fn calls(count: usize) -> String {
 }
 
 /// The first three things, and how many more there are.
-fn shorten(said: Vec<String>) -> String {
+pub(super) fn shorten(said: Vec<String>) -> String {
     const MOST: usize = 3;
     match said.len() {
         0 => "the calls do not match".into(),
@@ -240,7 +175,7 @@ fn changed(at: usize, expected: &ToolCall, actual: &ToolCall) -> String {
     format!("{call} differs in {}{more}", argument(first))
 }
 
-fn argument(difference: &Difference) -> String {
+pub(super) fn argument(difference: &Difference) -> String {
     let what = match &difference.kind {
         DifferenceKind::Changed(a, b) => {
             format!("{} (expected {}, got {})", difference.path, short(a), short(b))

@@ -7,7 +7,7 @@ use crate::domain::{
     adk_status, case_status,
 };
 use crate::formats::adk::{Event, SetFile, invocations_of};
-use crate::metrics::score_case;
+use crate::metrics::{Evidence, score_case};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ impl Shared {
     /// A scenario takes a simulated user.
     fn cannot_play(&self, attempt: &mut Attempt) {
         let set = self.plan.set_of(attempt.key.case);
-        attempt.metrics = score_case(&set.criteria, None, &[]);
+        attempt.metrics = score_case(&set.criteria, &Evidence::default());
         for metric in &mut attempt.metrics {
             if metric.status == Status::NotEvaluated {
                 metric.explanation =
@@ -156,7 +156,7 @@ impl Shared {
     async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
         let set = self.plan.set_of(attempt.key.case);
-        attempt.metrics = score_case(&set.criteria, Some(&attempt.expected), &attempt.actual);
+        attempt.metrics = score_case(&set.criteria, &Evidence::of(attempt));
         attempt.status = case_status(&attempt.metrics);
         attempt.adk_status = adk_status(&attempt.metrics);
     }

@@ -68,7 +68,12 @@ fn criterion(metric: &str, value: &Value, path: JsonPath) -> Result<Criterion, R
             expected: "a number".into(),
             found: describe(threshold),
         })?;
-        return Ok(Criterion { metric: metric.into(), threshold: Some(threshold), options: options.clone() });
+        return Ok(Criterion {
+            metric: metric.into(),
+            threshold: Some(threshold),
+            options: options.clone(),
+            ..Criterion::default()
+        });
     }
     match lax_float(value) {
         Some(threshold) => Ok(Criterion::new(metric, Some(threshold))),

@@ -130,6 +130,8 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
     let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
     let error = error.or_else(|| broke.then(|| "the agent failed; ADK does not record why".to_string()));
     Ok(Attempt {
+        expected_state: None,
+        actual_state: None,
         key,
         eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
         status: match error {

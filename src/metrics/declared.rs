@@ -1,0 +1,180 @@
+//! Metrics that a person declares in `evaltrail.toml` without a program.
+
+use super::measure::{Evidence, Measure, Outcome, by_actual_turn, flag};
+use super::registry::Unusable;
+use crate::diff::values_equal;
+use crate::domain::{CustomMetric, Invocation, ToolCall, Trajectory, value_text};
+use regex::Regex;
+use serde_json::Value;
+use serde_json_path::JsonPath;
+use wildmatch::WildMatch;
+
+/// Makes a declared metric ready. A program's is not pure, so it is none of these.
+pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusable> {
+    Ok(match metric {
+        CustomMetric::Tools { tools } => {
+            Box::new(Tools(tools.iter().map(|tool| WildMatch::new(tool)).collect()))
+        }
+        CustomMetric::Response { pattern } => Box::new(Response(regex(pattern)?)),
+        CustomMetric::Argument { tool, path, equals, pattern } => Box::new(Argument {
+            tool: WildMatch::new(tool),
+            path: JsonPath::parse(path)
+                .map_err(|error| wrong("path", "a JSON path like $.city", error.to_string()))?,
+            equals: equals.clone(),
+            pattern: pattern.as_deref().map(regex).transpose()?,
+        }),
+        CustomMetric::MaxCalls { tool, max } => {
+            Box::new(MaxCalls { tool: WildMatch::new(tool.as_deref().unwrap_or("*")), max: *max as usize })
+        }
+        CustomMetric::Command(_) | CustomMetric::Python { .. } => return Err(Unusable::NeedsProgram),
+    })
+}
+
+fn wrong(option: &'static str, expected: &'static str, found: String) -> Unusable {
+    Unusable::Option { option, expected, found }
+}
+
+fn regex(pattern: &str) -> Result<Regex, Unusable> {
+    Regex::new(pattern).map_err(|error| wrong("pattern", "a regular expression", error.to_string()))
+}
+
+fn all_calls<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a ToolCall>, Outcome> {
+    let unknown = evidence.actual.iter().any(|turn| turn.trajectory == Trajectory::Unknown);
+    match unknown {
+        true => Err(Outcome::none("it is not known which calls the agent made", evidence.actual.len())),
+        false => Ok(evidence.actual.iter().flat_map(Invocation::calls).collect()),
+    }
+}
+
+struct Tools(Vec<WildMatch>);
+
+impl Measure for Tools {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let calls = match all_calls(evidence) {
+            Ok(calls) => calls,
+            Err(outcome) => return outcome,
+        };
+        let missing: Vec<String> = self
+            .0
+            .iter()
+            .filter(|tool| !calls.iter().any(|call| tool.matches(&call.name)))
+            .map(ToString::to_string)
+            .collect();
+        let share = 1.0 - missing.len() as f64 / self.0.len().max(1) as f64;
+        let why = match missing.is_empty() {
+            true => "every essential tool was called".into(),
+            false => format!("not called: {}", missing.join(", ")),
+        };
+        Outcome::whole(Some(share), why, evidence.actual.len())
+    }
+}
+
+struct Response(Regex);
+
+impl Measure for Response {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let turns = evidence.actual.len();
+        let Some(last) = evidence.actual.last() else { return Outcome::none("there is no turn", turns) };
+        let fits = self.0.is_match(&last.response_text());
+        let why = format!("the response {} /{}/", if fits { "matches" } else { "does not match" }, self.0);
+        Outcome::whole(Some(flag(fits)), why, turns)
+    }
+}
+
+struct Argument {
+    tool: WildMatch,
+    path: JsonPath,
+    equals: Option<Value>,
+    pattern: Option<Regex>,
+}
+
+impl Argument {
+    fn takes(&self, value: &Value) -> bool {
+        let text = || value.as_str().map_or_else(|| value_text(value), str::to_string);
+        self.equals.as_ref().is_none_or(|wanted| values_equal(wanted, value))
+            && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(&text()))
+    }
+}
+
+impl Measure for Argument {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let turns = evidence.actual.len();
+        let calls = match all_calls(evidence) {
+            Ok(calls) => calls,
+            Err(outcome) => return outcome,
+        };
+        let args: Vec<Value> = calls
+            .iter()
+            .filter(|call| self.tool.matches(&call.name))
+            .map(|call| Value::Object(call.args.clone().unwrap_or_default()))
+            .collect();
+        if args.is_empty() {
+            return Outcome::whole(Some(0.0), format!("{} was not called", self.tool), turns);
+        }
+        let found: Vec<&Value> = args.iter().flat_map(|args| self.path.query(args).all()).collect();
+        let why = match (found.iter().any(|value| self.takes(value)), found.first()) {
+            (true, _) => return Outcome::whole(Some(1.0), format!("{} is as wanted", self.path), turns),
+            (false, Some(value)) => format!("{} is {}", self.path, value_text(value)),
+            (false, None) => format!("no call of {} has {}", self.tool, self.path),
+        };
+        Outcome::whole(Some(0.0), why, turns)
+    }
+}
+
+struct MaxCalls {
+    tool: WildMatch,
+    max: usize,
+}
+
+impl Measure for MaxCalls {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_actual_turn(evidence, |turn| {
+            if turn.trajectory == Trajectory::Unknown {
+                return (None, "it is not known which calls the agent made".into());
+            }
+            let count = turn.calls().iter().filter(|call| self.tool.matches(&call.name)).count();
+            (
+                Some(flag(count <= self.max)),
+                format!("{count} calls of {}, at most {} allowed", self.tool, self.max),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Content;
+    use serde_json::json;
+
+    fn score(metric: Value) -> Option<f64> {
+        let metric: CustomMetric = serde_json::from_value(metric).unwrap();
+        let call = |name: &str, args: Value| ToolCall::new(name, args.as_object().cloned());
+        let calls = vec![call("search", json!({"q": {"city": "Oslo"}})), call("book", json!({"days": 3}))];
+        let actual = [Invocation {
+            final_response: Some(Content::text("model", "Thank you, booked.")),
+            trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+            ..Invocation::default()
+        }];
+        declared(&metric).ok().unwrap().measure(&Evidence::turns(None, &actual), None).score
+    }
+
+    #[test]
+    fn each_kind_says_yes_and_no() {
+        assert_eq!(score(json!({"kind": "tools", "tools": ["search", "b*", "pay"]})), Some(1.0 - 1.0 / 3.0));
+        assert_eq!(score(json!({"kind": "response", "pattern": "(?i)thank"})), Some(1.0));
+        assert_eq!(score(json!({"kind": "response", "pattern": "^no$"})), Some(0.0));
+        let argument = |path: &str, equals: Value| json!({"kind": "argument", "tool": "s*", "path": path, "equals": equals});
+        assert_eq!(score(argument("$.q.city", json!("Oslo"))), Some(1.0));
+        assert_eq!(score(argument("$.q.city", json!("Bergen"))), Some(0.0));
+        assert_eq!(score(argument("$.nothing", json!(1))), Some(0.0));
+        assert_eq!(score(json!({"kind": "max_calls", "max": 1})), Some(0.0));
+        assert_eq!(score(json!({"kind": "max_calls", "tool": "book", "max": 1})), Some(1.0));
+    }
+
+    #[test]
+    fn a_broken_declaration_is_refused() {
+        let bad = CustomMetric::Response { pattern: "(".into() };
+        assert!(declared(&bad).err().unwrap().to_string().contains("a regular expression"));
+    }
+}

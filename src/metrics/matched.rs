@@ -1,0 +1,261 @@
+//! evaltrail's own trajectory metrics: calls are paired one to one, as many as can be, under the
+//! rules of `[[match]]`. Their names are ours, since neither ADK nor Vertex defines them.
+
+use super::matching::Matcher;
+use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
+use super::options::{flag_option, word_option};
+use super::registry::Unusable;
+use super::trajectory::{argument, shorten};
+use crate::domain::{Criterion, ToolCall};
+
+/// When two trajectories match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchMode {
+    /// The same calls in the same order, nothing else.
+    #[default]
+    Strict,
+    /// The expected calls in order, others between them allowed.
+    InOrder,
+    /// The same calls in any order, nothing else.
+    Unordered,
+    /// Nothing but expected calls; some may be missing.
+    Subset,
+    /// All expected calls in any order, others allowed.
+    Superset,
+}
+
+const MODES: &[(&str, MatchMode)] = &[
+    ("strict", MatchMode::Strict),
+    ("exact", MatchMode::Strict),
+    ("in_order", MatchMode::InOrder),
+    ("unordered", MatchMode::Unordered),
+    ("subset", MatchMode::Subset),
+    ("superset", MatchMode::Superset),
+    ("any_order", MatchMode::Superset),
+];
+
+/// What is said of the pairing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// 1 or 0, by the mode.
+    Match,
+    Precision,
+    Recall,
+    F1,
+}
+
+/// One of the metrics with its rules.
+pub(super) struct Matched {
+    reading: Reading,
+    mode: MatchMode,
+    matcher: Matcher,
+}
+
+impl Matched {
+    pub(super) fn of(reading: Reading, criterion: &Criterion) -> Result<Self, Unusable> {
+        let expected = "strict, in_order, unordered, subset or superset";
+        let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
+        let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
+        Ok(Matched { reading, mode, matcher: Matcher::of(&criterion.rules, ignore_args)? })
+    }
+}
+
+impl Measure for Matched {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
+            Some(why) => (None, why),
+            None => self.turn(&expected.calls(), &actual.calls()),
+        })
+    }
+}
+
+impl Matched {
+    fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+        match self.reading {
+            Reading::Match => self.decide(expected, actual),
+            _ => self.share(expected, actual),
+        }
+    }
+
+    fn share(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+        let pairing = self.matcher.pairing(expected, actual);
+        let paired = pairing.iter().flatten().count();
+        let excused =
+            (0..expected.len()).filter(|&at| pairing[at].is_none() && self.matcher.is_optional(expected[at]));
+        let needed = expected.len() - excused.count();
+        let of = |count: usize| match (paired, count, needed + actual.len()) {
+            // Nothing was to be done, and nothing was.
+            (_, _, 0) => 1.0,
+            (_, 0, _) => 0.0,
+            (paired, count, _) => paired as f64 / count as f64,
+        };
+        let (precision, recall) = (of(actual.len()), of(needed));
+        let score = match self.reading {
+            Reading::Precision => precision,
+            Reading::Recall => recall,
+            _ if precision + recall == 0.0 => 0.0,
+            _ => 2.0 * precision * recall / (precision + recall),
+        };
+        let mut why = format!("{paired} paired of {needed} expected and {} made", actual.len());
+        let missing = self.unpaired(expected, actual, &pairing, false);
+        if !missing.is_empty() {
+            why = format!("{why}: {}", shorten(missing));
+        }
+        (Some(score), why)
+    }
+
+    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+        let violations = self.matcher.violations(actual);
+        if !violations.is_empty() {
+            return (Some(0.0), shorten(violations));
+        }
+        let fits = match self.mode {
+            MatchMode::Strict => self.strict(expected, actual),
+            MatchMode::InOrder => self.in_order(expected, actual),
+            MatchMode::Unordered => self.all_needed(expected, actual) && self.all_made(expected, actual),
+            MatchMode::Subset => self.all_made(expected, actual),
+            MatchMode::Superset => self.all_needed(expected, actual),
+        };
+        if fits {
+            return (Some(1.0), format!("{} expected, {} made", expected.len(), actual.len()));
+        }
+        let extras = !matches!(self.mode, MatchMode::InOrder | MatchMode::Superset);
+        let pairing = self.matcher.pairing(expected, actual);
+        let mut said = self.unpaired(expected, actual, &pairing, extras);
+        if said.is_empty() {
+            said.push("the calls come in another order".into());
+        }
+        (Some(0.0), shorten(said))
+    }
+
+    /// Walks both lists at once; an optional call may be passed over.
+    fn strict(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+        // reached[j]: the first expected calls can be accounted for by the first j actual ones.
+        let mut reached = vec![false; actual.len() + 1];
+        reached[0] = true;
+        for call in expected {
+            let optional = self.matcher.is_optional(call);
+            let mut next = vec![false; actual.len() + 1];
+            for j in (0..=actual.len()).filter(|&j| reached[j]) {
+                next[j] |= optional;
+                if j < actual.len() && self.matcher.same(call, actual[j]) {
+                    next[j + 1] = true;
+                }
+            }
+            reached = next;
+        }
+        reached[actual.len()]
+    }
+
+    fn in_order(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+        let mut rest = actual.iter();
+        let mut needed = expected.iter().filter(|call| !self.matcher.is_optional(call));
+        needed.all(|call| rest.any(|other| self.matcher.same(call, other)))
+    }
+
+    /// Every call that must come has one of its own.
+    fn all_needed(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+        let needed: Vec<&ToolCall> =
+            expected.iter().copied().filter(|call| !self.matcher.is_optional(call)).collect();
+        self.matcher.pairing(&needed, actual).iter().all(Option::is_some)
+    }
+
+    /// Every call that was made answers one of its own.
+    fn all_made(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+        self.matcher.pairing(expected, actual).iter().flatten().count() == actual.len()
+    }
+
+    /// What was left over, in words: changed calls, missing ones, and extra ones if they matter.
+    fn unpaired(
+        &self,
+        expected: &[&ToolCall],
+        actual: &[&ToolCall],
+        pairing: &[Option<usize>],
+        extras: bool,
+    ) -> Vec<String> {
+        let mut left: Vec<usize> = (0..actual.len()).filter(|at| !pairing.contains(&Some(*at))).collect();
+        let mut said = Vec::new();
+        for (at, call) in expected.iter().enumerate().filter(|(at, _)| pairing[*at].is_none()) {
+            let place = format!("call {} {}", at + 1, call.name);
+            match left.iter().position(|&other| actual[other].name == call.name) {
+                Some(found) => {
+                    let differences = self.matcher.differences(call, actual[left.remove(found)]);
+                    let first = differences.first().map(argument).unwrap_or_default();
+                    said.push(format!("{place} differs in {first}"));
+                }
+                None if self.matcher.is_optional(call) => {}
+                None => said.push(format!("{place} is missing")),
+            }
+        }
+        if extras {
+            said.extend(left.iter().map(|&at| format!("call {} {} is extra", at + 1, actual[at].name)));
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::MatchRule;
+    use serde_json::json;
+
+    fn calls(names: &str) -> Vec<ToolCall> {
+        names.chars().map(|name| ToolCall::new(name.to_string(), Some(Default::default()))).collect()
+    }
+
+    fn score(reading: Reading, mode: &str, rules: Vec<MatchRule>, expected: &str, actual: &str) -> f64 {
+        let options = json!({"mode": mode}).as_object().cloned().unwrap();
+        let metric = Matched::of(reading, &Criterion { options, rules, ..Criterion::default() }).unwrap();
+        let (e, a) = (calls(expected), calls(actual));
+        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>()).0.unwrap()
+    }
+
+    /// Expected and actual calls; then strict, in_order, unordered, subset, superset.
+    #[test]
+    fn modes() {
+        let table = [
+            ("ab", "ab", [1, 1, 1, 1, 1]),
+            ("ab", "ba", [0, 0, 1, 1, 1]),
+            ("ab", "aXb", [0, 1, 0, 0, 1]),
+            ("ab", "bXa", [0, 0, 0, 0, 1]),
+            ("ab", "a", [0, 0, 0, 1, 0]),
+            ("a", "aa", [0, 1, 0, 0, 1]),
+            ("", "", [1, 1, 1, 1, 1]),
+            ("", "a", [0, 1, 0, 0, 1]),
+        ];
+        for (expected, actual, fits) in table {
+            let modes = ["strict", "in_order", "unordered", "subset", "superset"];
+            let found = modes.map(|mode| score(Reading::Match, mode, vec![], expected, actual) as i32);
+            assert_eq!(found, fits, "{expected} against {actual}");
+        }
+    }
+
+    #[test]
+    fn optional_forbidden_and_counted_calls() {
+        let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
+        let optional = || vec![MatchRule { optional: true, ..rule("b") }];
+        for mode in ["strict", "in_order", "unordered", "superset"] {
+            assert_eq!(score(Reading::Match, mode, optional(), "abc", "ac"), 1.0, "{mode}");
+            assert_eq!(score(Reading::Match, mode, optional(), "abc", "abc"), 1.0, "{mode}");
+            assert_eq!(score(Reading::Match, mode, optional(), "abc", "ab"), 0.0, "{mode}");
+        }
+        let forbidden = vec![MatchRule { forbidden: true, ..rule("X*") }];
+        assert_eq!(score(Reading::Match, "superset", forbidden, "a", "aX"), 0.0);
+        let most = vec![MatchRule { max: Some(1), ..rule("a") }];
+        assert_eq!(score(Reading::Match, "superset", most, "a", "aa"), 0.0);
+        let least = vec![MatchRule { min: Some(2), ..rule("a") }];
+        assert_eq!(score(Reading::Match, "superset", least, "a", "a"), 0.0);
+    }
+
+    #[test]
+    fn precision_recall_and_f1_pair_one_to_one() {
+        let all = |e, a| {
+            [Reading::Precision, Reading::Recall, Reading::F1].map(|r| score(r, "strict", vec![], e, a))
+        };
+        assert_eq!(all("a", "aa"), [0.5, 1.0, 2.0 / 3.0]);
+        assert_eq!(all("abcd", "abc"), [1.0, 0.75, 6.0 / 7.0]);
+        assert_eq!(all("", ""), [1.0, 1.0, 1.0]);
+        assert_eq!(all("a", ""), [0.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,381 @@
+//! Rules for comparing calls, compiled: which differences of two calls count, and how often tools may
+//! come. And the largest one-to-one pairing of two lists of calls.
+
+use super::registry::Unusable;
+use crate::diff::{Difference, DifferenceKind, calls_equal, values_equal};
+use crate::domain::{MatchRule, ToolCall, value_text};
+use regex::Regex;
+use serde_json::{Map, Value};
+use wildmatch::WildMatch;
+
+/// More calls than this on either side are paired first come, first served.
+const PAIRED_AT_MOST: usize = 1000;
+
+/// Compiled rules. Without rules, calls are the same when they are equal as ADK has it.
+pub(super) struct Matcher {
+    rules: Vec<Rule>,
+    ignore_args: bool,
+}
+
+struct Rule {
+    tool: WildMatch,
+    args: Vec<(WildMatch, ArgRule)>,
+    ignore_others: bool,
+    written: MatchRule,
+}
+
+/// What holds for an argument.
+enum ArgRule {
+    Ignore,
+    Exact,
+    /// Equal but for case.
+    Case,
+    /// The actual text contains the expected one.
+    ContainsExpected,
+    Contains(String),
+    /// The actual value is a part of the expected one.
+    Subset,
+    /// The expected value is a part of the actual one.
+    Superset,
+    Regex(Regex),
+    AnyOf(Vec<Value>),
+    Tolerance {
+        absolute: f64,
+        relative: f64,
+    },
+}
+
+const EXPECTED: &str = "\"ignore\", \"exact\", \"subset\", \"superset\", \"contains\", \"case\", or one of \
+     { regex = \"…\" }, { contains = \"…\" }, { tolerance = 5 }, { relative = 0.01 }, { any_of = […] }";
+
+impl Matcher {
+    /// Compiles rules; the error names the rule.
+    pub(super) fn of(rules: &[MatchRule], ignore_args: bool) -> Result<Matcher, Unusable> {
+        let rules = rules.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Matcher { rules, ignore_args })
+    }
+
+    /// Whether a call is as good as the expected one.
+    pub(super) fn same(&self, expected: &ToolCall, actual: &ToolCall) -> bool {
+        calls_equal(expected, actual, self.ignore_args)
+            || (expected.name == actual.name
+                && !self.rules.is_empty()
+                && self.differences(expected, actual).is_empty())
+    }
+
+    /// The differences that count between two calls of one tool.
+    pub(super) fn differences(&self, expected: &ToolCall, actual: &ToolCall) -> Vec<Difference> {
+        let mut found = Vec::new();
+        if self.ignore_args {
+            return found;
+        }
+        let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.tool.matches(&expected.name)).collect();
+        let none = Map::new();
+        let (e, a) = (expected.args.as_ref().unwrap_or(&none), actual.args.as_ref().unwrap_or(&none));
+        maps(&rules, e, a, "", &mut found);
+        found
+    }
+
+    /// Whether an expected call may stay away.
+    pub(super) fn is_optional(&self, call: &ToolCall) -> bool {
+        self.about(&call.name).any(|rule| rule.written.optional)
+    }
+
+    fn about(&self, name: &str) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.tool.matches(name))
+    }
+
+    /// What a turn's calls do that no call may do: forbidden tools, too few, too many.
+    pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<String> {
+        let mut found = Vec::new();
+        for rule in &self.rules {
+            let count = actual.iter().filter(|call| rule.tool.matches(&call.name)).count();
+            let written = &rule.written;
+            let tool = &written.tool;
+            if written.forbidden && count > 0 {
+                found.push(format!("{tool} is forbidden and was called"));
+            }
+            if let Some(min) = written.min.filter(|min| count < *min as usize) {
+                found.push(format!("{tool} came {count} times, at least {min} needed"));
+            }
+            if let Some(max) = written.max.filter(|max| count > *max as usize) {
+                found.push(format!("{tool} came {count} times, at most {max} allowed"));
+            }
+        }
+        found
+    }
+
+    /// The largest one-to-one pairing: for each expected call the actual one that answers it.
+    pub(super) fn pairing(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Option<usize>> {
+        if expected.len() > PAIRED_AT_MOST || actual.len() > PAIRED_AT_MOST {
+            return self.first_come(expected, actual);
+        }
+        let fits: Vec<Vec<usize>> = expected
+            .iter()
+            .map(|e| (0..actual.len()).filter(|&at| self.same(e, actual[at])).collect())
+            .collect();
+        let mut taken: Vec<Option<usize>> = vec![None; actual.len()];
+        for at in 0..expected.len() {
+            augment(at, &fits, &mut taken, &mut vec![false; actual.len()]);
+        }
+        let mut pairing = vec![None; expected.len()];
+        for (actual, expected) in taken.into_iter().enumerate() {
+            if let Some(expected) = expected {
+                pairing[expected] = Some(actual);
+            }
+        }
+        pairing
+    }
+
+    fn first_come(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Option<usize>> {
+        let mut free = vec![true; actual.len()];
+        let mut find = |e: &&ToolCall| {
+            let at = (0..actual.len()).find(|&at| free[at] && self.same(e, actual[at]))?;
+            free[at] = false;
+            Some(at)
+        };
+        expected.iter().map(&mut find).collect()
+    }
+}
+
+/// Finds a place for an expected call, moving others aside where they have another (Kuhn).
+fn augment(at: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
+    for &place in &fits[at] {
+        if std::mem::replace(&mut seen[place], true) {
+            continue;
+        }
+        if taken[place].is_none_or(|other| augment(other, fits, taken, seen)) {
+            taken[place] = Some(at);
+            return true;
+        }
+    }
+    false
+}
+
+fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
+    let wrong =
+        |expected, found: &Value| Unusable::Option { option: "match", expected, found: value_text(found) };
+    let ignore_others = match rule.others.as_deref() {
+        None | Some("exact") => false,
+        Some("ignore") => true,
+        Some(other) => return Err(wrong("others = \"ignore\" or \"exact\"", &other.into())),
+    };
+    let args = rule
+        .args
+        .iter()
+        .map(|(name, how)| Ok((WildMatch::new(name), arg_rule(how).ok_or_else(|| wrong(EXPECTED, how))?)));
+    Ok(Rule {
+        tool: WildMatch::new(&rule.tool),
+        args: args.collect::<Result<_, Unusable>>()?,
+        ignore_others,
+        written: rule.clone(),
+    })
+}
+
+fn arg_rule(how: &Value) -> Option<ArgRule> {
+    if let Value::String(word) = how {
+        return Some(match word.as_str() {
+            "ignore" => ArgRule::Ignore,
+            "exact" => ArgRule::Exact,
+            "case" => ArgRule::Case,
+            "contains" => ArgRule::ContainsExpected,
+            "subset" => ArgRule::Subset,
+            "superset" => ArgRule::Superset,
+            _ => return None,
+        });
+    }
+    let map = how.as_object()?;
+    let known = ["regex", "contains", "any_of", "tolerance", "relative"];
+    if map.is_empty() || map.keys().any(|key| !known.contains(&key.as_str())) {
+        return None;
+    }
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    let number = |key: &str| map.get(key).and_then(Value::as_f64);
+    if let Some(pattern) = text("regex") {
+        return Regex::new(pattern).ok().map(ArgRule::Regex);
+    }
+    if let Some(part) = text("contains") {
+        return Some(ArgRule::Contains(part.to_string()));
+    }
+    if let Some(values) = map.get("any_of") {
+        return values.as_array().cloned().map(ArgRule::AnyOf);
+    }
+    let (absolute, relative) = (number("tolerance"), number("relative"));
+    (absolute.is_some() || relative.is_some())
+        .then(|| ArgRule::Tolerance { absolute: absolute.unwrap_or(0.0), relative: relative.unwrap_or(0.0) })
+}
+
+fn maps(
+    rules: &[&Rule],
+    e: &Map<String, Value>,
+    a: &Map<String, Value>,
+    path: &str,
+    found: &mut Vec<Difference>,
+) {
+    let extra = a.keys().filter(|key| !e.contains_key(*key));
+    for key in e.keys().chain(extra) {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        values(rules, e.get(key), a.get(key), path, found);
+    }
+}
+
+fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, found: &mut Vec<Difference>) {
+    // The rule written last wins.
+    let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
+    let rule = rules.iter().rev().find_map(|rule| about(rule).map(|at| &rule.args[at].1));
+    if matches!(rule, Some(ArgRule::Ignore))
+        || (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a))
+    {
+        return;
+    }
+    let kind = match (e, a, rule) {
+        (_, Some(a), Some(rule)) if rule.takes(e, a) => return,
+        (Some(Value::Object(e)), Some(Value::Object(a)), None) => return maps(rules, e, a, &path, found),
+        (Some(Value::Array(e)), Some(Value::Array(a)), None) if e.len() == a.len() => {
+            for (at, (e, a)) in e.iter().zip(a).enumerate() {
+                values(rules, Some(e), Some(a), format!("{path}.{at}"), found);
+            }
+            return;
+        }
+        (Some(e), Some(a), None) if values_equal(e, a) => return,
+        _ if rule.is_none() && rules.iter().any(|rule| rule.ignore_others) => return,
+        (Some(e), Some(a), _) => DifferenceKind::Changed(e.clone(), a.clone()),
+        (Some(e), None, _) => DifferenceKind::Missing(e.clone()),
+        (None, Some(a), _) => DifferenceKind::Extra(a.clone()),
+        (None, None, _) => return,
+    };
+    found.push(Difference { path, kind });
+}
+
+/// Whether the one value there is may be left out.
+fn is_default(rules: &[&Rule], path: &str, value: Option<&Value>) -> bool {
+    let defaults = rules.iter().filter_map(|rule| rule.written.defaults.get(path));
+    value.is_some_and(|value| defaults.into_iter().any(|default| values_equal(default, value)))
+}
+
+impl ArgRule {
+    /// Whether the actual value will do. Without an expected one, only rules that need none say yes.
+    fn takes(&self, expected: Option<&Value>, actual: &Value) -> bool {
+        match (self, expected) {
+            (ArgRule::Ignore, _) => true,
+            (ArgRule::Regex(regex), _) => regex.is_match(&text(actual)),
+            (ArgRule::Contains(part), _) => text(actual).contains(part.as_str()),
+            (ArgRule::AnyOf(values), _) => values.iter().any(|value| values_equal(value, actual)),
+            (_, None) => false,
+            (ArgRule::Exact, Some(e)) => values_equal(e, actual),
+            (ArgRule::Case, Some(e)) => text(e).to_lowercase() == text(actual).to_lowercase(),
+            (ArgRule::ContainsExpected, Some(e)) => text(actual).contains(&text(e)),
+            (ArgRule::Subset, Some(e)) => holds(e, actual),
+            (ArgRule::Superset, Some(e)) => holds(actual, e),
+            (ArgRule::Tolerance { absolute, relative }, Some(e)) => match (e.as_f64(), actual.as_f64()) {
+                (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
+                _ => values_equal(e, actual),
+            },
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value_text(value), str::to_string)
+}
+
+/// Whether `whole` holds all that is in `part`: keys of objects, elements of lists.
+pub(super) fn holds(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|other| holds(other, value)))
+        }
+        (Value::Array(whole), Value::Array(part)) => {
+            let mut left: Vec<&Value> = whole.iter().collect();
+            part.iter().all(|value| match left.iter().position(|other| holds(other, value)) {
+                Some(at) => {
+                    left.remove(at);
+                    true
+                }
+                None => false,
+            })
+        }
+        (whole, part) => values_equal(whole, part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(name: &str, args: Value) -> ToolCall {
+        ToolCall::new(name, args.as_object().cloned())
+    }
+
+    fn same(rules: &str, expected: Value, actual: Value) -> bool {
+        #[derive(serde::Deserialize)]
+        struct File {
+            r#match: Vec<MatchRule>,
+        }
+        let file: File = toml::from_str(rules).unwrap();
+        let matcher = Matcher::of(&file.r#match, false).unwrap();
+        matcher.same(&call("search_web", expected), &call("search_web", actual))
+    }
+
+    #[test]
+    fn arguments_are_compared_as_the_rules_say() {
+        let rule = |args: &str| format!("[[match]]\ntool = \"search_*\"\nargs = {{ {args} }}\n");
+        let table = [
+            ("query = \"ignore\"", json!({"query": "a", "n": 1}), json!({"query": "b", "n": 1}), true),
+            ("query = \"ignore\"", json!({"query": "a", "n": 1}), json!({"query": "b", "n": 2}), false),
+            ("query = \"ignore\"", json!({"query": "a"}), json!({}), true),
+            ("q = \"case\"", json!({"q": "Oslo"}), json!({"q": "OSLO"}), true),
+            ("q = \"contains\"", json!({"q": "Oslo"}), json!({"q": "in Oslo"}), true),
+            ("q = { contains = \"in\" }", json!({"q": "x"}), json!({"q": "in Oslo"}), true),
+            ("q = { regex = \"^\\\\d+$\" }", json!({"q": "x"}), json!({"q": "42"}), true),
+            ("q = { regex = \"^\\\\d+$\" }", json!({"q": "x"}), json!({"q": "4x"}), false),
+            ("n = { tolerance = 5 }", json!({"n": 10}), json!({"n": 15}), true),
+            ("n = { tolerance = 5 }", json!({"n": 10}), json!({"n": 15.1}), false),
+            ("n = { relative = 0.1 }", json!({"n": 100}), json!({"n": 91}), true),
+            ("n = { any_of = [1, 2] }", json!({"n": 3}), json!({"n": 2.0}), true),
+            ("o = \"superset\"", json!({"o": {"a": 1}}), json!({"o": {"a": 1, "b": 2}}), true),
+            ("o = \"subset\"", json!({"o": {"a": 1}}), json!({"o": {"a": 1, "b": 2}}), false),
+            ("o = \"subset\"", json!({"o": [1, 2]}), json!({"o": [2]}), true),
+            ("\"o.at\" = \"ignore\"", json!({"o": {"at": 1, "b": 2}}), json!({"o": {"at": 9, "b": 2}}), true),
+            ("\"*.id\" = \"ignore\"", json!({"l": [{"id": 1}]}), json!({"l": [{"id": 2}]}), true),
+        ];
+        for (args, expected, actual, fits) in table {
+            assert_eq!(
+                same(&rule(args), expected.clone(), actual.clone()),
+                fits,
+                "{args} {expected} {actual}"
+            );
+        }
+    }
+
+    #[test]
+    fn defaults_may_be_left_out_and_others_ignored() {
+        let rule = "[[match]]\ntool = \"*\"\ndefaults = { unit = \"C\" }\n";
+        assert!(same(rule, json!({"unit": "C"}), json!({})) && same(rule, json!({}), json!({"unit": "C"})));
+        assert!(!same(rule, json!({"unit": "F"}), json!({})));
+        let rule = "[[match]]\ntool = \"search_*\"\nothers = \"ignore\"\nargs = { id = \"exact\" }\n";
+        assert!(same(rule, json!({"id": 1, "x": 1}), json!({"id": 1, "y": 2})));
+        assert!(!same(rule, json!({"id": 1}), json!({"id": 2})));
+    }
+
+    #[test]
+    fn the_pairing_is_the_largest_where_first_come_fails() {
+        let rules = [MatchRule::about("t", "n", json!({"tolerance": 1}))];
+        let matcher = Matcher::of(&rules, false).unwrap();
+        let (two, one, three) =
+            (call("t", json!({"n": 2})), call("t", json!({"n": 1})), call("t", json!({"n": 3})));
+        // 2 fits 1 and 3; 0 fits 1 only.
+        let zero = call("t", json!({"n": 0}));
+        let pairing = matcher.pairing(&[&two, &zero], &[&one, &three]);
+        assert_eq!(pairing, [Some(1), Some(0)]);
+        assert_eq!(matcher.first_come(&[&two, &zero], &[&one, &three]), [Some(0), None]);
+    }
+
+    #[test]
+    fn a_wrong_rule_says_what_is_possible() {
+        let rules = [MatchRule::about("t", "n", json!("sometimes"))];
+        let error = Matcher::of(&rules, false).err().unwrap().to_string();
+        assert!(error.contains("ignore") && error.contains("sometimes"), "{error}");
+    }
+}

@@ -1,0 +1,53 @@
+//! Reading a criterion's options as pydantic reads them.
+
+use super::registry::Unusable;
+use crate::domain::Criterion;
+use serde_json::Value;
+
+/// An option that is on or off; off when absent.
+pub(super) fn flag_option(criterion: &Criterion, snake: &'static str, camel: &str) -> Result<bool, Unusable> {
+    match criterion.option(snake, camel) {
+        None => Ok(false),
+        Some(value) => flag(value).ok_or_else(|| Unusable::Option {
+            option: snake,
+            expected: "true or false",
+            found: value.to_string(),
+        }),
+    }
+}
+
+/// An option that is one of some words, in any case, with `-` or blank for `_`.
+pub(super) fn word_option<T: Copy>(
+    criterion: &Criterion,
+    option: &'static str,
+    words: &[(&str, T)],
+    expected: &'static str,
+) -> Result<Option<T>, Unusable> {
+    let Some(value) = criterion.options.get(option) else { return Ok(None) };
+    let spelt = value.as_str().map(|word| word.trim().to_lowercase().replace(['-', ' '], "_"));
+    let found = spelt.and_then(|spelt| words.iter().find(|(word, _)| *word == spelt)).map(|(_, is)| *is);
+    found.map(Some).ok_or_else(|| Unusable::Option { option, expected, found: value.to_string() })
+}
+
+pub(super) fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::String(text) => match text.to_lowercase().as_str() {
+            "true" | "yes" | "on" | "y" | "t" | "1" => Some(true),
+            "false" | "no" | "off" | "n" | "f" | "0" => Some(false),
+            _ => None,
+        },
+        other => match number(other)? {
+            0.0 => Some(false),
+            1.0 => Some(true),
+            _ => None,
+        },
+    }
+}
+
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        Value::Number(number) => number.to_string().parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
+
+use super::measure::{Evidence, Measure, Outcome, Turn, by_turn};
+use super::rouge::{Overlap, bag_overlap};
+use super::tokenize::adk_tokens;
+use crate::domain::Invocation;
+
+/// ROUGE-1 with ADK's tokeniser and stemming.
+pub fn rouge1(reference: &str, candidate: &str) -> Overlap {
+    bag_overlap(&adk_tokens(reference), &adk_tokens(candidate)).0
+}
+
+/// The metric; it has no options of its own.
+pub(super) struct ResponseMatch;
+
+impl Measure for ResponseMatch {
+    fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
+        let outcome = by_turn(evidence, turn);
+        let explanation = explain(&outcome.per_invocation, outcome.score, threshold, outcome.explanation);
+        Outcome { explanation, ..outcome }
+    }
+}
+
+fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
+    let (reference, candidate) = (adk_tokens(&expected.response_text()), adk_tokens(&actual.response_text()));
+    let (overlap, shared) = bag_overlap(&reference, &candidate);
+    let why = match (reference.len(), candidate.len()) {
+        (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
+        (0, _) => "nothing is expected to be said, which scores 0".into(),
+        (_, 0) => "the agent said nothing".into(),
+        (r, c) => format!("{shared} words shared of {r} expected and {c} said"),
+    };
+    let thoughts = actual
+        .final_response
+        .as_ref()
+        .is_some_and(|content| content.parts.iter().any(|part| part.thought && part.has_text()));
+    let note = if thoughts { "; the thoughts in the response count too" } else { "" };
+    (Some(overlap.fmeasure), format!("{why}{note}"))
+}
+
+fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise: String) -> String {
+    let Some(score) = score else { return otherwise };
+    let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
+    if let [(_, why)] = turns {
+        return format!("{why} ({score:.2}{needed})");
+    }
+    let worst = (0..turns.len())
+        .min_by(|&a, &b| turns[a].0.partial_cmp(&turns[b].0).unwrap_or(std::cmp::Ordering::Equal));
+    let worst = worst.map(|at| {
+        format!("; lowest in turn {} with {:.2}: {}", at + 1, turns[at].0.unwrap_or(0.0), turns[at].1)
+    });
+    format!("mean of {} turns {score:.2}{needed}{}", turns.len(), worst.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (candidate, reference, F), computed by ADK 2.13.
+    const KNOWN: &[(&str, &str, f64)] = &[
+        ("Device 2 is now off.", "I have set the device_2 status to off.", 0.42857142857142855),
+        ("I rolled a 17.", "I rolled a 19.", 0.75),
+        ("running", "runs", 1.0),
+        ("安徽省合肥市", "合肥市", 0.6666666666666666),
+        ("the the the", "the", 0.5),
+        ("it’s", "it's", 1.0),
+        ("", "", 0.0),
+    ];
+
+    #[test]
+    fn known_answers() {
+        for (candidate, reference, f) in KNOWN {
+            assert!((rouge1(reference, candidate).fmeasure - f).abs() < 1e-9, "{candidate} | {reference}");
+        }
+    }
+}

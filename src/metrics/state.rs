@@ -1,0 +1,98 @@
+//! `session_state_match`, ours: the session's state after the run against `final_session_state`,
+//! which ADK declares and never compares.
+
+use super::matching::holds;
+use super::measure::{Evidence, Measure, Outcome, flag};
+use super::options::word_option;
+use super::registry::Unusable;
+use super::trajectory::{argument, shorten};
+use crate::diff::{Difference, DifferenceKind, differences};
+use crate::domain::Criterion;
+use serde_json::Value;
+
+/// Whether more than the expected state may be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Mode {
+    #[default]
+    Exact,
+    Subset,
+}
+
+/// The metric.
+pub(super) struct SessionState {
+    mode: Mode,
+}
+
+impl SessionState {
+    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+        let modes = [("exact", Mode::Exact), ("subset", Mode::Subset)];
+        Ok(SessionState {
+            mode: word_option(criterion, "mode", &modes, "exact or subset")?.unwrap_or_default(),
+        })
+    }
+}
+
+impl Measure for SessionState {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let turns = evidence.actual.len();
+        let Some(expected) = evidence.expected_state.filter(|state| is_declared(state)) else {
+            return Outcome::none("the case names no final session state", turns);
+        };
+        let Some(actual) = evidence.actual_state else {
+            return Outcome::none("the agent did not tell its session's state", turns);
+        };
+        let found: Vec<Difference> = differences(expected.as_object(), actual.as_object())
+            .into_iter()
+            .filter(|found| self.mode == Mode::Exact || !matches!(found.kind, DifferenceKind::Extra(_)))
+            .collect();
+        let same = match self.mode {
+            Mode::Exact => found.is_empty() && expected.is_object() == actual.is_object(),
+            Mode::Subset => holds(actual, expected),
+        };
+        let why = match (same, found.is_empty()) {
+            (true, _) => "the state is as expected".into(),
+            (false, true) => "the state is no object".into(),
+            (false, false) => shorten(found.iter().map(argument).collect()),
+        };
+        Outcome::whole(Some(flag(same)), why, turns)
+    }
+}
+
+/// ADK writes `{}` where nothing was said.
+pub fn is_declared(state: &Value) -> bool {
+    match state {
+        Value::Null => false,
+        Value::Object(map) => !map.is_empty(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn score(mode: &str, expected: Value, actual: Option<Value>) -> (Option<f64>, String) {
+        let options = json!({"mode": mode}).as_object().cloned().unwrap();
+        let metric = SessionState::of(&Criterion { options, ..Criterion::default() }).unwrap();
+        let evidence = Evidence {
+            expected_state: Some(&expected),
+            actual_state: actual.as_ref(),
+            ..Evidence::default()
+        };
+        let outcome = metric.measure(&evidence, None);
+        (outcome.score, outcome.explanation)
+    }
+
+    #[test]
+    fn exact_wants_nothing_else() {
+        let (expected, more) = (json!({"a": {"b": 1}}), json!({"a": {"b": 1, "c": 2}, "d": 3}));
+        assert_eq!(score("exact", expected.clone(), Some(expected.clone())).0, Some(1.0));
+        assert_eq!(score("exact", expected.clone(), Some(more.clone())).0, Some(0.0));
+        assert_eq!(score("subset", expected.clone(), Some(more)).0, Some(1.0));
+        let (found, why) = score("subset", expected.clone(), Some(json!({"a": {"b": 2}})));
+        assert_eq!((found, why.as_str()), (Some(0.0), "a.b (expected 1, got 2)"));
+        assert_eq!(score("exact", json!({}), Some(json!({}))).0, None);
+        assert_eq!(score("exact", expected, None).0, None);
+    }
+}

@@ -1,0 +1,140 @@
+//! Vertex's metrics that compare the response with the reference: as texts.
+
+use super::bleu::bleu;
+use super::measure::{Evidence, Measure, Outcome, by_turn, flag};
+use super::options::flag_option;
+use super::registry::Unusable;
+use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
+use super::tokenize::rouge_tokens;
+use crate::domain::{Criterion, Invocation, Trajectory};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Scores two texts of a turn, when both are known.
+fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> Outcome {
+    by_turn(evidence, |expected, actual| {
+        let Some(reference) = &expected.final_response else {
+            return (None, "there is no reference response".into());
+        };
+        if !said(actual) {
+            return (None, "the file holds no response".into());
+        }
+        let (score, why) = score(&reference.scored_text(), &actual.response_text());
+        (Some(score), why)
+    })
+}
+
+/// Whether it is known what the agent said. An agent that ran and said nothing said nothing; a file
+/// without a response leaves it open.
+fn said(actual: &Invocation) -> bool {
+    actual.final_response.is_some() || matches!(actual.trajectory, Trajectory::Events(_))
+}
+
+/// `exact_match`: whether the texts are equal, character by character.
+pub(super) struct ExactMatch;
+
+impl Measure for ExactMatch {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_text(evidence, |reference, response| {
+            let same = reference == response;
+            let why = match (same, reference.trim() == response.trim()) {
+                (true, _) => "the response is the reference",
+                (false, true) => "the response differs from the reference in blanks at its ends",
+                (false, false) => "the response differs from the reference",
+            };
+            (flag(same), why.into())
+        })
+    }
+}
+
+/// `bleu`.
+pub(super) struct BleuMetric {
+    effective_order: bool,
+}
+
+impl BleuMetric {
+    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+        Ok(BleuMetric {
+            effective_order: flag_option(criterion, "use_effective_order", "useEffectiveOrder")?,
+        })
+    }
+}
+
+impl Measure for BleuMetric {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_text(evidence, |reference, response| {
+            let found = bleu(reference, response);
+            let score = if self.effective_order { found.effective_order } else { found.score };
+            let [one, two, three, four] = found.matches;
+            (score, format!("runs of 1 to 4 words shared: {one}, {two}, {three}, {four}"))
+        })
+    }
+}
+
+/// `rouge_1`, `rouge_2`, `rouge_l`, `rouge_l_sum`: the F measure.
+pub(super) struct Rouge {
+    kind: RougeKind,
+    stem: bool,
+    split_summaries: bool,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum RougeKind {
+    N(usize),
+    L,
+    LSum,
+}
+
+impl Rouge {
+    pub(super) fn of(kind: RougeKind, criterion: &Criterion) -> Result<Self, Unusable> {
+        Ok(Rouge {
+            kind,
+            stem: flag_option(criterion, "use_stemmer", "useStemmer")?,
+            split_summaries: flag_option(criterion, "split_summaries", "splitSummaries")?,
+        })
+    }
+}
+
+impl Measure for Rouge {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_text(evidence, |reference, response| {
+            let found = rouge(self.kind, reference, response, self.stem, self.split_summaries);
+            (found.fmeasure, format!("precision {:.2}, recall {:.2}", found.precision, found.recall))
+        })
+    }
+}
+
+/// ROUGE of two texts with rouge_score's own tokeniser.
+pub(super) fn rouge(kind: RougeKind, reference: &str, candidate: &str, stem: bool, split: bool) -> Overlap {
+    match kind {
+        RougeKind::N(n) => rouge_n(&rouge_tokens(reference, stem), &rouge_tokens(candidate, stem), n),
+        RougeKind::L => rouge_l(&rouge_tokens(reference, stem), &rouge_tokens(candidate, stem)),
+        RougeKind::LSum => {
+            let of = |text| sentences(text, split).map(|line| rouge_tokens(line, stem)).collect::<Vec<_>>();
+            rouge_l_sum(&of(reference), &of(candidate))
+        }
+    }
+}
+
+/// The sentences of a text: its lines, or, split, what Unicode takes for sentences.
+fn sentences(text: &str, split: bool) -> Box<dyn Iterator<Item = &str> + '_> {
+    match split {
+        true => Box::new(text.unicode_sentences()),
+        false => Box::new(text.split('\n').filter(|line| !line.is_empty())),
+    }
+}
+
+/// ROUGE-1, ROUGE-2 … of two texts as `rouge_score` has it.
+pub fn rouge_n_of(n: usize, reference: &str, candidate: &str, stem: bool) -> Overlap {
+    rouge(RougeKind::N(n), reference, candidate, stem, false)
+}
+
+/// ROUGE-L of two texts as `rouge_score` has it.
+pub fn rouge_l_of(reference: &str, candidate: &str, stem: bool) -> Overlap {
+    rouge(RougeKind::L, reference, candidate, stem, false)
+}
+
+/// ROUGE-Lsum of two texts as `rouge_score` has it; sentences are lines.
+pub fn rouge_l_sum_of(reference: &str, candidate: &str, stem: bool) -> Overlap {
+    rouge(RougeKind::LSum, reference, candidate, stem, false)
+}

@@ -1,0 +1,158 @@
+//! Vertex's trajectory metrics, by the wording of its documentation; a case of several turns has the
+//! mean of its turns. Where the wording is silent, the choice stands in the catalog's `choices`.
+
+use super::measure::{Evidence, Measure, Outcome, Turn, by_actual_turn, by_turn, flag, unknown_calls};
+use super::registry::Unusable;
+use crate::diff::json_equal;
+use crate::domain::{Criterion, ToolCall, Trajectory};
+
+/// Which of the metrics that compare two trajectories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Comparison {
+    Exact,
+    InOrder,
+    AnyOrder,
+    Precision,
+    Recall,
+}
+
+impl Measure for Comparison {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
+            Some(why) => (None, why),
+            None => self.turn(&expected.calls(), &actual.calls()),
+        })
+    }
+}
+
+impl Comparison {
+    fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> Turn {
+        match self {
+            Comparison::Exact => {
+                let same = reference.len() == predicted.len()
+                    && reference.iter().zip(predicted).all(|(r, p)| same_call(r, p));
+                (Some(flag(same)), counts(reference, predicted))
+            }
+            Comparison::InOrder => {
+                let mut rest = predicted.iter();
+                let found = reference.iter().take_while(|r| rest.any(|p| same_call(r, p))).count();
+                let why = match reference.get(found) {
+                    None => counts(reference, predicted),
+                    Some(call) => format!("call {} {} does not come in order", found + 1, call.name),
+                };
+                (Some(flag(found == reference.len())), why)
+            }
+            Comparison::AnyOrder => {
+                let missing = first_without_its_own(reference, predicted);
+                let why = match missing {
+                    None => counts(reference, predicted),
+                    Some(at) => format!("call {} {} does not come", at + 1, reference[at].name),
+                };
+                (Some(flag(missing.is_none())), why)
+            }
+            Comparison::Precision => share(predicted, reference, "made", "expected"),
+            Comparison::Recall => share(reference, predicted, "expected", "made"),
+        }
+    }
+}
+
+fn counts(reference: &[&ToolCall], predicted: &[&ToolCall]) -> String {
+    format!("{} expected, {} made", reference.len(), predicted.len())
+}
+
+/// The first call of `need` that has no call of its own in `have`.
+fn first_without_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> Option<usize> {
+    let mut left: Vec<&ToolCall> = have.to_vec();
+    need.iter().position(|call| match left.iter().position(|other| same_call(call, other)) {
+        Some(at) => {
+            left.swap_remove(at);
+            false
+        }
+        None => true,
+    })
+}
+
+/// How many of `these` stand anywhere among `those`: repeats each count.
+fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str) -> Turn {
+    if these.is_empty() {
+        return (None, format!("no calls are {this}: nothing divided by nothing has no value"));
+    }
+    let found = these.iter().filter(|call| those.iter().any(|other| same_call(call, other))).count();
+    let why = format!("{found} of {} calls {this} are also {that}", these.len());
+    (Some(found as f64 / these.len() as f64), why)
+}
+
+/// Whether two calls are the same as JSON: numbers by value, `true` is not 1, key order free.
+/// Absent arguments are empty ones: a trajectory's `tool_input` is an object.
+pub(super) fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
+    let no_args = serde_json::Map::new();
+    let (x, y) = (a.args.as_ref().unwrap_or(&no_args), b.args.as_ref().unwrap_or(&no_args));
+    a.name == b.name
+        && x.len() == y.len()
+        && x.iter().all(|(key, v)| y.get(key).is_some_and(|w| json_equal(v, w)))
+}
+
+/// `trajectory_single_tool_use`: whether a tool was called at all.
+pub(super) struct SingleToolUse {
+    tool: String,
+}
+
+impl SingleToolUse {
+    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+        let tool = criterion.option("tool_name", "toolName").and_then(|value| value.as_str());
+        // `trajectory_single_tool_use:search` without an option means the tool `search`.
+        let label = criterion.metric.split_once(':').map(|(_, label)| label);
+        match tool.or(label).filter(|tool| !tool.is_empty()) {
+            Some(tool) => Ok(SingleToolUse { tool: tool.to_string() }),
+            None => Err(Unusable::Option {
+                option: "tool_name",
+                expected: "the name of a tool, here or as trajectory_single_tool_use:NAME",
+                found: "none".into(),
+            }),
+        }
+    }
+}
+
+impl Measure for SingleToolUse {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        by_actual_turn(evidence, |turn| {
+            if turn.trajectory == Trajectory::Unknown {
+                return (None, "it is not known which calls the agent made".into());
+            }
+            let count = turn.calls().iter().filter(|call| call.name == self.tool).count();
+            (Some(flag(count > 0)), format!("{} was called {}", self.tool, times(count)))
+        })
+    }
+}
+
+fn times(count: usize) -> String {
+    match count {
+        0 => "never".into(),
+        1 => "once".into(),
+        n => format!("{n} times"),
+    }
+}
+
+/// `latency_in_seconds`: how long the agent took.
+pub(super) struct Latency;
+
+impl Measure for Latency {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let turns = evidence.actual.len();
+        match evidence.latency_s {
+            Some(seconds) => Outcome::whole(Some(seconds), format!("{seconds} s"), turns),
+            None => Outcome::none("it is not known how long the agent took", turns),
+        }
+    }
+}
+
+/// `failure`: whether the agent raised.
+pub(super) struct Failure;
+
+impl Measure for Failure {
+    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+        let why =
+            evidence.error.map_or("the agent answered".into(), |error| format!("the agent failed: {error}"));
+        Outcome::whole(Some(flag(evidence.error.is_some())), why, evidence.actual.len())
+    }
+}
