@@ -6,7 +6,8 @@
 mod terminal;
 
 use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
-use evaltrail::formats::adk::{ResultFile, SetFile, default_criteria};
+use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::{ResultFile, default_criteria};
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::ui::{Theme, draw};
 use evaltrail::workspace::SetPath;
@@ -159,7 +160,7 @@ fn many_in_a_model(cases: usize) -> Model {
         SetPath { path: "many".into(), shown: "many.evalset.json".into(), stem: "many".into(), app: None };
     let mut model = Model::new("bench".into(), vec![path], (120, 40));
     let file = Arc::new(SetFile::open(Arc::from(eval_set(cases, 1)), "many").unwrap());
-    let summaries = (0..file.entries.len())
+    let summaries = (0..file.len())
         .map(|index| {
             let case = file.case(index).unwrap();
             let text = case.turns()[0].user.scored_text().to_lowercase();

@@ -3,14 +3,15 @@
 mod common;
 
 use common::root;
-use evaltrail::formats::adk::{ResultFile, SetFile, check_text, read_config};
+use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::{ResultFile, check_text, read_config};
 use evaltrail::formats::recording::read_recording;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 fn read_as_everything(text: &str) {
     if let Ok(file) = SetFile::open(Arc::from(text), "x") {
-        for at in 0..file.entries.len().min(20) {
+        for at in 0..file.len().min(20) {
             let _ = file.case(at);
             file.line_of(at);
         }
@@ -54,7 +55,7 @@ fn deep_wide_and_odd_documents() {
         read_as_everything(&text);
     }
     let wide = format!("{{\"eval_set_id\": \"x\", \"eval_cases\": [{}]}}", vec!["{}"; 20_000].join(","));
-    assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().entries.len(), 20_000);
+    assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().len(), 20_000);
 }
 
 proptest! {

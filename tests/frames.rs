@@ -11,7 +11,8 @@ use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Part, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
     RunPlan, RunState, ToolCall, adk_status, case_status, is_hidden,
 };
-use evaltrail::formats::adk::{Event, SetFile, invocations_of};
+use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::ui::{Theme, draw, svg};
@@ -34,7 +35,7 @@ fn sample(size: (u16, u16)) -> Model {
         let file = model.file(set).unwrap().clone();
         let turns =
             |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
-        let summaries = Arc::new((0..file.entries.len()).map(turns).collect());
+        let summaries = Arc::new((0..file.len()).map(turns).collect());
         update(&mut model, Msg::Summarised { set, generation: 0, summaries });
     }
     keys(&mut model, "left g j right");
@@ -69,10 +70,10 @@ fn plan(model: &Model) -> RunPlan {
             app_dir: None,
             criteria: criteria_for(&view.path, None).unwrap().0,
         });
-        plan.cases.extend((0..file.entries.len()).map(|index| PlannedCase {
+        plan.cases.extend((0..file.len()).map(|index| PlannedCase {
             set,
             index,
-            eval_id: file.entries[index].eval_id.clone(),
+            eval_id: file.eval_id(index).into_owned(),
         }));
     }
     plan
@@ -108,6 +109,8 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         }
     };
     Attempt {
+        expected_state: None,
+        actual_state: None,
         key: AttemptKey { case, attempt: 1 },
         eval_id: planned.eval_id.clone(),
         status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },

@@ -4,7 +4,8 @@
 //! `fixtures/vectors`.
 
 use evaltrail::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
-use evaltrail::formats::adk::{self, SetFile, Severity, invocations_of, read_event};
+use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::{self, Severity, invocations_of, read_event};
 use evaltrail::formats::json;
 use evaltrail::metrics::{self, Evidence};
 use serde_json::{Map, Value};
@@ -266,7 +267,7 @@ fn evalset_validity() {
         if row["loads"] == Value::Bool(true) {
             assert!(refused.is_empty(), "ADK reads this, check says {refused:?}: {row}");
             let file = SetFile::open(Arc::from(document), "x").unwrap_or_else(|e| panic!("{e}: {row}"));
-            for at in 0..file.entries.len() {
+            for at in 0..file.len() {
                 file.case(at).unwrap_or_else(|e| panic!("{e}: {row}"));
             }
         } else {

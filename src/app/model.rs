@@ -4,9 +4,10 @@ use super::body::{Body, BodyKey};
 use super::command::{CommandId, Context};
 use super::outcomes::Outcomes;
 use crate::domain::{Attempt, AttemptKey, Query, RunState};
-use crate::formats::adk::SetFile;
+use crate::formats::SetFile;
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tui_input::Input;
@@ -356,9 +357,8 @@ impl Model {
     }
 
     /// A case's id.
-    pub fn eval_id(&self, case: CaseRef) -> &str {
-        let entry = self.file(case.set).and_then(|file| file.entries.get(case.index));
-        entry.map_or("", |entry| entry.eval_id.as_str())
+    pub fn eval_id(&self, case: CaseRef) -> Cow<'_, str> {
+        self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
     /// The case that a run's attempt belongs to.

@@ -5,7 +5,7 @@ use super::command::CommandId;
 use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
 use crate::domain::{Attempt, RunEvent, RunState};
-use crate::formats::adk::SetFile;
+use crate::formats::SetFile;
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
 use std::sync::Arc;

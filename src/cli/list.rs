@@ -74,14 +74,14 @@ fn list_set(set: &SetPath, runs: &[RunState], cases: bool, paint: Paint) -> bool
             format!("{passed}/{} passed", statuses.len())
         }
     };
-    let count = open.file.entries.len();
+    let count = open.file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
     say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&result)));
     if cases {
-        for (at, entry) in open.file.entries.iter().enumerate() {
+        for (at, eval_id) in open.file.eval_ids().enumerate() {
             let status = last.iter().flatten().find(|(index, _)| *index == at).map(|(_, status)| *status);
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
-            say(&format!("    {glyph} {}", clean_line(&entry.eval_id)));
+            say(&format!("    {glyph} {}", clean_line(&eval_id)));
         }
     }
     true

@@ -1,6 +1,6 @@
 //! Eval sets and eval cases.
 
-use super::Invocation;
+use super::{Invocation, MetricResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -40,9 +40,28 @@ pub struct EvalCase {
     /// Unix seconds; 0 when unknown.
     #[serde(default)]
     pub created: f64,
+    /// What the file says that an agent already did.
+    #[serde(default)]
+    pub saved: Option<Saved>,
+    /// The scores that the file says it was given.
+    #[serde(default)]
+    pub recorded: Vec<MetricResult>,
     /// Keys of the file that ADK does not know; it keeps them.
     #[serde(default)]
     pub extra: Map<String, Value>,
+}
+
+/// What an agent did, as a file keeps it: to be scored without asking the agent again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The turns, as many as the conversation has.
+    pub turns: Vec<Invocation>,
+    /// Seconds the agent took.
+    pub latency_s: Option<f64>,
+    /// How the agent failed, if it did.
+    pub error: Option<String>,
+    /// The session's state afterwards.
+    pub state: Option<Value>,
 }
 
 impl EvalCase {

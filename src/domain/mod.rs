@@ -25,7 +25,7 @@ pub use clean::{clean, clean_line, is_hidden};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
-pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, SessionInput};
+pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use matcher::MatchRule;
 pub use number::{float_of, number_word, plain_json, python_json, value_text};

@@ -77,6 +77,21 @@ pub fn pick<const N: usize>(
     Ok(found)
 }
 
+/// The keys of an object, or of the first object of a list, as far as the text goes.
+pub fn first_keys(text: &str) -> Vec<String> {
+    let start = match top(text) {
+        Top::Array => text.find('{').unwrap_or(text.len()),
+        _ => 0,
+    };
+    let mut keys = Vec::new();
+    // A text that ends early is what this is for.
+    let _ = walk_object(text, start..text.len(), |key, cursor| {
+        keys.push(key);
+        value_range(cursor).map(|_| true)
+    });
+    keys
+}
+
 /// The elements of the array at `range`, in order.
 pub fn elements(text: &str, range: Range<usize>) -> Result<Vec<Range<usize>>, SyntaxError> {
     let mut cursor = Cursor::new(&text[..range.end]);

@@ -1,11 +1,24 @@
 //! Bytes ⇄ domain: every spelling of every file, in one place each.
 //!
 //! ```text
-//! text ──json──▶ Value ──adk──▶ EvalSet, criteria, results      (errors: line, column, path)
-//!   └──index──▶ where each case lies ──▶ a case parsed when it is opened
+//! source ─▶ text ──json──▶ Value ──read──▶ adk │ vertex │ messages ──▶ EvalCase, criteria, results
+//!              └──index──▶ set_file: where each case lies ──▶ a case parsed when it is opened
 //! ```
 
 pub mod adk;
 pub mod index;
 pub mod json;
+mod messages;
+mod problem;
+mod read;
 pub mod recording;
+mod set_file;
+mod sniff;
+mod source;
+pub mod vertex;
+
+pub use problem::FileProblem;
+pub use read::ReadError;
+pub use set_file::{Form, SetFile};
+pub use sniff::{HEAD, looks_like_cases};
+pub use source::{Pieces, Source};

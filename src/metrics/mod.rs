@@ -30,7 +30,7 @@ mod trajectory;
 mod vertex_trajectory;
 
 pub use bleu::{Bleu, bleu};
-pub use catalog::{Direction, Family, METRICS, MetricInfo, Need, OptionInfo};
+pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use matched::MatchMode;
 pub use measure::Evidence;
 pub use porter::stem;

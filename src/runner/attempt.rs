@@ -6,7 +6,8 @@ use crate::domain::{
     Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan, Status,
     adk_status, case_status,
 };
-use crate::formats::adk::{Event, SetFile, invocations_of};
+use crate::formats::SetFile;
+use crate::formats::adk::{Event, invocations_of};
 use crate::metrics::{Evidence, score_case};
 use std::collections::HashMap;
 use std::sync::Arc;

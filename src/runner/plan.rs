@@ -3,7 +3,7 @@
 use crate::domain::{
     AdkServer, AgentSpec, Criterion, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
 };
-use crate::formats::adk::SetFile;
+use crate::formats::SetFile;
 use crate::store::fingerprint;
 use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set};
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                 plan.cases.extend(indices.into_iter().map(|index| PlannedCase {
                     set,
                     index,
-                    eval_id: file.entries[index].eval_id.clone(),
+                    eval_id: file.eval_id(index).into_owned(),
                 }));
                 plan.sets.push(planned);
                 sets.push(Arc::new(file));
@@ -144,7 +144,7 @@ fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf
 }
 
 fn first_app(file: &SetFile) -> Option<String> {
-    (!file.entries.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
+    (!file.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
 }
 
 fn with_metrics(mut criteria: Vec<Criterion>, metrics: &[String]) -> Vec<Criterion> {
@@ -163,23 +163,22 @@ fn choose(
     agent: &str,
 ) -> Result<Vec<usize>, String> {
     for id in &selection.ids {
-        if !file.entries.iter().any(|entry| entry.eval_id == *id) {
+        if !file.eval_ids().any(|eval_id| eval_id == id.as_str()) {
             return Err(format!("there is no case {id:?}{}", similar_id(file, id)));
         }
     }
     let chosen = |at: &usize| {
-        let entry = &file.entries[*at];
-        (selection.ids.is_empty() || selection.ids.contains(&entry.eval_id))
+        (selection.ids.is_empty() || selection.ids.iter().any(|id| *id == file.eval_id(*at)))
             && selection.indices.as_ref().is_none_or(|indices| indices.contains(at))
     };
     let by_query =
         |at: &usize| request.query.is_empty() || matches(file, *at, &selection.set, request, agent);
-    Ok((0..file.entries.len()).filter(chosen).filter(by_query).collect())
+    Ok((0..file.len()).filter(chosen).filter(by_query).collect())
 }
 
 fn similar_id(file: &SetFile, id: &str) -> String {
     let lower = id.to_lowercase();
-    let close = file.entries.iter().map(|entry| entry.eval_id.as_str()).find(|other| {
+    let close = file.eval_ids().find(|other| {
         let other = other.to_lowercase();
         !other.is_empty() && (other.contains(&lower) || lower.contains(&other))
     });
@@ -193,7 +192,7 @@ fn matches(file: &SetFile, at: usize, set: &SetPath, request: &Request, agent: &
         turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
     let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
     request.query.matches(&Subject {
-        eval_id: &file.entries[at].eval_id,
+        eval_id: &file.eval_id(at),
         set: &set.stem,
         agent,
         turns: turns.len(),

@@ -2,7 +2,8 @@
 
 use crate::app::{CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body};
 use crate::domain::Attempt;
-use crate::formats::adk::{ResultFile, SetFile};
+use crate::formats::SetFile;
+use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_text};
@@ -158,7 +159,7 @@ fn load_set(hands: &Borrowed, set: usize, generation: u64) -> Msg {
 /// Opens a set and finds its agent.
 pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generation: u64) -> SetLoaded {
     let result = open_set(path).map_err(|error| error.to_string()).map(|open| {
-        let first = (!open.file.entries.is_empty()).then(|| open.file.case(0).ok()).flatten();
+        let first = (!open.file.is_empty()).then(|| open.file.case(0).ok()).flatten();
         let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
         let agent = agent_for(workspace, path, app.as_deref(), None);
         let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
@@ -169,7 +170,7 @@ pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generati
 
 fn summarise(hands: &Borrowed, set: usize, generation: u64) -> Option<Msg> {
     let open = open_set(&hands.sets[set]).ok()?;
-    let summaries = (0..open.file.entries.len()).map(|index| summary(&open.file, index)).collect();
+    let summaries = (0..open.file.len()).map(|index| summary(&open.file, index)).collect();
     Some(Msg::Summarised { set, generation, summaries: Arc::new(summaries) })
 }
 
@@ -255,8 +256,8 @@ fn adk_history(hands: &Borrowed, app_dir: &Path) -> Vec<(String, CaseRef, Arc<At
 fn outcomes_of(hands: &Borrowed, result: &ResultFile) -> Vec<(String, CaseRef, Arc<Attempt>)> {
     let Some(set) = hands.sets.iter().position(|set| set.stem == result.set_id) else { return Vec::new() };
     let Ok(file) = open_set(&hands.sets[set]).map(|open| open.file) else { return Vec::new() };
-    let index_of: HashMap<&str, usize> =
-        file.entries.iter().enumerate().map(|(at, entry)| (entry.eval_id.as_str(), at)).collect();
+    let index_of: HashMap<_, usize> =
+        file.eval_ids().enumerate().map(|(at, eval_id)| (eval_id, at)).collect();
     (0..result.entries.len())
         .filter_map(|at| {
             let index = *index_of.get(result.entries[at].eval_id.as_str())?;

@@ -19,4 +19,4 @@ pub use journal::{JournalError, LoadedRun, RunFolder, load_run, newest_unfinishe
 pub use places::Places;
 pub use remembered::Remembered;
 pub use save::write_whole;
-pub use trust::{Trust, fingerprint};
+pub use trust::{Fingerprint, Trust, fingerprint};

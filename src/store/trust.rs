@@ -30,6 +30,22 @@ pub fn fingerprint(parts: &[&[u8]]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// SHA-256 of what comes piece by piece.
+#[derive(Default)]
+pub struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// Takes the next piece in.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The hash, in hexadecimal.
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 impl Trust {
     /// Reads what was granted. A damaged file grants nothing.
     pub fn load(places: Option<&Places>) -> Trust {

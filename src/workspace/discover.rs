@@ -1,6 +1,7 @@
 //! Finding what is there.
 
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::formats::{HEAD, looks_like_cases};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,14 +84,14 @@ impl Workspace {
             workspace.add_set(&path);
             workspace.folders.extend(path.parent().map(Path::to_path_buf));
         } else {
-            workspace.walk(&path, 0);
+            workspace.walk(&path, 0, &mut 0);
         }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(workspace)
     }
 
-    fn walk(&mut self, folder: &Path, depth: usize) {
+    fn walk(&mut self, folder: &Path, depth: usize, looked_into: &mut usize) {
         self.folders.push(folder.to_path_buf());
         if is_agent(folder) {
             self.agents.extend(agent_folder(folder));
@@ -101,8 +102,8 @@ impl Workspace {
             let name = name.to_string_lossy();
             if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref())
             {
-                self.walk(&entry.path(), depth + 1);
-            } else if kind.is_file() && stem_of(&name).is_some() {
+                self.walk(&entry.path(), depth + 1, looked_into);
+            } else if kind.is_file() && holds_cases(&entry.path(), &name, looked_into) {
                 self.add_set(&entry.path());
             }
         }
@@ -110,7 +111,7 @@ impl Workspace {
 
     fn add_set(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = stem_of(&name).unwrap_or(name.strip_suffix(".json").unwrap_or(&name)).to_string();
+        let stem = stem_of(&name).to_string();
         let shown = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
         let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
         self.sets.push(SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) });
@@ -122,11 +123,35 @@ impl Workspace {
     }
 }
 
-/// The name of an eval set or test file, without its ending.
-fn stem_of(name: &str) -> Option<&str> {
-    name.strip_suffix(".evalset.json")
-        .or_else(|| name.strip_suffix(".test.json"))
-        .filter(|stem| !stem.is_empty())
+/// By its name, or by how it begins. Of files that may be anything, so many are looked into.
+fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
+    const LOOKED_INTO: usize = 5000;
+    if name.ends_with(".evalset.json") || name.ends_with(".test.json") {
+        return true;
+    }
+    let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
+    if !maybe || *looked_into >= LOOKED_INTO {
+        return false;
+    }
+    *looked_into += 1;
+    head_of(path).is_ok_and(|head| looks_like_cases(name, &head))
+}
+
+/// Endings of files that may hold cases.
+const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
+
+/// The name of a file of cases, without its ending.
+fn stem_of(name: &str) -> &str {
+    let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
+    let stem = endings.into_iter().find_map(|ending| name.strip_suffix(ending));
+    stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
+}
+
+fn head_of(path: &Path) -> std::io::Result<String> {
+    use std::io::Read;
+    let mut head = Vec::with_capacity(HEAD);
+    fs::File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// The workspace of a single file: the nearest folder above with an `evaltrail.toml`; else its own,

@@ -2,18 +2,22 @@
 
 use super::SetPath;
 use crate::domain::Criterion;
-use crate::formats::adk::{self, SetFile};
-use crate::store::fingerprint;
+use crate::formats::vertex::LineIndexer;
+use crate::formats::{FileProblem, Pieces, SetFile, Source, adk};
+use crate::store::{Fingerprint, fingerprint};
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-/// Larger files are not read: evaltrail holds a set's text in memory.
+/// Larger files are not read whole.
 const LARGEST: u64 = 1 << 30;
+/// Larger files of JSON Lines are not held: their rows are found while they stream by.
+const HELD_AT_MOST: u64 = 64 << 20;
 
 /// A set that was opened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct OpenSet {
     /// Its cases.
     pub file: SetFile,
@@ -29,15 +33,66 @@ pub enum SetProblem {
     Io(#[from] std::io::Error),
     /// What is in it.
     #[error("{0}")]
-    Content(#[from] adk::FileProblem),
+    Content(#[from] FileProblem),
 }
 
 /// Opens a set.
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
+    let meta = std::fs::metadata(&set.path)?;
+    let is_lines = set.path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
+    if is_lines && meta.is_file() && meta.len() > HELD_AT_MOST {
+        return open_lines(set);
+    }
     let text = read_text(&set.path)?;
     let digest = fingerprint(&[text.as_bytes()]);
-
     Ok(OpenSet { file: SetFile::open(Arc::from(text), &set.stem)?, digest })
+}
+
+/// Streams a file once: its rows are found and its digest taken, and nothing of it is kept. The digest
+/// is taken on another thread, since it is slower than the disk.
+fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
+    const CHUNK: usize = 1 << 20;
+    let mut file = File::open(&set.path)?;
+    let (chunks, to_hash) = std::sync::mpsc::sync_channel::<Arc<[u8]>>(4);
+    let hashing = std::thread::spawn(move || {
+        let mut hash = Fingerprint::default();
+        to_hash.iter().for_each(|chunk| hash.update(&chunk));
+        hash.finish()
+    });
+    let mut indexer = LineIndexer::default();
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        let chunk: Arc<[u8]> = Arc::from(&buffer[..count]);
+        // A thread that is gone is told of below.
+        let _ = chunks.send(chunk.clone());
+        indexer.push(&chunk);
+    }
+    drop(chunks);
+    let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be taken"))?;
+    let source = Source::Outside(Arc::new(PiecesOf { path: set.path.clone(), file: Mutex::new(file) }));
+    Ok(OpenSet { file: SetFile::of_lines(indexer.finish(), source, &set.stem), digest })
+}
+
+/// Reads pieces of a file that is kept open.
+#[derive(Debug)]
+struct PiecesOf {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Pieces for PiecesOf {
+    fn piece(&self, range: Range<u64>) -> Result<String, String> {
+        let said = |error: std::io::Error| format!("{}: {error}", self.path.display());
+        let mut file = self.file.lock().map_err(|_| "the file cannot be read any more".to_string())?;
+        file.seek(SeekFrom::Start(range.start)).map_err(said)?;
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        file.read_exact(&mut bytes).map_err(said)?;
+        String::from_utf8(bytes).map_err(|_| "bytes that are not UTF-8; save the file as UTF-8".into())
+    }
 }
 
 /// Reads a regular file as text. Pipes and devices, which could block for ever, are refused.

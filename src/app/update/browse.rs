@@ -8,6 +8,7 @@ use crate::app::model::{
     Browse, CaseMode, CaseRef, CaseScreen, Model, Node, Order, Overlay, Pane, Screen, SetState,
 };
 use crate::domain::{Query, Status, Subject};
+use crate::formats::SetFile;
 use std::cmp::Reverse;
 use tui_input::Input;
 
@@ -178,20 +179,20 @@ pub(in crate::app) fn relist(model: &mut Model) {
 
 fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
     let SetState::Ready(file, _) = &model.sets[set].state else { return Vec::new() };
-    let all = (0..file.entries.len()).map(|index| CaseRef { set, index });
+    let all = (0..file.len()).map(|index| CaseRef { set, index });
     match model.browse.query.is_empty() {
         true => all.collect(),
         false => all.filter(|case| matches(model, file, *case)).collect(),
     }
 }
 
-fn matches(model: &Model, file: &crate::formats::adk::SetFile, case: CaseRef) -> bool {
+fn matches(model: &Model, file: &SetFile, case: CaseRef) -> bool {
     let view = &model.sets[case.set];
     let summary = view.summaries.as_ref().and_then(|summaries| summaries.get(case.index));
     let outcome = model.outcomes.get(case);
     let attempt = outcome.and_then(|outcome| outcome.attempts.first());
     model.browse.query.matches(&Subject {
-        eval_id: &file.entries[case.index].eval_id,
+        eval_id: &file.eval_id(case.index),
         set: &view.path.stem,
         agent: view.agent.as_deref().unwrap_or_default(),
         turns: summary.map_or(0, |summary| summary.turns),

@@ -38,7 +38,7 @@ fn close_lost_case(model: &mut Model, set: usize) {
     let lost = case.at.set == set;
     case.key = None;
     let at = case.at;
-    let there = model.file(set).is_some_and(|file| at.index < file.entries.len());
+    let there = model.file(set).is_some_and(|file| at.index < file.len());
     if lost && !there {
         model.screen = Screen::Browse;
     }

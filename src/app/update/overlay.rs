@@ -168,7 +168,7 @@ fn find_commands(model: &Model, picker: &mut Picker<CommandId>) {
 
 fn find_cases(model: &Model, picker: &mut Picker<CaseRef>) {
     let items = (0..model.sets.len()).flat_map(|set| {
-        let entries = model.file(set).map_or(0, |file| file.entries.len());
+        let entries = model.file(set).map_or(0, |file| file.len());
         (0..entries).map(move |index| {
             let case = CaseRef { set, index };
             (case, format!("{} › {}", model.sets[set].path.stem, model.eval_id(case)))

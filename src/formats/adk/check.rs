@@ -1,10 +1,10 @@
 //! Is this file right? What would ADK refuse or lose?
 
-use super::read::{describe, lookup, same_name};
 use super::schema::{self, Finding, Verdict};
-use super::set_file::{FileProblem, Form, SetFile};
 use crate::formats::index::{Top, top};
 use crate::formats::json::{self, JsonPath};
+use crate::formats::read::{describe, lookup, same_name};
+use crate::formats::{FileProblem, Form, SetFile};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -114,12 +114,13 @@ impl Checker<'_> {
             Err(error) => return vec![problem(error)],
         };
         let mut issues: Vec<Issue> =
-            (0..file.entries.len()).filter_map(|at| file.case(at).err()).map(problem).collect();
+            (0..file.len()).filter_map(|at| file.case(at).err()).map(problem).collect();
         let known = issues.len();
         match file.form {
             Form::EvalSet => issues.extend(self.new_form(value)),
             Form::NamedList => issues.extend(self.named_list(value)),
             Form::TurnList => issues.push(self.turn_list(file_name)),
+            _ => {}
         }
         // What cannot be read at all is told once.
         let told: Vec<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
@@ -189,19 +190,17 @@ impl Checker<'_> {
     }
 
     fn same_ids(&self, file: &SetFile) -> Vec<Issue> {
-        let mut first: HashMap<&str, usize> = HashMap::new();
+        let mut first = HashMap::new();
         let mut issues = Vec::new();
-        for (at, entry) in file.entries.iter().enumerate() {
-            if let Some(before) = first.insert(&entry.eval_id, at) {
-                let (line, column) = json::position(self.text, entry.range.start);
+        for (at, eval_id) in file.eval_ids().enumerate() {
+            if let Some(before) = first.insert(eval_id.clone(), at) {
                 issues.push(Issue {
                     severity: Severity::Warning,
-                    line,
-                    column,
+                    line: file.line_of(at),
+                    column: 1,
                     path: format!("$.eval_cases[{at}]"),
                     message: format!(
-                        "the id {:?} is taken by case {} already; `adk eval` refuses to run the file",
-                        entry.eval_id,
+                        "the id {eval_id:?} is taken by case {} already; `adk eval` refuses to run the file",
                         before + 1
                     ),
                 });
@@ -277,7 +276,8 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
         }
         for (snake, camel) in [("num_samples", "numSamples"), ("parallelism_limit", "parallelismLimit")] {
             let value = options.get(camel).or_else(|| options.get(snake));
-            if let Some(value) = value.filter(|value| super::read::lax_float(value).is_some_and(|n| n < 1.0))
+            if let Some(value) =
+                value.filter(|value| crate::formats::read::lax_float(value).is_some_and(|n| n < 1.0))
             {
                 return Some(format!("{snake}: expected at least 1, found {}", describe(value)));
             }

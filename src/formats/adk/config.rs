@@ -1,9 +1,9 @@
 //! `test_config.json`: which metrics, with which thresholds and options.
 
-use super::FileProblem;
-use super::read::{Node, ReadError, describe, lax_float, lookup};
 use crate::domain::Criterion;
+use crate::formats::FileProblem;
 use crate::formats::json::{self, JsonPath};
+use crate::formats::read::{Node, ReadError, describe, lax_float, lookup};
 use serde_json::{Map, Value};
 
 /// What a config file asks for.

@@ -1,10 +1,10 @@
 //! Contents, parts, calls and responses, read from either spelling and written as ADK writes them.
 
-use super::read::{Node, Read};
 use crate::domain::{Content, Part, ToolCall, ToolResponse};
+use crate::formats::read::{Node, Read};
 use serde_json::{Map, Value};
 
-pub(super) fn content(node: Node) -> Read<Content> {
+pub(in crate::formats) fn content(node: Node) -> Read<Content> {
     node.object()?;
     Ok(Content { role: node.opt_str("role")?, parts: node.list("parts", part)? })
 }

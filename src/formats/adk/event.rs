@@ -1,8 +1,8 @@
 //! Events as ADK's servers send them, and the invocations ADK makes of them.
 
 use super::content::{content, part};
-use super::read::{Node, Read};
 use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage};
+use crate::formats::read::{Node, Read};
 use serde_json::Value;
 
 /// One event of an agent, as `/run_sse` sends it.
@@ -37,11 +37,11 @@ pub struct Event {
 }
 
 /// Reads an event in either spelling.
-pub fn read_event(value: &Value) -> Result<Event, super::ReadError> {
+pub fn read_event(value: &Value) -> Result<Event, crate::formats::ReadError> {
     event(Node::top(value))
 }
 
-fn event(node: Node) -> Read<Event> {
+pub(in crate::formats) fn event(node: Node) -> Read<Event> {
     node.object()?;
     let code = node.opt_str("error_code")?;
     let message = node.opt_str("error_message")?;

@@ -1,10 +1,10 @@
 //! The older forms: lists of turns, with or without names. Read as ADK migrates them.
 
-use super::read::{Node, Read};
 use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory};
+use crate::formats::read::{Node, Read};
 
 /// A named conversation: `{"name", "data": [turn…], "initial_session"}`.
-pub(super) fn named_case(node: Node) -> Read<EvalCase> {
+pub(in crate::formats) fn named_case(node: Node) -> Read<EvalCase> {
     node.object()?;
     let turns = node.need("data")?.items()?.map(turn).collect::<Read<_>>()?;
     Ok(EvalCase {
@@ -16,7 +16,7 @@ pub(super) fn named_case(node: Node) -> Read<EvalCase> {
 }
 
 /// A list of turns is one conversation, named after its file.
-pub(super) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase> {
+pub(in crate::formats) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase> {
     Ok(EvalCase {
         eval_id: eval_id.to_string(),
         conversation: Conversation::Turns(node.items()?.map(turn).collect::<Read<_>>()?),

@@ -6,19 +6,21 @@
 mod check;
 mod config;
 mod content;
+mod eval_case;
 mod event;
 mod legacy;
-mod read;
 mod result;
 mod result_file;
 mod schema;
-mod set_file;
 
 pub use check::{Issue, Severity, check_text};
 pub use config::{ConfigError, EvalConfig, default_criteria, read_config};
 pub use content::write_content;
 pub use event::{Event, invocations_of, read_event};
-pub use read::ReadError;
 pub use result::{app_history, result_document, result_id, result_name};
 pub use result_file::{ResultEntry, ResultFile};
-pub use set_file::{Entry, FileProblem, Form, SetFile};
+
+pub(super) use content::content as read_content;
+pub(super) use eval_case::eval_case;
+pub(super) use event::event;
+pub(super) use legacy::{named_case, turn_list};

@@ -1,12 +1,13 @@
 //! Result files, of all versions: plain or double-encoded, indexed first, a case read when opened.
 
-use super::read::{Node, Read};
-use super::set_file::{FileProblem, invocation};
+use super::eval_case::invocation;
 use crate::domain::{
     Attempt, AttemptKey, InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage,
 };
+use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
 use crate::formats::json::{self, JsonPath, SyntaxError};
+use crate::formats::read::{Node, Read};
 use std::ops::Range;
 use std::sync::Arc;
 

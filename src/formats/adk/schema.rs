@@ -3,8 +3,8 @@
 //! ADK's models differ in strictness: the same misspelt key is fatal in one place and silently
 //! lost in another (`facts/adk.md` 1.1). The table says which, for every model of its files.
 
-use super::read::{camel, describe, lax_float, lookup, same_name};
 use crate::formats::json::JsonPath;
+use crate::formats::read::{camel, describe, lax_float, lookup, same_name};
 use serde_json::{Map, Value};
 
 /// What ADK would do with what it found.

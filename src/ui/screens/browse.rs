@@ -61,7 +61,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
         SetState::Loading => ("…".to_string(), theme.style(Role::Faint)),
         SetState::Failed(_) => ("unreadable".to_string(), theme.style(Role::Bad)),
         SetState::Ready(file, _) => match totals.ended() {
-            0 => (format!("{}", file.entries.len()), theme.style(Role::Faint)),
+            0 => (format!("{}", file.len()), theme.style(Role::Faint)),
             _ => {
                 let all_passed = totals.passed == totals.ended();
                 let role = match (all_passed, totals.failed + totals.errored) {
@@ -69,7 +69,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
                     (false, 0) => Role::NotEvaluated,
                     (false, _) => Role::Failed,
                 };
-                (format!("{}/{}", totals.passed, file.entries.len()), theme.style(role))
+                (format!("{}/{}", totals.passed, file.len()), theme.style(role))
             }
         },
     };
@@ -233,10 +233,8 @@ fn case_row(
         (false, None) => ("·", theme.style(Role::Faint)),
     };
     put(buffer, row.x + 2, row.y, 1, glyph, style.patch(glyph_style));
-    let name = match model.eval_id(case) {
-        "" => "(no id)",
-        name => name,
-    };
+    let name = model.eval_id(case);
+    let name = if name.is_empty() { "(no id)" } else { &name };
     put(buffer, row.x + 4, row.y, columns.name - 1, name, style);
     let mut x = row.x + 4 + columns.name;
     if columns.turns {

@@ -16,12 +16,12 @@ pub struct ReadError {
     pub found: String,
 }
 
-pub(super) type Read<T> = Result<T, ReadError>;
+pub(in crate::formats) type Read<T> = Result<T, ReadError>;
 
 /// A value and the way to it. Costs nothing until an error needs the path.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'a> {
-    pub(super) value: &'a Value,
+pub(in crate::formats) struct Node<'a> {
+    pub(in crate::formats) value: &'a Value,
     way: Way<'a>,
 }
 
@@ -30,19 +30,25 @@ enum Way<'a> {
     Top,
     Key(&'a Node<'a>, &'a str),
     Index(&'a Node<'a>, usize),
+    /// A member of the top.
+    Member(&'a str),
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn top(value: &'a Value) -> Self {
+    pub(in crate::formats) fn top(value: &'a Value) -> Self {
         Node { value, way: Way::Top }
     }
 
-    pub(super) fn path(&self) -> JsonPath {
+    pub(in crate::formats) fn path(&self) -> JsonPath {
         let mut steps = Vec::new();
         let mut node = *self;
         loop {
             match node.way {
                 Way::Top => break,
+                Way::Member(key) => {
+                    steps.push(Step::Key(key.to_string()));
+                    break;
+                }
                 Way::Key(parent, key) => {
                     steps.push(Step::Key(key.to_string()));
                     node = *parent;
@@ -57,52 +63,58 @@ impl<'a> Node<'a> {
         JsonPath(steps)
     }
 
-    pub(super) fn wrong(&self, expected: &str) -> ReadError {
+    pub(in crate::formats) fn wrong(&self, expected: &str) -> ReadError {
         ReadError { path: self.path(), expected: expected.into(), found: describe(self.value) }
     }
 
-    pub(super) fn missing(&self, key: &str) -> ReadError {
+    pub(in crate::formats) fn missing(&self, key: &str) -> ReadError {
         ReadError { path: self.path(), expected: format!("a key {key:?}"), found: "none".into() }
     }
 
-    pub(super) fn object(&self) -> Read<&'a Map<String, Value>> {
+    pub(in crate::formats) fn object(&self) -> Read<&'a Map<String, Value>> {
         self.value.as_object().ok_or_else(|| self.wrong("an object"))
     }
 
     /// A member by its snake_case name, in either spelling; where both stand the camelCase one wins.
     /// A null is like a missing one.
-    pub(super) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
+    pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
         let map = self.value.as_object()?;
         let (key, value) = lookup(map, snake)?;
         (!value.is_null()).then_some(Node { value, way: Way::Key(self, key) })
     }
 
-    pub(super) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
+    /// A member that is known to be there.
+    pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
+        // The way is of use only for an error, where one step names the column.
+        Node { value, way: Way::Member(key) }
+    }
+
+    pub(in crate::formats) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
         self.get(snake).ok_or_else(|| self.missing(snake))
     }
 
-    pub(super) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
+    pub(in crate::formats) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
         Ok(items.iter().enumerate().map(|(at, value)| Node { value, way: Way::Index(self, at) }))
     }
 
-    pub(super) fn str(&self) -> Read<String> {
+    pub(in crate::formats) fn str(&self) -> Read<String> {
         self.value.as_str().map(str::to_string).ok_or_else(|| self.wrong("a string"))
     }
 
-    pub(super) fn opt_str(&self, snake: &str) -> Read<Option<String>> {
+    pub(in crate::formats) fn opt_str(&self, snake: &str) -> Read<Option<String>> {
         self.get(snake).map(|node| node.str()).transpose()
     }
 
-    pub(super) fn number(&self) -> Read<f64> {
+    pub(in crate::formats) fn number(&self) -> Read<f64> {
         lax_float(self.value).ok_or_else(|| self.wrong("a number"))
     }
 
-    pub(super) fn opt_number(&self, snake: &str) -> Read<Option<f64>> {
+    pub(in crate::formats) fn opt_number(&self, snake: &str) -> Read<Option<f64>> {
         self.get(snake).map(|node| node.number()).transpose()
     }
 
-    pub(super) fn list<T>(&self, snake: &str, read: impl Fn(Node) -> Read<T>) -> Read<Vec<T>> {
+    pub(in crate::formats) fn list<T>(&self, snake: &str, read: impl Fn(Node) -> Read<T>) -> Read<Vec<T>> {
         match self.get(snake) {
             None => Ok(Vec::new()),
             Some(node) => node.items()?.map(read).collect(),
@@ -110,7 +122,7 @@ impl<'a> Node<'a> {
     }
 
     /// The members whose names are not among these, in either spelling.
-    pub(super) fn others(&self, known: &[&str]) -> Map<String, Value> {
+    pub(in crate::formats) fn others(&self, known: &[&str]) -> Map<String, Value> {
         let Some(map) = self.value.as_object() else { return Map::new() };
         map.iter()
             .filter(|(key, _)| !known.iter().any(|snake| same_name(key, snake)))
@@ -120,13 +132,16 @@ impl<'a> Node<'a> {
 }
 
 /// The member of this name in either spelling; the camelCase one wins.
-pub(super) fn lookup<'m>(map: &'m Map<String, Value>, snake: &str) -> Option<(&'m String, &'m Value)> {
+pub(in crate::formats) fn lookup<'m>(
+    map: &'m Map<String, Value>,
+    snake: &str,
+) -> Option<(&'m String, &'m Value)> {
     let camel = map.iter().find(|(key, _)| key.as_str() != snake && same_name(key, snake));
     camel.or_else(|| map.get_key_value(snake))
 }
 
 /// Whether a key is this snake_case name, as it is or in camelCase.
-pub(super) fn same_name(key: &str, snake: &str) -> bool {
+pub(in crate::formats) fn same_name(key: &str, snake: &str) -> bool {
     key == snake || is_camel_of(key, snake)
 }
 
@@ -148,7 +163,7 @@ fn is_camel_of(key: &str, snake: &str) -> bool {
 }
 
 /// A snake_case name in camelCase.
-pub(super) fn camel(snake: &str) -> String {
+pub(in crate::formats) fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let mut out = words.next().unwrap_or_default().to_string();
     for word in words {
@@ -160,7 +175,7 @@ pub(super) fn camel(snake: &str) -> String {
 }
 
 /// A float as pydantic takes one: numbers, true and false, and strings that spell a number.
-pub(super) fn lax_float(value: &Value) -> Option<f64> {
+pub(in crate::formats) fn lax_float(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => float_of(number),
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
@@ -170,7 +185,7 @@ pub(super) fn lax_float(value: &Value) -> Option<f64> {
 }
 
 /// A value in a few words, for an error.
-pub(super) fn describe(value: &Value) -> String {
+pub(in crate::formats) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::Bool(flag) => flag.to_string(),

@@ -1,0 +1,104 @@
+//! An eval case of an ADK eval set.
+
+use super::content::{call, content, response};
+use super::event::{authored_parts, invocation_event};
+use crate::domain::{Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory};
+use crate::formats::read::{Node, Read};
+
+pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
+    node.object()?;
+    let conversation = match (node.get("conversation"), node.get("conversation_scenario")) {
+        (Some(turns), _) => Conversation::Turns(turns.items()?.map(invocation).collect::<Read<_>>()?),
+        (None, Some(scenario)) => Conversation::Scenario(scenario.value.clone()),
+        (None, None) => return Err(node.missing("conversation")),
+    };
+    Ok(EvalCase {
+        eval_id: node.need("eval_id")?.str()?,
+        conversation,
+        session_input: node.get("session_input").map(session_input).transpose()?,
+        rubrics: node.list("rubrics", rubric)?,
+        final_session_state: node.get("final_session_state").map(|n| n.value.clone()),
+        created: node.opt_number("creation_timestamp")?.unwrap_or(0.0),
+        extra: node.others(CASE_KEYS),
+        ..EvalCase::default()
+    })
+}
+
+const CASE_KEYS: &[&str] = &[
+    "eval_id",
+    "conversation",
+    "conversation_scenario",
+    "session_input",
+    "rubrics",
+    "final_session_state",
+    "creation_timestamp",
+];
+
+pub(super) fn invocation(node: Node) -> Read<Invocation> {
+    node.object()?;
+    Ok(Invocation {
+        id: node.opt_str("invocation_id")?.unwrap_or_default(),
+        user: content(node.need("user_content")?)?,
+        final_response: node.get("final_response").map(content).transpose()?,
+        trajectory: node.get("intermediate_data").map(trajectory).transpose()?.unwrap_or_default(),
+        rubrics: node.list("rubrics", rubric)?,
+        app_details: node.get("app_details").map(|n| n.value.clone()),
+        created: node.opt_number("creation_timestamp")?.unwrap_or(0.0),
+        durations: Durations {
+            total: node.opt_number("duration")?,
+            model: node.opt_number("model_duration")?,
+            tool: node.opt_number("tool_duration")?,
+        },
+        extra: node.others(INVOCATION_KEYS),
+    })
+}
+
+const INVOCATION_KEYS: &[&str] = &[
+    "invocation_id",
+    "user_content",
+    "final_response",
+    "intermediate_data",
+    "rubrics",
+    "app_details",
+    "creation_timestamp",
+    "duration",
+    "model_duration",
+    "tool_duration",
+];
+
+fn trajectory(node: Node) -> Read<Trajectory> {
+    node.object()?;
+    if let Some(events) = node.get("invocation_events") {
+        return Ok(Trajectory::Events(events.items()?.map(invocation_event).collect::<Read<_>>()?));
+    }
+    Ok(Trajectory::Listed {
+        calls: node.list("tool_uses", call)?,
+        responses: node.list("tool_responses", response)?,
+        texts: node.list("intermediate_responses", authored_parts)?,
+    })
+}
+
+fn session_input(node: Node) -> Read<SessionInput> {
+    node.object()?;
+    Ok(SessionInput {
+        app_name: node.opt_str("app_name")?.unwrap_or_default(),
+        user_id: node.opt_str("user_id")?.unwrap_or_default(),
+        session_id: node.opt_str("session_id")?,
+        state: match node.get("state") {
+            Some(state) => state.object()?.clone(),
+            None => Default::default(),
+        },
+        extra: node.others(&["app_name", "user_id", "session_id", "state"]),
+    })
+}
+
+pub(super) fn rubric(node: Node) -> Read<Rubric> {
+    node.object()?;
+    let content = node.get("rubric_content");
+    Ok(Rubric {
+        id: node.need("rubric_id")?.str()?,
+        text: content.map(|content| content.opt_str("text_property")).transpose()?.flatten(),
+        description: node.opt_str("description")?,
+        kind: node.opt_str("type")?,
+    })
+}

@@ -1,0 +1,48 @@
+//! Why a file cannot be read: where, what was expected, what was found.
+
+use super::json::{self, JsonPath, SyntaxError};
+use super::read::ReadError;
+
+/// Why a file, or a case of it, cannot be read: where, what was expected, what was found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("line {line}, column {column}: {}expected {expected}, found {found}", path_words(path))]
+pub struct FileProblem {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// The JSON path; empty for a text that is no JSON.
+    pub path: String,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+fn path_words(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+impl FileProblem {
+    pub(in crate::formats) fn syntax(text: &str, error: SyntaxError) -> Self {
+        let (line, column) = json::position(text, error.offset);
+        FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
+    }
+
+    pub(in crate::formats) fn reading(text: &str, top: &JsonPath, error: ReadError) -> Self {
+        let path = error.path.below(top);
+        FileProblem::reading_at(text, path, error)
+    }
+
+    /// The same for a place that is known.
+    pub(in crate::formats) fn reading_at(text: &str, path: JsonPath, error: ReadError) -> Self {
+        let (line, column) = json::position(text, json::locate(text, &path));
+        FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }
+    }
+
+    pub(in crate::formats) fn here(text: &str, expected: &str, found: &str) -> Self {
+        let offset = json::locate(text, &JsonPath::default());
+        let (line, column) = json::position(text, offset);
+        FileProblem { line, column, path: "$".into(), expected: expected.into(), found: found.into() }
+    }
+}

@@ -1,0 +1,430 @@
+//! A file of cases in any form: indexed when it is opened, each case parsed when it is looked at.
+
+use super::adk::{eval_case, named_case, turn_list};
+use super::index::{self, Top};
+use super::json::{self, JsonPath, SyntaxError};
+use super::problem::FileProblem;
+use super::read::{Node, Read};
+use super::source::Source;
+use super::vertex::{self, COLUMNS, Frame, LineIndexer, Lines, Table};
+use crate::domain::EvalCase;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What form a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// ADK's eval set.
+    EvalSet,
+    /// ADK's older list of named conversations.
+    NamedList,
+    /// ADK's older list of turns: one conversation.
+    TurnList,
+    /// The Vertex client's `EvaluationDataset`, also of agents-cli.
+    Dataset,
+    /// The Vertex client's evaluation result: scores without cases.
+    EvaluationResult,
+    /// JSON Lines, a row each.
+    Lines,
+    /// CSV.
+    Table,
+    /// Rows or columns as JSON.
+    Frame,
+    /// One list of messages: one conversation.
+    Messages,
+}
+
+impl Form {
+    /// Whether it is ADK's own, so that ADK's defaults hold for it.
+    pub fn is_adk(self) -> bool {
+        matches!(self, Form::EvalSet | Form::NamedList | Form::TurnList)
+    }
+
+    /// The words for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Form::EvalSet => "eval set",
+            Form::NamedList => "older list of conversations",
+            Form::TurnList => "older list of turns",
+            Form::Dataset => "evaluation dataset",
+            Form::EvaluationResult => "evaluation result",
+            Form::Lines => "JSON Lines",
+            Form::Table => "table",
+            Form::Frame => "JSON data set",
+            Form::Messages => "list of messages",
+        }
+    }
+}
+
+/// One case of a document, before it is parsed.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    eval_id: String,
+    range: Range<usize>,
+}
+
+/// A file and where its cases lie.
+#[derive(Clone, Debug)]
+pub struct SetFile {
+    /// The set's id: the file's own, or its name.
+    pub id: String,
+    /// A description for people.
+    pub description: Option<String>,
+    /// The file's form.
+    pub form: Form,
+    source: Source,
+    cases: Cases,
+}
+
+/// Where the cases lie.
+#[derive(Clone, Debug)]
+enum Cases {
+    /// In one document, by their bytes; the path leads to the list.
+    Document(Vec<Entry>, JsonPath),
+    Lines(Lines),
+    Table(Table),
+    Frame(Frame),
+}
+
+impl SetFile {
+    /// Finds the cases of a file. `fallback_id` names what has no id of its own.
+    pub fn open(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
+        let found = match index::top(&text) {
+            Top::Object => open_object(&text, fallback_id),
+            Top::Array => open_list(&text, fallback_id),
+            Top::Other if text.trim_start_matches('\u{FEFF}').trim().is_empty() => {
+                return Err(FileProblem::here(&text, "an eval set", "an empty file"));
+            }
+            Top::Text | Top::Other => Ok(None),
+        };
+        match found {
+            Ok(Some((id, description, form, cases))) => {
+                Ok(SetFile { id, description, form, cases, source: Source::Held(text) })
+            }
+            Ok(None) => other_forms(text, fallback_id),
+            Err(error) => match as_lines(&text) {
+                Some(lines) => Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id)),
+                None => Err(best_syntax_error(&text, error)),
+            },
+        }
+    }
+
+    /// A file of JSON Lines whose rows were found while it streamed by.
+    pub fn of_lines(lines: Lines, source: Source, fallback_id: &str) -> SetFile {
+        SetFile {
+            id: fallback_id.to_string(),
+            description: None,
+            form: Form::Lines,
+            source,
+            cases: Cases::Lines(lines),
+        }
+    }
+
+    /// How many cases.
+    pub fn len(&self) -> usize {
+        match &self.cases {
+            Cases::Document(entries, _) => entries.len(),
+            Cases::Lines(lines) => lines.len(),
+            Cases::Table(table) => table.len(),
+            Cases::Frame(frame) => frame.rows.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A case's id; empty when the file gives none that can be read, and for a case that is not there.
+    pub fn eval_id(&self, at: usize) -> Cow<'_, str> {
+        match &self.cases {
+            _ if at >= self.len() => Cow::Borrowed(""),
+            Cases::Document(entries, _) => Cow::Borrowed(&entries[at].eval_id),
+            Cases::Lines(lines) => Cow::Owned(lines.id(at)),
+            Cases::Table(table) => Cow::Borrowed(table.id(at)),
+            Cases::Frame(frame) => Cow::Owned(frame.id(at)),
+        }
+    }
+
+    /// The ids of all cases, in order.
+    pub fn eval_ids(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        (0..self.len()).map(|at| self.eval_id(at))
+    }
+
+    /// Whether the whole text is in memory; of a file that is not, cases are read one by one.
+    pub fn is_held(&self) -> bool {
+        matches!(self.source, Source::Held(_))
+    }
+
+    /// Parses one case.
+    pub fn case(&self, at: usize) -> Result<EvalCase, FileProblem> {
+        if at >= self.len() {
+            return Err(FileProblem::here(self.text(), &format!("{} cases", at + 1), "fewer"));
+        }
+        match &self.cases {
+            Cases::Document(entries, top) => self.case_of_document(&entries[at], at, top),
+            Cases::Lines(lines) => self.case_of_line(lines, at),
+            Cases::Table(table) => self.case_of_table(table, at),
+            Cases::Frame(frame) => vertex::case(Node::top(&frame.rows[at]), &frame.id(at)).map_err(|error| {
+                let path = frame.path(at, &error.path);
+                FileProblem::reading_at(self.text(), path, error)
+            }),
+        }
+    }
+
+    fn case_of_document(&self, entry: &Entry, at: usize, list: &JsonPath) -> Result<EvalCase, FileProblem> {
+        let text = self.text();
+        let value = json::parse(&text[entry.range.clone()]).map_err(|error| {
+            let offset = error.offset + entry.range.start;
+            FileProblem::syntax(text, SyntaxError { offset, ..error })
+        })?;
+        let node = Node::top(&value.value);
+        let case: Read<EvalCase> = match self.form {
+            Form::EvalSet => eval_case(node),
+            Form::NamedList => named_case(node),
+            Form::TurnList => turn_list(node, &entry.eval_id),
+            Form::EvaluationResult => vertex::result_case(node, &entry.eval_id),
+            Form::Messages => super::messages::case(node, &entry.eval_id),
+            _ => vertex::case(node, &entry.eval_id),
+        };
+        let top = match self.form {
+            Form::TurnList | Form::Messages => list.clone(),
+            _ => list.index(at),
+        };
+        case.map_err(|error| FileProblem::reading(text, &top, error))
+    }
+
+    fn case_of_line(&self, lines: &Lines, at: usize) -> Result<EvalCase, FileProblem> {
+        let lost = |found: String| FileProblem {
+            line: lines.line(at),
+            column: 1,
+            path: String::new(),
+            expected: "a row".into(),
+            found,
+        };
+        let text = self.source.piece(lines.range(at)).map_err(lost)?;
+        // Places are told within the file, not within the row.
+        let placed =
+            |problem: FileProblem| FileProblem { line: problem.line + lines.line(at) - 1, ..problem };
+        let value = json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;
+        vertex::case(Node::top(&value.value), &lines.id(at))
+            .map_err(|error| placed(FileProblem::reading(&text, &JsonPath::default(), error)))
+    }
+
+    fn case_of_table(&self, table: &Table, at: usize) -> Result<EvalCase, FileProblem> {
+        let problem = |path: String, expected: String, found: String| FileProblem {
+            line: table.line(at),
+            column: 1,
+            path,
+            expected,
+            found,
+        };
+        let row = table
+            .row(self.text(), at)
+            .map_err(|why| problem(String::new(), "a record of the table".into(), why))?;
+        vertex::case(Node::top(&row), table.id(at))
+            .map_err(|error| problem(error.path.to_string(), error.expected, error.found))
+    }
+
+    /// The file's text; empty when it is not held.
+    pub fn text(&self) -> &str {
+        match &self.source {
+            Source::Held(text) => text,
+            Source::Outside(_) => "",
+        }
+    }
+
+    /// The line a case begins on, from 1.
+    pub fn line_of(&self, at: usize) -> usize {
+        match &self.cases {
+            _ if at >= self.len() => 1,
+            Cases::Document(entries, _) => json::position(self.text(), entries[at].range.start).0,
+            Cases::Lines(lines) => lines.line(at),
+            Cases::Table(table) => table.line(at),
+            Cases::Frame(frame) => {
+                let first = frame.rows[at].as_object().and_then(|row| row.keys().next());
+                let path = first.map(|key| JsonPath::default().key(key)).unwrap_or_default();
+                json::position(self.text(), json::locate(self.text(), &frame.path(at, &path))).0
+            }
+        }
+    }
+}
+
+type Opened = (String, Option<String>, Form, Cases);
+
+fn open_object(text: &str, fallback_id: &str) -> Result<Option<Opened>, SyntaxError> {
+    let mut id = None;
+    let mut description = None;
+    let mut list = None;
+    let lists = ["eval_cases", "evalCases", "eval_case_results"];
+    let outline = index::outline(text, &lists)?;
+    for (key, range) in outline.members {
+        match key.as_str() {
+            "eval_set_id" | "evalSetId" => id = text_at(text, range),
+            "description" => description = text_at(text, range),
+            key if lists.contains(&key) => list = Some((key.to_string(), range)),
+            _ => {}
+        }
+    }
+    let Some((key, range)) = list else { return Ok(None) };
+    if !text[range.clone()].starts_with('[') {
+        return Ok(None);
+    }
+    let Some(form) = form_of_list(text, &key, outline.elements.first()) else { return Ok(None) };
+    let ids: &[&str] = match form {
+        Form::EvaluationResult => &["eval_case_index"],
+        Form::Dataset => &["eval_case_id", "eval_id", "id"],
+        _ => &["eval_id", "evalId"],
+    };
+    let eval_id = |range: &Range<usize>| match (form, id_of(text, range, ids)) {
+        (Form::EvaluationResult, id) => format!("case-{id}"),
+        (Form::Dataset, id) if id.is_empty() => asked_id(text, range),
+        (_, id) => id,
+    };
+    let entries =
+        outline.elements.into_iter().map(|range| Entry { eval_id: eval_id(&range), range }).collect();
+    let id = id.unwrap_or_else(|| fallback_id.to_string());
+    Ok(Some((id, description, form, Cases::Document(entries, JsonPath::default().key(&key)))))
+}
+
+/// ADK's eval sets and results, and Vertex's, have the same keys on top: their elements tell.
+fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<Form> {
+    let has = |range: &Range<usize>, keys: &'static [&'static str]| {
+        matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
+    };
+    match (key, first) {
+        ("eval_case_results", Some(first)) if has(first, &["response_candidate_results"]) => {
+            Some(Form::EvaluationResult)
+        }
+        ("eval_case_results", _) => None,
+        (_, Some(first))
+            if has(first, &["conversation", "conversation_scenario", "conversationScenario"]) =>
+        {
+            Some(Form::EvalSet)
+        }
+        (_, Some(first)) if has(first, COLUMNS) => Some(Form::Dataset),
+        _ => Some(Form::EvalSet),
+    }
+}
+
+fn open_list(text: &str, fallback_id: &str) -> Result<Option<Opened>, SyntaxError> {
+    let items = index::elements(text, 0..text.len())?;
+    let Some(first) = items.first() else { return Ok(None) };
+    if !text[first.clone()].starts_with('{') {
+        return Ok(None);
+    }
+    let [data, query, role] = index::pick(text, first.clone(), [&["data"], &["query"], &["role"]])?;
+    let whole = || {
+        let start = text.find('[').unwrap_or(0);
+        vec![Entry { eval_id: fallback_id.to_string(), range: start..text.trim_end().len() }]
+    };
+    let (form, entries) = match (data, query, role) {
+        (Some(_), ..) => {
+            let entry = |range| Entry { eval_id: id_of(text, &range, &["name"]), range };
+            (Form::NamedList, items.into_iter().map(entry).collect())
+        }
+        (None, Some(_), _) => (Form::TurnList, whole()),
+        (None, None, Some(_)) => (Form::Messages, whole()),
+        (None, None, None) => return Ok(None),
+    };
+    Ok(Some((fallback_id.to_string(), None, form, Cases::Document(entries, JsonPath::default()))))
+}
+
+/// What is neither of ADK's: lines, a table, a frame.
+fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
+    if let Some(lines) = as_lines(&text) {
+        return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id));
+    }
+    let opened = match index::top(&text) {
+        Top::Object | Top::Array => json::parse(&text)
+            .ok()
+            .and_then(|parsed| Frame::of(&parsed.value))
+            .map(|frame| (Form::Frame, Cases::Frame(frame))),
+        _ => Table::of(&text).map(|table| (Form::Table, Cases::Table(table))),
+    };
+    match opened {
+        Some((form, cases)) => {
+            let id = fallback_id.to_string();
+            Ok(SetFile { id, description: None, form, cases, source: Source::Held(text) })
+        }
+        None => Err(why_not(&text)),
+    }
+}
+
+/// The rows of a text of JSON Lines; nothing when it is another document. A first row that is broken
+/// does not make it one: the rest is still to be had.
+fn as_lines(text: &str) -> Option<Lines> {
+    let mut lines = text.trim_start_matches('\u{FEFF}').lines().filter(|line| !line.trim().is_empty());
+    let is_row = |line: &str| {
+        let pick =
+            || index::pick(line, 0..line.len(), [COLUMNS, &["eval_cases", "evalCases", "eval_case_results"]]);
+        line.trim_start().starts_with('{')
+            && json::parse(line).is_ok()
+            && matches!(pick(), Ok([Some(_), None]))
+    };
+    /// Of a file whose first rows are broken, so many are looked at.
+    const LOOKED_AT: usize = 20;
+    let first = lines.next()?;
+    // Columns of lists or objects on one line are a frame, which is read otherwise.
+    let single = is_row(first) && lines.clone().next().is_none();
+    if single && json::parse(first).ok().is_some_and(|parsed| Frame::of(&parsed.value).is_some()) {
+        return None;
+    }
+    let any = is_row(first) || (first.trim_start().starts_with('{') && lines.take(LOOKED_AT).any(is_row));
+    any.then(|| {
+        let mut indexer = LineIndexer::default();
+        indexer.push(text.as_bytes());
+        indexer.finish()
+    })
+}
+
+fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
+    match index::pick(text, range.clone(), [keys]) {
+        Ok([Some(range)]) => match json::parse(&text[range]).map(|parsed| parsed.value) {
+            Ok(serde_json::Value::String(id)) => id,
+            Ok(serde_json::Value::Number(id)) if keys != ["eval_id", "evalId"] => id.to_string(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// The id of a case that gives none: from what is asked.
+fn asked_id(text: &str, range: &Range<usize>) -> String {
+    let mut indexer = LineIndexer::default();
+    indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
+    indexer.finish().id(0)
+}
+
+fn text_at(text: &str, range: Range<usize>) -> Option<String> {
+    let parsed = json::parse(&text[range]).ok()?;
+    parsed.value.as_str().map(str::to_string)
+}
+
+/// The index passes over what it does not need; when it stumbles, the parser knows better where.
+fn best_syntax_error(text: &str, error: SyntaxError) -> FileProblem {
+    FileProblem::syntax(text, json::parse(text).err().unwrap_or(error))
+}
+
+fn why_not(text: &str) -> FileProblem {
+    let expected = "an eval set, a data set (JSON Lines, CSV or JSON), or a list of turns or messages";
+    match json::parse(text) {
+        Err(_) if matches!(index::top(text), Top::Other) => {
+            let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+            FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
+        }
+        Err(error) => FileProblem::syntax(text, error),
+        Ok(parsed) => {
+            if parsed.value.get("eval_case_results").is_some() {
+                let found = "a result file of ADK; open its agent's folder to see it";
+                return FileProblem::here(text, expected, found);
+            }
+            let found = match parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases")) {
+                Some(cases) => format!("\"eval_cases\" is {}", super::read::describe(cases)),
+                None => super::read::describe(&parsed.value),
+            };
+            FileProblem::here(text, expected, &found)
+        }
+    }
+}

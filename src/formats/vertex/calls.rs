@@ -1,0 +1,156 @@
+//! A trajectory in any spelling: a list of calls, the same as a JSON text, as a Python literal, as
+//! contents with function calls, or as LangChain's intermediate steps.
+
+use super::literal;
+use crate::domain::ToolCall;
+use crate::formats::adk;
+use crate::formats::json;
+use crate::formats::read::{Node, Read, describe};
+use serde_json::{Map, Value};
+
+const NAMES: &[&str] = &["tool_name", "name", "tool"];
+const INPUTS: &[&str] = &["tool_input", "args", "arguments", "input", "parameters"];
+
+/// Reads a trajectory. Null, and what pandas makes of it in a table, is unknown; `[]` is empty.
+pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
+    match node.value {
+        Value::Null => Ok(None),
+        Value::String(text) if is_nothing(text) => Ok(None),
+        Value::String(text) => {
+            let value = decoded(text).ok_or_else(|| {
+                node.wrong("a list of calls, as JSON or as the Python literal that pandas writes")
+            })?;
+            // Its own places are inside a text; the text's place is what can be shown.
+            read(Node::top(&value))
+                .map_err(|error| crate::formats::read::ReadError { path: node.path(), ..error })
+        }
+        Value::Number(number) if crate::domain::float_of(number).is_some_and(f64::is_nan) => Ok(None),
+        _ => read(node),
+    }
+}
+
+/// A text that stands for no value.
+pub(super) fn is_nothing(text: &str) -> bool {
+    matches!(text.trim(), "" | "null" | "None" | "nan" | "NaN" | "<NA>")
+}
+
+/// The value that a text spells, as JSON or as a Python literal.
+pub(super) fn decoded(text: &str) -> Option<Value> {
+    match json::parse(text) {
+        Ok(parsed) => Some(parsed.value),
+        Err(_) => literal::parse(text),
+    }
+}
+
+fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
+    match node.value {
+        Value::Null => Ok(None),
+        Value::Object(map) => {
+            let key = ["tool_calls", "toolCalls"].into_iter().find(|key| map.contains_key(*key));
+            match key.and_then(|key| node.get(key)) {
+                Some(calls) => read(calls),
+                None => Err(node.wrong("a list of calls")),
+            }
+        }
+        Value::Array(_) => {
+            let mut calls = Vec::new();
+            for item in node.items().map_err(|_| node.wrong("a list of calls"))? {
+                element(item, &mut calls)?;
+            }
+            Ok(Some(calls))
+        }
+        _ => Err(node.wrong("a list of calls")),
+    }
+}
+
+fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
+    if let Value::Array(step) = node.value {
+        // LangChain: [{"kwargs": {"tool": …, "tool_input": …}}, observation].
+        let action = step.first().and_then(|first| first.get("kwargs").or(Some(first)));
+        let action = action.ok_or_else(|| node.wrong("a call"))?;
+        calls.push(call(Node::top(action)).map_err(|_| node.wrong("a call"))?);
+        return Ok(());
+    }
+    if node.get("parts").is_some() {
+        calls.extend(adk::read_content(node)?.calls().cloned());
+        return Ok(());
+    }
+    let inner = node.get("function").or_else(|| node.get("function_call")).unwrap_or(node);
+    calls.push(call(inner)?);
+    Ok(())
+}
+
+fn call(node: Node) -> Read<ToolCall> {
+    node.object().map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
+    let name = NAMES.iter().find_map(|key| node.get(key)).ok_or_else(|| node.missing("tool_name"))?;
+    let args = INPUTS.iter().find_map(|key| node.get(key)).map(arguments).transpose()?;
+    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args })
+}
+
+/// Arguments: an object, or a text that spells one. The keys stay as they are.
+pub(in crate::formats) fn arguments(node: Node) -> Read<Map<String, Value>> {
+    match node.value {
+        Value::Object(map) => Ok(map.clone()),
+        Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
+        Value::String(text) => match decoded(text) {
+            Some(Value::Object(map)) => Ok(map),
+            Some(other) => Err(node.wrong(&format!("an object in the text, not {}", describe(&other)))),
+            None => Err(node.wrong("an object, or a text that spells one as JSON")),
+        },
+        _ => Err(node.wrong("an object")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read_calls(value: Value) -> Result<Option<Vec<ToolCall>>, String> {
+        trajectory(Node::top(&value)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_spelling_is_the_same_call() {
+        let call = ToolCall::new("get", json!({"city": "Oslo", "days": 3}).as_object().cloned());
+        let input = json!({"city": "Oslo", "days": 3});
+        let spellings = [
+            json!([{"tool_name": "get", "tool_input": input}]),
+            json!("[{\"tool_name\": \"get\", \"tool_input\": {\"city\": \"Oslo\", \"days\": 3}}]"),
+            json!("[{'tool_name': 'get', 'tool_input': {'city': 'Oslo', 'days': 3}}]"),
+            json!({"toolCalls": [{"toolName": "get", "toolInput": input.to_string()}]}),
+            json!([{"name": "get", "args": input}]),
+            json!([{"type": "function", "function": {"name": "get", "arguments": input.to_string()}}]),
+            json!([{"role": "model", "parts": [{"function_call": {"name": "get", "args": input}}]}]),
+            json!([[{"kwargs": {"tool": "get", "tool_input": input}}, "4 degrees"]]),
+        ];
+        for spelling in spellings {
+            assert_eq!(read_calls(spelling.clone()), Ok(Some(vec![call.clone()])), "{spelling}");
+        }
+    }
+
+    #[test]
+    fn unknown_is_not_empty() {
+        for nothing in [json!(null), json!(""), json!("None"), json!("nan"), json!("null")] {
+            assert_eq!(read_calls(nothing), Ok(None));
+        }
+        assert_eq!(read_calls(json!([])), Ok(Some(vec![])));
+        assert_eq!(read_calls(json!("[]")), Ok(Some(vec![])));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(read_calls(json!("[{oops")).unwrap_err().contains("expected a list of calls, as JSON"));
+        assert!(read_calls(json!(3)).unwrap_err().contains("found the number 3"));
+        assert!(
+            read_calls(json!([{"tool_input": {}}]))
+                .unwrap_err()
+                .contains("$[0]: expected a key \"tool_name\"")
+        );
+        assert!(
+            read_calls(json!([{"tool_name": "f", "tool_input": [1]}]))
+                .unwrap_err()
+                .contains("$[0].tool_input")
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Data frames as JSON: lists of rows, columns of lists, columns of index objects.
+
+use super::COLUMNS;
+use super::lines::{ID_KEYS, id_from};
+use crate::formats::json::{JsonPath, Step};
+use serde_json::{Map, Value};
+
+/// The rows of a frame, and how each is found in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    pub(in crate::formats) rows: Vec<Value>,
+    /// The index of each row, where columns are objects.
+    index: Vec<Step>,
+    by_column: bool,
+}
+
+impl Frame {
+    /// A frame, if the document is one.
+    pub(in crate::formats) fn of(value: &Value) -> Option<Frame> {
+        match value {
+            Value::Array(rows) => {
+                let known = |row: &Value| row.as_object().is_some_and(|map| has_columns(map));
+                rows.iter().any(known).then(|| Frame {
+                    rows: rows.clone(),
+                    index: (0..rows.len()).map(Step::Index).collect(),
+                    by_column: false,
+                })
+            }
+            Value::Object(columns) if has_columns(columns) => by_column(columns),
+            _ => None,
+        }
+    }
+
+    /// Where a place in a row is in the document.
+    pub(in crate::formats) fn path(&self, at: usize, in_row: &JsonPath) -> JsonPath {
+        let step = self.index[at].clone();
+        let mut steps = in_row.0.clone();
+        let place = if self.by_column { 1.min(steps.len()) } else { 0 };
+        steps.insert(place, step);
+        JsonPath(steps)
+    }
+
+    /// What a row is called.
+    pub(in crate::formats) fn id(&self, at: usize) -> String {
+        row_id(&self.rows[at])
+    }
+}
+
+/// A row's id: given, or from what is asked.
+pub(super) fn row_id(row: &Value) -> String {
+    let given = ID_KEYS.iter().find_map(|key| match row.get(key)? {
+        Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    given.unwrap_or_else(|| {
+        let asked = ["prompt", "messages", "request", "agent_data", "source"].into_iter();
+        id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
+    })
+}
+
+/// Whether an object looks like a row, or like columns.
+pub(super) fn has_columns(map: &Map<String, Value>) -> bool {
+    COLUMNS.iter().any(|column| map.contains_key(*column))
+}
+
+fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
+    if columns.values().all(Value::is_array) {
+        let count = columns.values().filter_map(|column| column.as_array().map(Vec::len)).max()?;
+        let row = |at: usize| {
+            let cell = |(name, column): (&String, &Value)| Some((name.clone(), column.get(at)?.clone()));
+            Value::Object(columns.iter().filter_map(cell).collect())
+        };
+        let index = (0..count).map(Step::Index).collect();
+        return Some(Frame { rows: (0..count).map(row).collect(), index, by_column: true });
+    }
+    if !columns.values().all(Value::is_object) {
+        return None;
+    }
+    let mut index: Vec<&String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for key in columns.values().filter_map(Value::as_object).flat_map(|column| column.keys()) {
+        if seen.insert(key) {
+            index.push(key);
+        }
+    }
+    let row = |key: &&String| {
+        let cell =
+            |(name, column): (&String, &Value)| Some((name.clone(), column.get(key.as_str())?.clone()));
+        Value::Object(columns.iter().filter_map(cell).collect())
+    };
+    let rows = index.iter().map(row).collect();
+    Some(Frame { rows, index: index.into_iter().cloned().map(Step::Key).collect(), by_column: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn three_ways_to_write_the_same_rows() {
+        let rows = json!([{"prompt": "a", "x": 1}, {"prompt": "b", "x": 2}]);
+        let columns = json!({"prompt": ["a", "b"], "x": [1, 2]});
+        let indexed = json!({"prompt": {"0": "a", "1": "b"}, "x": {"0": 1, "1": 2}});
+        for document in [&rows, &columns, &indexed] {
+            let frame = Frame::of(document).unwrap();
+            assert_eq!(Value::Array(frame.rows.clone()), rows, "{document}");
+            assert_ne!(frame.id(0), frame.id(1));
+        }
+        let path = JsonPath::default().key("x");
+        assert_eq!(Frame::of(&columns).unwrap().path(1, &path).to_string(), "$.x[1]");
+        assert_eq!(Frame::of(&indexed).unwrap().path(1, &path).to_string(), "$.x.1");
+        assert_eq!(Frame::of(&rows).unwrap().path(1, &path).to_string(), "$[1].x");
+        assert!(Frame::of(&json!({"a": 1})).is_none() && Frame::of(&json!([1])).is_none());
+    }
+}

@@ -1,0 +1,213 @@
+//! JSON Lines: where each row lies and what it is called, found while the file streams by.
+//!
+//! A row takes 24 bytes of memory, whatever its length, so a file of any size can be listed.
+
+use crate::formats::index;
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+
+/// Keys under which a row's id is given.
+pub(super) const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
+/// What a row's id comes from when none is given: what is asked.
+const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "agent_data", "source"];
+
+/// The rows of a file, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    rows: Vec<Row>,
+    /// The ids that were given, one after the other.
+    names: String,
+    /// Before which row so many lines without a row had passed.
+    skipped: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    start: u64,
+    /// Where the given id begins in `names`; else the id itself.
+    id: u64,
+    length: u32,
+    /// Bytes of the given id.
+    id_length: u32,
+}
+
+/// A row without a given id.
+const BY_CONTENT: u32 = u32::MAX;
+/// A row that is no object: its id is its line.
+const BY_LINE: u32 = u32::MAX - 1;
+
+impl Lines {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A row's id: given, or made from what is asked, so that it stays when rows come and go.
+    pub fn id(&self, at: usize) -> String {
+        let row = self.rows[at];
+        match row.id_length {
+            BY_CONTENT => content_id(row.id),
+            BY_LINE => format!("line-{}", self.line(at)),
+            length => self.names[row.id as usize..][..length as usize].to_string(),
+        }
+    }
+
+    /// Where a row's text lies.
+    pub fn range(&self, at: usize) -> Range<u64> {
+        let row = self.rows[at];
+        row.start..row.start + u64::from(row.length)
+    }
+
+    /// The line a row stands on, from 1.
+    pub fn line(&self, at: usize) -> usize {
+        let before = self.skipped.partition_point(|(row, _)| *row as usize <= at);
+        let skipped = before.checked_sub(1).map_or(0, |last| self.skipped[last].1);
+        at + 1 + skipped as usize
+    }
+}
+
+/// An id of 48 bits, in words that a shell takes as they are.
+fn content_id(hash: u64) -> String {
+    format!("row-{hash:012x}")
+}
+
+/// The id of a row from what is asked in it.
+pub(super) fn id_from(asked: &str) -> String {
+    content_id(hash(asked.as_bytes()))
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(6).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+}
+
+/// Finds the rows of a file that comes in chunks of any size.
+#[derive(Debug, Default)]
+pub struct LineIndexer {
+    lines: Lines,
+    /// The beginning of a line whose end has not come.
+    carry: Vec<u8>,
+    /// Where the next line begins.
+    at: u64,
+    passed: u32,
+}
+
+impl LineIndexer {
+    /// Takes the next chunk in.
+    pub fn push(&mut self, mut chunk: &[u8]) {
+        while let Some(end) = memchr::memchr(b'\n', chunk) {
+            let (line, rest) = chunk.split_at(end + 1);
+            chunk = rest;
+            if self.carry.is_empty() {
+                self.line(line);
+            } else {
+                self.carry.extend_from_slice(line);
+                let whole = std::mem::take(&mut self.carry);
+                self.line(&whole);
+            }
+        }
+        self.carry.extend_from_slice(chunk);
+    }
+
+    /// The rows, when the last chunk has come.
+    pub fn finish(mut self) -> Lines {
+        let last = std::mem::take(&mut self.carry);
+        if !last.is_empty() {
+            self.line(&last);
+        }
+        self.lines
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let start = self.at;
+        self.at += line.len() as u64;
+        let bom = if start == 0 && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let body = &line[bom..];
+        let space = |byte: &u8| byte.is_ascii_whitespace();
+        let lead = body.iter().take_while(|byte| space(byte)).count();
+        if lead == body.len() {
+            self.passed += 1;
+            self.lines.skipped.push((self.lines.rows.len() as u32, self.passed));
+            return;
+        }
+        let tail = body.iter().rev().take_while(|byte| space(byte)).count();
+        let body = &body[lead..body.len() - tail];
+        let (id, id_length) = self.id(body);
+        let start = start + (bom + lead) as u64;
+        self.lines.rows.push(Row { start, id, length: body.len().min(u32::MAX as usize) as u32, id_length });
+    }
+
+    fn id(&mut self, line: &[u8]) -> (u64, u32) {
+        let Ok(text) = std::str::from_utf8(line) else { return (0, BY_LINE) };
+        let Ok([given, asked]) = index::pick(text, 0..text.len(), [ID_KEYS, ASKED_KEYS]) else {
+            return (0, BY_LINE);
+        };
+        match given.and_then(|range| given_id(&text[range])) {
+            Some(name) if name.len() < BY_LINE as usize => {
+                let at = self.lines.names.len() as u64;
+                self.lines.names.push_str(&name);
+                (at, name.len() as u32)
+            }
+            _ => (hash(asked.map_or(text, |range| &text[range]).as_bytes()), BY_CONTENT),
+        }
+    }
+}
+
+/// An id as it is spelt: a text or a number.
+fn given_id(raw: &str) -> Option<String> {
+    match crate::formats::json::parse(raw).ok()?.value {
+        serde_json::Value::String(text) if !text.is_empty() => Some(text),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str =
+        "\u{feff}{\"id\": \"a\", \"prompt\": \"x\"}\n\n  {\"prompt\": \"y\"}\r\n[1]\n{\"id\": 7}";
+
+    fn indexed(chunk: usize) -> Lines {
+        let mut indexer = LineIndexer::default();
+        TEXT.as_bytes().chunks(chunk).for_each(|chunk| indexer.push(chunk));
+        indexer.finish()
+    }
+
+    #[test]
+    fn rows_have_ids_and_places_whatever_the_chunks() {
+        for chunk in [1, 2, 7, 1000] {
+            let lines = indexed(chunk);
+            let texts: Vec<&str> = (0..lines.len())
+                .map(|at| &TEXT[lines.range(at).start as usize..lines.range(at).end as usize])
+                .collect();
+            assert_eq!(
+                texts,
+                ["{\"id\": \"a\", \"prompt\": \"x\"}", "{\"prompt\": \"y\"}", "[1]", "{\"id\": 7}"]
+            );
+            let ids: Vec<String> = (0..lines.len()).map(|at| lines.id(at)).collect();
+            assert_eq!(ids, ["a", &id_from("\"y\""), "line-4", "7"]);
+            assert_eq!((0..4).map(|at| lines.line(at)).collect::<Vec<_>>(), [1, 3, 4, 5]);
+        }
+    }
+
+    #[test]
+    fn an_id_from_content_stays_when_the_answer_changes() {
+        let id = |line: &str| {
+            let mut indexer = LineIndexer::default();
+            indexer.push(line.as_bytes());
+            indexer.finish().id(0)
+        };
+        assert_eq!(
+            id("{\"prompt\": \"x\", \"response\": \"1\"}"),
+            id("{\"response\": \"2\", \"prompt\": \"x\"}")
+        );
+        assert_ne!(id("{\"prompt\": \"x\"}"), id("{\"prompt\": \"y\"}"));
+    }
+}

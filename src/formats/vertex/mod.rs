@@ -1,0 +1,42 @@
+//! Vertex AI's files: data sets as JSON Lines, tables and JSON, and evaluation results.
+//!
+//! ```text
+//! lines (JSONL) ┐
+//! table (CSV)   ├─▶ a row ──row──▶ EvalCase: what is expected, what was saved, what was recorded
+//! frame (JSON)  ┘            calls, literal: a trajectory in any spelling
+//! ```
+
+mod calls;
+mod frame;
+mod lines;
+mod literal;
+mod recorded;
+mod row;
+mod rubrics;
+mod table;
+
+pub use lines::{LineIndexer, Lines};
+
+pub(super) use calls::arguments;
+pub(super) use frame::Frame;
+pub(super) use recorded::result_case;
+pub(super) use row::case;
+pub(super) use table::Table;
+
+/// Columns by which a row is known for one of a data set.
+pub const COLUMNS: &[&str] = &[
+    "prompt",
+    "reference_trajectory",
+    "predicted_trajectory",
+    "reference",
+    "response",
+    "responses",
+    "messages",
+    "request",
+    "agent_data",
+    "outputs",
+    "reference_outputs",
+    "eval_case_id",
+    "user_scenario",
+    "conversation_history",
+];

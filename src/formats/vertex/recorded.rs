@@ -1,0 +1,82 @@
+//! Scores that a file brings along: columns `<metric>/score` of a metrics table, and the client's
+//! evaluation results.
+
+use super::calls::is_nothing;
+use crate::domain::{EvalCase, MetricResult, RubricScore, Status};
+use crate::formats::read::{Node, Read, lax_float};
+use serde_json::Value;
+
+const PARTS: &[&str] =
+    &["/score", "/explanation", "/pairwise_choice", "/raw_output", "/per_rubric_result", "/raw_outputs"];
+
+/// Whether a column belongs to a metric.
+pub(super) fn is_column(key: &str) -> bool {
+    PARTS.iter().any(|part| key.ends_with(part))
+}
+
+/// The scores among a row's columns. They have no thresholds, so they decide nothing.
+pub(super) fn columns(node: Node) -> Vec<MetricResult> {
+    let Some(map) = node.value.as_object() else { return Vec::new() };
+    map.iter()
+        .filter_map(|(key, value)| Some((key.strip_suffix("/score")?, value)))
+        .map(|(metric, value)| {
+            let score = match value {
+                Value::String(text) if is_nothing(text) => None,
+                value => lax_float(value).filter(|score| score.is_finite()),
+            };
+            let explanation = map.get(&format!("{metric}/explanation")).and_then(Value::as_str);
+            let explanation = explanation.filter(|words| !is_nothing(words)).unwrap_or_default();
+            // The service's client writes "Error" where a request failed.
+            let errored = score.is_none() && explanation == "Error";
+            result(metric, score, explanation, errored)
+        })
+        .collect()
+}
+
+fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) -> MetricResult {
+    MetricResult {
+        metric: metric.to_string(),
+        score,
+        threshold: None,
+        status: match (score, errored) {
+            (Some(_), _) => Status::Informational,
+            (None, true) => Status::Errored,
+            (None, false) => Status::NotEvaluated,
+        },
+        explanation: explanation.to_string(),
+        per_invocation: Vec::new(),
+        rubrics: Vec::new(),
+        criterion: None,
+        details: None,
+    }
+}
+
+/// One of `eval_case_results`: the scores of the first response. The cases themselves are not in such
+/// a file.
+pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCase> {
+    let mut recorded = Vec::new();
+    if let Some(candidate) = node.need("response_candidate_results")?.items()?.next() {
+        for (name, metric) in candidate.need("metric_results")?.object()? {
+            let metric = Node::top(metric);
+            let error = metric.opt_str("error_message").ok().flatten();
+            let explanation = metric.opt_str("explanation").ok().flatten();
+            let words = error.clone().or(explanation).unwrap_or_default();
+            let mut one = result(name, metric.opt_number("score").ok().flatten(), &words, error.is_some());
+            one.rubrics = metric.list("rubric_verdicts", verdict).unwrap_or_default();
+            recorded.push(one);
+        }
+    }
+    Ok(EvalCase { eval_id: eval_id.into(), recorded, ..EvalCase::default() })
+}
+
+/// A verdict that is absent is a no: the wire leaves `false` out.
+fn verdict(node: Node) -> Read<RubricScore> {
+    let text = |path: &str| node.value.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let yes = node.value.get("verdict").and_then(Value::as_bool).unwrap_or(false);
+    let words = text("/evaluated_rubric/content/property/description");
+    Ok(RubricScore {
+        rubric_id: text("/evaluated_rubric/rubric_id").or(words).unwrap_or_default(),
+        score: Some(f64::from(u8::from(yes))),
+        rationale: text("/reasoning"),
+    })
+}

@@ -1,0 +1,374 @@
+//! One row of a Vertex data set, in any of its schemas, as a case.
+//!
+//! ```text
+//! flatten     prompt, reference, reference_trajectory │ response, predicted_trajectory
+//! eval case   prompt, reference, conversation_history │ responses[], intermediate_events, agent_data
+//! gemini      request {contents}                      │ response
+//! openai      request {messages} or messages          │ response {choices}
+//! agentevals  reference_outputs                       │ outputs
+//!             what is expected                          what an agent already did
+//! ```
+
+use super::calls::{decoded, is_nothing, trajectory};
+use super::{recorded, rubrics};
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, SessionInput, Trajectory,
+};
+use crate::formats::adk::{self, invocations_of};
+use crate::formats::messages;
+use crate::formats::read::{Node, Read, ReadError, lax_float};
+use serde_json::{Map, Value};
+
+/// Columns with a meaning of their own; all others are kept as they are.
+const KNOWN: &[&str] = &[
+    "eval_case_id",
+    "eval_id",
+    "case_id",
+    "id",
+    "prompt",
+    "source",
+    "request",
+    "messages",
+    "outputs",
+    "reference_outputs",
+    "reference",
+    "reference_trajectory",
+    "response",
+    "responses",
+    "predicted_trajectory",
+    "history",
+    "conversation_history",
+    "intermediate_events",
+    "agent_data",
+    "user_scenario",
+    "rubrics",
+    "rubric_groups",
+    "session_inputs",
+    "final_session_state",
+    "latency_in_seconds",
+    "failure",
+];
+
+/// What is expected and what was done, turn by turn.
+#[derive(Default)]
+struct Talk {
+    expected: Vec<Invocation>,
+    saved: Option<Vec<Invocation>>,
+    state: Map<String, Value>,
+    error: Option<String>,
+}
+
+/// Reads a row. `eval_id` is what the row is called in the list of cases.
+pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
+    node.object()?;
+    if let Some(scenario) = node.get("user_scenario") {
+        return Ok(EvalCase {
+            eval_id: eval_id.into(),
+            conversation: Conversation::Scenario(scenario.value.clone()),
+            rubrics: rubrics::all(node)?,
+            ..EvalCase::default()
+        });
+    }
+    let mut talk = conversation(node)?;
+    expectations(node, &mut talk)?;
+    outcome(node, &mut talk)?;
+    let latency_s =
+        cell(node, "latency_in_seconds").and_then(|cell| lax_float(cell.value)).filter(|s| s.is_finite());
+    let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).is_some_and(|flag| flag >= 1.0);
+    if failed && talk.error.is_none() {
+        talk.error = Some("the file says that the agent failed, and not how".into());
+    }
+    if (failed || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none() {
+        talk.saved = Some(untouched(&talk.expected));
+    }
+    let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
+    let error = talk.error;
+    Ok(EvalCase {
+        eval_id: eval_id.into(),
+        conversation: Conversation::Turns(talk.expected),
+        session_input: cell(node, "session_inputs").map(session_input).transpose()?,
+        rubrics: rubrics::all(node)?,
+        final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
+        saved: talk.saved.map(|turns| Saved { turns, latency_s, error, state }),
+        recorded: recorded::columns(node),
+        extra: node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect(),
+        ..EvalCase::default()
+    })
+}
+
+/// A cell that holds something: not null, and not what stands for null in a table.
+fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
+    let value = node.value.as_object().and_then(|map| crate::formats::read::lookup(map, key))?;
+    let nothing = match value.1 {
+        Value::Null => true,
+        Value::Number(number) => crate::domain::float_of(number).is_some_and(f64::is_nan),
+        _ => false,
+    };
+    (!nothing).then_some(node.member(value.0, value.1))
+}
+
+/// What is said, and what was done where the same field tells it.
+fn conversation(node: Node) -> Read<Talk> {
+    if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some()) {
+        return agent_data(data);
+    }
+    if let Some(list) = cell(node, "messages") {
+        return in_text(list, |list| {
+            Ok(Talk { expected: messages::conversation(list)?.turns, ..Talk::default() })
+        });
+    }
+    if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
+        let expected = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
+        let known = cell(node, "reference_outputs").is_some();
+        let expected = if known { expected } else { expected.iter().map(asked).collect() };
+        return Ok(Talk { expected, ..Talk::default() });
+    }
+    if let Some(request) = cell(node, "request") {
+        return in_text(request, request_talk);
+    }
+    let mut expected = history(node)?;
+    let user = match cell(node, "prompt").or_else(|| cell(node, "source")) {
+        Some(prompt) => spoken(prompt, "user")?,
+        None => Content::default(),
+    };
+    expected.push(Invocation { user, ..Invocation::default() });
+    Ok(Talk { expected, ..Talk::default() })
+}
+
+/// A cell whose structure stands in a text, as a table has it.
+fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
+    let Value::String(text) = node.value else { return read(node) };
+    let value = decoded(text).ok_or_else(|| node.wrong("JSON in the text"))?;
+    read(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
+}
+
+fn opened(value: &Value) -> Value {
+    match value {
+        Value::String(text) => decoded(text).unwrap_or_else(|| value.clone()),
+        other => other.clone(),
+    }
+}
+
+/// The user's words of a turn, of which nothing is expected.
+fn asked(turn: &Invocation) -> Invocation {
+    Invocation { user: turn.user.clone(), ..Invocation::default() }
+}
+
+fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
+    expected.iter().map(asked).collect()
+}
+
+fn request_talk(request: Node) -> Read<Talk> {
+    if let Some(list) = request.get("messages") {
+        let turns = messages::conversation(list)?.turns;
+        return Ok(Talk { expected: earlier_as_history(turns), ..Talk::default() });
+    }
+    let contents = request.need("contents")?;
+    let mut turns: Vec<Invocation> = Vec::new();
+    for item in contents.items()? {
+        let content = adk::read_content(item)?;
+        match (content.role.as_deref(), turns.last_mut()) {
+            (Some("model"), Some(turn)) => turn.final_response = Some(content),
+            _ => turns.push(Invocation { user: content, ..Invocation::default() }),
+        }
+    }
+    Ok(Talk { expected: earlier_as_history(turns), ..Talk::default() })
+}
+
+/// What was answered before is history: it is said again, and nothing is expected of it.
+fn earlier_as_history(turns: Vec<Invocation>) -> Vec<Invocation> {
+    turns.iter().map(asked).collect()
+}
+
+/// Earlier turns, of which nothing is expected.
+fn history(node: Node) -> Read<Vec<Invocation>> {
+    let Some(history) = cell(node, "conversation_history").or_else(|| cell(node, "history")) else {
+        return Ok(Vec::new());
+    };
+    let opened = opened(history.value);
+    let Value::Array(items) = &opened else { return Ok(Vec::new()) };
+    let mut turns = Vec::new();
+    for item in items {
+        let content = item.get("content").filter(|content| content.is_object()).unwrap_or(item);
+        let content = match content.get("parts") {
+            Some(_) => adk::read_content(Node::top(content)),
+            None => spoken(Node::top(content.get("content").unwrap_or(content)), "user"),
+        };
+        let content = content.map_err(|error| ReadError { path: history.path(), ..error })?;
+        let role = item.get("role").and_then(Value::as_str).or(content.role.as_deref());
+        if matches!(role, Some("user") | None) {
+            turns.push(Invocation { user: content, ..Invocation::default() });
+        }
+    }
+    Ok(turns)
+}
+
+/// A text, or a content, or either within a text.
+fn spoken(node: Node, role: &str) -> Read<Content> {
+    match node.value {
+        Value::String(text) => {
+            Ok(match text.trim_start().starts_with('{').then(|| decoded(text)).flatten() {
+                Some(value) if value.get("parts").is_some() => adk::read_content(Node::top(&value))?,
+                _ => Content::text(role, text.clone()),
+            })
+        }
+        Value::Object(map) if map.contains_key("parts") => adk::read_content(node),
+        Value::Object(map) if map.contains_key("response") => match node.get("response") {
+            Some(response) => spoken(response, role),
+            None => Ok(Content::default()),
+        },
+        Value::Object(map) if map.contains_key("contents") => match node.need("contents")?.items()?.last() {
+            Some(last) => adk::read_content(last),
+            None => Ok(Content::default()),
+        },
+        Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
+        Value::Number(_) | Value::Bool(_) => Ok(Content::text(role, node.value.to_string())),
+        // An answer that is itself a tool call: {"content": "", "tool_calls": […]}.
+        Value::Object(_) => Ok(Content::text(role, node.value.to_string())),
+        _ => Err(node.wrong("a text or a content with parts")),
+    }
+}
+
+/// What the row expects of the last turn.
+fn expectations(node: Node, talk: &mut Talk) -> Read<()> {
+    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
+    if let Some(reference) = cell(node, "reference") {
+        last.final_response = Some(spoken(reference, "model")?);
+    }
+    if let Some(node) = cell(node, "reference_trajectory")
+        && let Some(calls) = trajectory(node)?
+    {
+        last.trajectory = listed(calls);
+    }
+    Ok(())
+}
+
+fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
+    Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+}
+
+/// What the row says was done in the last turn.
+fn outcome(node: Node, talk: &mut Talk) -> Read<()> {
+    if let (Some(list), true) = (cell(node, "outputs"), talk.saved.is_none()) {
+        let done = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
+        talk.saved = Some(done);
+    }
+    let mut last = match &talk.saved {
+        Some(turns) => turns.last().cloned(),
+        None => talk.expected.last().map(asked),
+    }
+    .unwrap_or_default();
+    let before = last.clone();
+    if let Some(node) = cell(node, "predicted_trajectory")
+        && let Some(calls) = trajectory(node)?
+    {
+        last.trajectory = listed(calls);
+    }
+    if let Some(events) = cell(node, "intermediate_events") {
+        last.trajectory = Trajectory::Events(in_text(events, |list| list.items()?.map(event).collect())?);
+    }
+    let response = cell(node, "response").map(answer).transpose()?.flatten();
+    let candidate = cell(node, "responses").map(|list| in_text(list, first_candidate)).transpose()?.flatten();
+    match response.or(candidate) {
+        Some(Ok(content)) => last.final_response = Some(content),
+        Some(Err(error)) => talk.error = Some(error),
+        None => {}
+    }
+    if last != before || talk.error.is_some() {
+        let turns = talk.saved.get_or_insert_with(|| untouched(&talk.expected));
+        match turns.last_mut() {
+            Some(place) => *place = last,
+            None => turns.push(last),
+        }
+    }
+    Ok(())
+}
+
+type Answer = Result<Content, String>;
+
+/// A response: what was said, or `{"error": …}`, which the client writes where an agent failed.
+fn answer(node: Node) -> Read<Option<Answer>> {
+    let value = opened(node.value);
+    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+        let words = error.get("message").unwrap_or(error);
+        return Ok(Some(Err(words.as_str().map_or_else(|| words.to_string(), str::to_string))));
+    }
+    if let Some(choice) = value.get("choices").and_then(|choices| choices.get(0)) {
+        let message = choice.get("message").cloned().unwrap_or_default();
+        let list = Value::Array(vec![message]);
+        let turns = messages::conversation(Node::top(&list))?.turns;
+        return Ok(turns.into_iter().next().and_then(|turn| turn.final_response).map(Ok));
+    }
+    if let Some(content) =
+        value.get("candidates").and_then(|list| list.get(0)).and_then(|first| first.get("content"))
+    {
+        return adk::read_content(Node::top(content)).map(|content| Some(Ok(content)));
+    }
+    spoken(node, "model").map(|content| Some(Ok(content)))
+}
+
+fn first_candidate(list: Node) -> Read<Option<Answer>> {
+    match list.items()?.next() {
+        Some(first) => answer(first.get("response").unwrap_or(first)),
+        None => Ok(None),
+    }
+}
+
+fn event(node: Node) -> Read<InvocationEvent> {
+    let event = adk::event(node)?;
+    Ok(InvocationEvent {
+        author: event.author,
+        content: event.content,
+        usage: event.usage,
+        ..Default::default()
+    })
+}
+
+/// `agent_data.turns[].events[]`: what user and agent said and did.
+fn agent_data(data: Node) -> Read<Talk> {
+    let mut talk = in_text(data, |data| {
+        let mut talk = Talk::default();
+        let mut done = Vec::new();
+        for (at, turn) in data.need("turns")?.items()?.enumerate() {
+            let mut events = Vec::new();
+            for node in turn.list("events", |node| Ok(node.value.clone()))? {
+                let mut event = adk::event(Node::top(&node))?;
+                event.invocation_id = format!("turn-{}", at + 1);
+                if let Some(state) = node.get("state_delta").and_then(Value::as_object) {
+                    talk.state.extend(state.clone());
+                }
+                events.push(event);
+            }
+            let invocation = invocations_of(&events).into_iter().next().unwrap_or_default();
+            talk.expected.push(asked(&invocation));
+            done.push(invocation);
+        }
+        let acted = |turn: &Invocation| turn.final_response.is_some() || !turn.calls().is_empty();
+        talk.saved = done.iter().any(acted).then_some(done);
+        Ok(talk)
+    })?;
+    if talk.expected.is_empty() {
+        talk.expected.push(Invocation::default());
+    }
+    Ok(talk)
+}
+
+fn session_input(node: Node) -> Read<SessionInput> {
+    in_text(node, |node| {
+        Ok(SessionInput {
+            app_name: node.opt_str("app_name")?.unwrap_or_default(),
+            user_id: node.opt_str("user_id")?.unwrap_or_default(),
+            session_id: node.opt_str("session_id")?,
+            state: match node.get("state") {
+                Some(state) => state.object()?.clone(),
+                None => Map::new(),
+            },
+            extra: node.others(&["app_name", "user_id", "session_id", "state"]),
+        })
+    })
+}
+
+/// Whether a text cell stands for no value.
+pub(super) fn is_empty_cell(text: &str) -> bool {
+    is_nothing(text)
+}

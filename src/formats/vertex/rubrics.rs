@@ -1,0 +1,44 @@
+//! Rubrics of a row: made before, in groups or as a list.
+
+use super::calls::decoded;
+use crate::domain::Rubric;
+use crate::formats::read::{Node, Read};
+use serde_json::Value;
+
+/// The rubrics of all groups; a group's name says which metric may use it.
+pub(super) fn all(node: Node) -> Read<Vec<Rubric>> {
+    let mut found = Vec::new();
+    if let Some(groups) = node.get("rubric_groups") {
+        for (name, group) in groups.value.as_object().into_iter().flatten() {
+            let rubrics = group.get("rubrics").unwrap_or(group);
+            found.extend(list(rubrics).iter().enumerate().map(|(at, value)| rubric(value, at, Some(name))));
+        }
+    }
+    if let Some(rubrics) = node.get("rubrics") {
+        found.extend(list(rubrics.value).iter().enumerate().map(|(at, value)| rubric(value, at, None)));
+    }
+    Ok(found)
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items.clone(),
+        Value::String(text) => decoded(text).and_then(|value| value.as_array().cloned()).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// A rubric: an object, or its words alone.
+fn rubric(value: &Value, at: usize, group: Option<&str>) -> Rubric {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let words = value.as_str().map(str::to_string);
+    Rubric {
+        id: text("/rubric_id").or_else(|| text("/rubricId")).unwrap_or_else(|| format!("rubric-{}", at + 1)),
+        text: words
+            .or_else(|| text("/content/property/description"))
+            .or_else(|| text("/rubric_content/text_property"))
+            .or_else(|| text("/description")),
+        description: text("/description"),
+        kind: text("/type").or_else(|| group.map(str::to_string)),
+    }
+}

@@ -1,0 +1,132 @@
+//! ADK's metrics, in its order.
+
+use super::{
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, UNIT, option,
+};
+use crate::metrics::efficiency::Cost;
+
+const fn judged(name: &'static str, summary: &'static str, needs: &'static [Need]) -> MetricInfo {
+    MetricInfo { name, summary, needs, definition: "A judge model decides; this version asks none.", ..BASE }
+}
+
+const fn cloud(name: &'static str, summary: &'static str, range: Option<(f64, f64)>) -> MetricInfo {
+    MetricInfo {
+        name,
+        summary,
+        range,
+        kind: Kind::Vertex,
+        needs: &[Need::Cloud],
+        definition: "Google's service decides; this version does not ask it.",
+        ..BASE
+    }
+}
+
+const fn cost(name: &'static str, kind: Cost, summary: &'static str, definition: &'static str) -> MetricInfo {
+    MetricInfo {
+        name,
+        summary,
+        definition,
+        kind: Kind::Cost(kind),
+        range: None,
+        direction: Direction::Lower,
+        needs: &[Need::Events],
+        choices: "Informational: it takes no threshold, as in ADK.",
+        ..BASE
+    }
+}
+
+pub(super) const METRICS: &[MetricInfo] = &[
+    MetricInfo {
+        name: "tool_trajectory_avg_score",
+        summary: "the share of turns whose tool calls match the expected ones",
+        definition: "1 for a turn whose calls match under match_type, else 0; the mean over turns. EXACT: the same \
+                     calls, order and number. IN_ORDER: the expected calls as a subsequence. ANY_ORDER: each \
+                     expected call has one of its own.",
+        choices: "Equality is Python's: 1 == 1.0 == true. A file that names no calls expects none, as in ADK.",
+        needs: BOTH_TRAJECTORIES,
+        options: &[
+            option(
+                "match_type",
+                "EXACT, IN_ORDER, ANY_ORDER or 0, 1, 2",
+                "EXACT",
+                "how the two lists are compared",
+            ),
+            NAMES,
+        ],
+        kind: Kind::AdkTrajectory,
+        ..BASE
+    },
+    cloud("response_evaluation_score", "coherence, as Vertex AI judges it", Some((1.0, 5.0))),
+    MetricInfo {
+        name: "response_match_score",
+        summary: "word overlap with the reference (ROUGE-1 F)",
+        definition: "The harmonic mean of the shares of words that response and reference have in common, stemmed, \
+                     letters of all scripts; the mean over turns.",
+        choices: "Two empty responses score 0, as in ADK. Thoughts in the response count, as in ADK.",
+        needs: BOTH_RESPONSES,
+        kind: Kind::ResponseMatch,
+        ..BASE
+    },
+    cloud("safety_v1", "safety, as Vertex AI judges it", UNIT),
+    cloud("multi_turn_task_success_v1", "task success over the conversation, as Vertex AI judges it", UNIT),
+    cloud(
+        "multi_turn_trajectory_quality_v1",
+        "trajectory quality over the conversation, as Vertex AI judges it",
+        UNIT,
+    ),
+    cloud("multi_turn_tool_use_quality_v1", "tool use over the conversation, as Vertex AI judges it", UNIT),
+    judged(
+        "final_response_match_v2",
+        "a judge's verdict on whether the response agrees with the reference",
+        &[Need::ReferenceResponse, Need::Response, Need::Judge],
+    ),
+    judged(
+        "rubric_based_final_response_quality_v1",
+        "the share of response rubrics that a judge says yes to",
+        &[Need::Rubrics, Need::Response, Need::Judge],
+    ),
+    judged(
+        "hallucinations_v1",
+        "the share of sentences that a judge finds supported",
+        &[Need::Events, Need::Judge],
+    ),
+    judged(
+        "rubric_based_tool_use_quality_v1",
+        "the share of tool use rubrics that a judge says yes to",
+        &[Need::Rubrics, Need::Trajectory, Need::Judge],
+    ),
+    judged(
+        "per_turn_user_simulator_quality_v1",
+        "whether the simulated user keeps to its plan",
+        &[Need::Judge],
+    ),
+    judged(
+        "rubric_based_multi_turn_trajectory_quality_v1",
+        "the share of trajectory rubrics that a judge says yes to",
+        &[Need::Rubrics, Need::Events, Need::Judge],
+    ),
+    cost(
+        "tool_call_count_v1",
+        Cost::ToolCalls,
+        "tool calls a turn",
+        "The mean number of tool calls in a turn.",
+    ),
+    cost(
+        "inference_call_count_v1",
+        Cost::ModelCalls,
+        "model calls a turn",
+        "The mean number of events with token counts or a model's version.",
+    ),
+    cost(
+        "token_usage_v1",
+        Cost::Tokens,
+        "tokens a turn",
+        "Input and output tokens of a turn, the mean over all turns.",
+    ),
+    cost(
+        "invocation_duration_v1",
+        Cost::Seconds,
+        "seconds a turn",
+        "The mean time of a turn, to the millisecond.",
+    ),
+];

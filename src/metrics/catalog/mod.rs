@@ -1,0 +1,176 @@
+//! The table of metrics: what each is called, needs, says and means. `evaltrail metrics`, the explorer's
+//! screen of metrics and the registry all read it.
+
+mod adk;
+mod own;
+mod vertex;
+
+use super::efficiency::Cost;
+use super::matched::Reading;
+use super::text::RougeKind;
+use super::tool_call::Aspect;
+use super::vertex_trajectory::Comparison;
+
+/// What a metric is and needs.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricInfo {
+    /// The name, as its family defines it.
+    pub name: &'static str,
+    /// Whose definition it is.
+    pub family: Family,
+    /// What it says, in a sentence.
+    pub summary: &'static str,
+    /// How it is computed.
+    pub definition: &'static str,
+    /// What we chose where the definition is silent, with an example; empty where it is not.
+    pub choices: &'static str,
+    /// What must be there.
+    pub needs: &'static [Need],
+    /// Lowest and highest score, where there are bounds.
+    pub range: Option<(f64, f64)>,
+    /// Which scores are better.
+    pub direction: Direction,
+    /// Its options beside the threshold.
+    pub options: &'static [OptionInfo],
+    /// Where the definition is from.
+    pub source: &'static str,
+    /// How it is computed here.
+    pub(in crate::metrics) kind: Kind,
+}
+
+/// Whose definition a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Google's ADK.
+    Adk,
+    /// Vertex AI's evaluation service.
+    Vertex,
+    /// evaltrail's own.
+    Own,
+}
+
+impl Family {
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Family::Adk => "ADK",
+            Family::Vertex => "Vertex AI",
+            Family::Own => "evaltrail",
+        }
+    }
+}
+
+/// What a metric needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The calls that are expected.
+    ReferenceTrajectory,
+    /// The response that is expected.
+    ReferenceResponse,
+    /// The calls that were made.
+    Trajectory,
+    /// What was said.
+    Response,
+    /// Recorded events.
+    Events,
+    /// The session's state afterwards.
+    State,
+    /// Rubrics.
+    Rubrics,
+    /// A judge model.
+    Judge,
+    /// Google's service.
+    Cloud,
+}
+
+impl Need {
+    /// The words for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Need::ReferenceTrajectory => "reference trajectory",
+            Need::ReferenceResponse => "reference response",
+            Need::Trajectory => "trajectory",
+            Need::Response => "response",
+            Need::Events => "events",
+            Need::State => "session state",
+            Need::Rubrics => "rubrics",
+            Need::Judge => "judge model",
+            Need::Cloud => "Vertex AI",
+        }
+    }
+}
+
+/// Which scores are better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// At or above the threshold passes.
+    Higher,
+    /// At or below the threshold passes.
+    Lower,
+}
+
+/// An option of a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionInfo {
+    /// Its name; camelCase works too.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: &'static str,
+    /// What it is when it is not given.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::metrics) enum Kind {
+    AdkTrajectory,
+    ResponseMatch,
+    Cost(Cost),
+    Comparison(Comparison),
+    SingleToolUse,
+    Latency,
+    Failure,
+    ExactMatch,
+    Bleu,
+    Rouge(RougeKind),
+    ToolCall(Aspect),
+    Matched(Reading),
+    State,
+    Judge,
+    Vertex,
+}
+
+/// Every metric there is: ADK's in its order, Vertex's, ours.
+pub fn catalog() -> impl Iterator<Item = &'static MetricInfo> {
+    adk::METRICS.iter().chain(vertex::METRICS).chain(own::METRICS)
+}
+
+const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
+const BOTH_TRAJECTORIES: &[Need] = &[Need::ReferenceTrajectory, Need::Trajectory];
+const BOTH_RESPONSES: &[Need] = &[Need::ReferenceResponse, Need::Response];
+
+const BASE: MetricInfo = MetricInfo {
+    name: "",
+    family: Family::Adk,
+    summary: "",
+    definition: "",
+    choices: "",
+    needs: &[],
+    range: UNIT,
+    direction: Direction::Higher,
+    options: &[],
+    source: "google-adk 2.13.0",
+    kind: Kind::Judge,
+};
+
+const fn option(
+    name: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> OptionInfo {
+    OptionInfo { name, takes, default, help }
+}
+
+const NAMES: OptionInfo = option("ignore_args", "true or false", "false", "names alone count");

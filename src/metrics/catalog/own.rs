@@ -1,0 +1,92 @@
+//! evaltrail's own metrics.
+
+use super::{BASE, BOTH_TRAJECTORIES, Family, Kind, MetricInfo, NAMES, Need, OptionInfo, option};
+use crate::metrics::matched::Reading;
+
+const OWN_OPTIONS: &[OptionInfo] = &[NAMES, RULES];
+const RULES: OptionInfo = option(
+    "[[match]]",
+    "rules in evaltrail.toml",
+    "none",
+    "how arguments are compared, which calls may or must not come",
+);
+
+const fn own(
+    name: &'static str,
+    reading: Reading,
+    summary: &'static str,
+    definition: &'static str,
+) -> MetricInfo {
+    MetricInfo {
+        name,
+        family: Family::Own,
+        summary,
+        definition,
+        choices: "Pairs are one to one and as many as can be: A A made against A expected has precision 0.5 and \
+                  recall 1. Nothing expected and nothing made scores 1. Optional calls that stay away are not \
+                  missed. Arguments are equal as in ADK (1 is 1.0 and true).",
+        needs: BOTH_TRAJECTORIES,
+        options: OWN_OPTIONS,
+        source: "evaltrail",
+        kind: Kind::Matched(reading),
+        ..BASE
+    }
+}
+
+pub(super) const METRICS: &[MetricInfo] = &[
+    MetricInfo {
+        options: &[
+            option(
+                "mode",
+                "strict, in_order, unordered, subset or superset",
+                "strict",
+                "when two trajectories match",
+            ),
+            NAMES,
+            RULES,
+        ],
+        ..own(
+            "trajectory_match",
+            Reading::Match,
+            "the share of turns whose calls match under the rules of [[match]]",
+            "1 for a turn whose calls match under the mode, else 0; the mean over turns. strict: the same calls in \
+             order. in_order: as a subsequence. unordered: the same calls in any order. subset: nothing but expected \
+             calls. superset: all expected calls, others allowed. Forbidden tools and counts out of bounds: 0.",
+        )
+    },
+    own(
+        "trajectory_match_precision",
+        Reading::Precision,
+        "the share of calls made that answer an expected one of their own",
+        "Pairs by calls made, the mean over turns.",
+    ),
+    own(
+        "trajectory_match_recall",
+        Reading::Recall,
+        "the share of expected calls that have one of their own",
+        "Pairs by calls expected, the mean over turns.",
+    ),
+    own(
+        "trajectory_match_f1",
+        Reading::F1,
+        "the harmonic mean of trajectory_match_precision and trajectory_match_recall",
+        "2PR / (P + R) in each turn, the mean over turns.",
+    ),
+    MetricInfo {
+        name: "session_state_match",
+        family: Family::Own,
+        summary: "whether the session's state ends as final_session_state says",
+        definition: "1 when the state is equal (exact) or holds all that is expected (subset), else 0.",
+        choices: "ADK declares final_session_state and never compares it. An empty one counts as none.",
+        needs: &[Need::State],
+        options: &[option(
+            "mode",
+            "exact or subset",
+            "exact",
+            "whether more than the expected state may be there",
+        )],
+        source: "evaltrail",
+        kind: Kind::State,
+        ..BASE
+    },
+];

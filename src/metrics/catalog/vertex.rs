@@ -1,0 +1,226 @@
+//! The metrics of Vertex AI's evaluation service.
+
+use super::{
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Family, Kind, MetricInfo, Need, OptionInfo, option,
+};
+use crate::metrics::text::RougeKind;
+use crate::metrics::tool_call::Aspect;
+use crate::metrics::vertex_trajectory::Comparison;
+
+const VERTEX_DOCS: &str = "Vertex AI, Evaluate Gen AI agents";
+
+const TRAJECTORY_CHOICES: &str = "Calls are equal when name and input are, as JSON: numbers by value (3 is 3.0, not \"3\"), true is not 1, \
+     null is not absent, key order is free. A trajectory that is null is unknown and not evaluated; [] is empty. \
+     Several turns: the mean.";
+
+const fn comparison(
+    name: &'static str,
+    kind: Comparison,
+    summary: &'static str,
+    definition: &'static str,
+    choices: &'static str,
+) -> MetricInfo {
+    MetricInfo {
+        name,
+        family: Family::Vertex,
+        summary,
+        definition,
+        choices,
+        needs: BOTH_TRAJECTORIES,
+        source: VERTEX_DOCS,
+        kind: Kind::Comparison(kind),
+        ..BASE
+    }
+}
+
+const fn rouge(name: &'static str, kind: RougeKind, definition: &'static str) -> MetricInfo {
+    MetricInfo {
+        name,
+        family: Family::Vertex,
+        summary: "overlap of the response with the reference (ROUGE, F measure)",
+        definition,
+        choices: "Words are runs of a-z and 0-9, lower-cased: other scripts have none and score 0. Two empty texts \
+                  score 0. Sentences are lines; with split_summaries they are Unicode's (UAX 29), where rouge_score \
+                  asks nltk's Punkt. \"running dogs\" against \"run dog\": 0, with use_stemmer 1.",
+        needs: BOTH_RESPONSES,
+        options: ROUGE_OPTIONS,
+        source: "rouge_score 0.1.2, which the Vertex AI documentation points to",
+        kind: Kind::Rouge(kind),
+        ..BASE
+    }
+}
+
+const ROUGE_OPTIONS: &[OptionInfo] = &[
+    option("use_stemmer", "true or false", "false", "words of more than three letters are stemmed (Porter)"),
+    option(
+        "split_summaries",
+        "true or false",
+        "false",
+        "rouge_l_sum finds sentences itself instead of taking lines",
+    ),
+];
+
+const fn tool_call(
+    name: &'static str,
+    aspect: Aspect,
+    summary: &'static str,
+    definition: &'static str,
+) -> MetricInfo {
+    MetricInfo {
+        name,
+        family: Family::Vertex,
+        summary,
+        definition,
+        choices: "Several calls in one answer are compared by position. Values are equal as JSON (3 is 3.0), with \
+                  use_strict_string_match as texts. A reference without arguments: the names decide. An agent that \
+                  ran answers with the calls it made when its text is no such JSON. {\"a\":1,\"b\":2} against \
+                  {\"a\":1.0,\"c\":3}: keys 0.5, keys with values 0.5.",
+        needs: BOTH_RESPONSES,
+        options: TOOL_CALL_OPTIONS,
+        source: "Vertex AI, tool use metrics",
+        kind: Kind::ToolCall(aspect),
+        ..BASE
+    }
+}
+
+const TOOL_CALL_OPTIONS: &[OptionInfo] =
+    &[option("use_strict_string_match", "true or false", "false", "values are compared as texts")];
+
+pub(super) const METRICS: &[MetricInfo] = &[
+    comparison(
+        "trajectory_exact_match",
+        Comparison::Exact,
+        "whether the same calls were made in the same order",
+        "1 when predicted and reference trajectory are the same calls in the same order, else 0.",
+        TRAJECTORY_CHOICES,
+    ),
+    comparison(
+        "trajectory_in_order_match",
+        Comparison::InOrder,
+        "whether the reference calls came in order, others allowed",
+        "1 when the reference is an ordered subsequence of the prediction, else 0.",
+        "An empty reference is contained in everything: 1. Otherwise as trajectory_exact_match.",
+    ),
+    comparison(
+        "trajectory_any_order_match",
+        Comparison::AnyOrder,
+        "whether the reference calls came in any order, others allowed",
+        "1 when all reference calls occur in the prediction, else 0.",
+        "A repeated reference call needs as many predicted ones: A against A A is 0. An empty reference: 1. \
+         Otherwise as trajectory_exact_match.",
+    ),
+    comparison(
+        "trajectory_precision",
+        Comparison::Precision,
+        "the share of calls made that are in the reference",
+        "Predicted calls that also appear in the reference, by all predicted calls.",
+        "Repeats each count: A A against A is 1.0; one-to-one pairing is trajectory_match_precision. Nothing \
+         predicted: 0/0, not evaluated. Otherwise as trajectory_exact_match.",
+    ),
+    comparison(
+        "trajectory_recall",
+        Comparison::Recall,
+        "the share of reference calls that were made",
+        "Reference calls that also appear in the prediction, by all reference calls.",
+        "Repeats each count: A against A A is 1.0; one-to-one pairing is trajectory_match_recall. An empty \
+         reference: 0/0, not evaluated. Otherwise as trajectory_exact_match.",
+    ),
+    MetricInfo {
+        name: "trajectory_single_tool_use",
+        family: Family::Vertex,
+        summary: "whether a tool was called",
+        definition: "1 when a call of the tool is in the prediction, else 0; number, order and arguments do not count.",
+        choices: "Use it several times with labels, trajectory_single_tool_use:NAME; without tool_name the label is \
+                  the tool. Several turns: the mean.",
+        needs: &[Need::Trajectory],
+        options: &[option("tool_name", "a tool's name", "the label", "which tool")],
+        source: VERTEX_DOCS,
+        kind: Kind::SingleToolUse,
+        ..BASE
+    },
+    MetricInfo {
+        name: "latency_in_seconds",
+        family: Family::Vertex,
+        summary: "how long the agent took",
+        definition: "The wall time of the agent's work on the case.",
+        choices: "With a threshold, at or below it passes. A file's own latency_in_seconds column is taken when saved \
+                  responses are scored.",
+        range: None,
+        direction: Direction::Lower,
+        source: VERTEX_DOCS,
+        kind: Kind::Latency,
+        ..BASE
+    },
+    MetricInfo {
+        name: "failure",
+        family: Family::Vertex,
+        summary: "whether the agent failed",
+        definition: "1 when the agent's call raised, else 0.",
+        choices: "With a threshold, at or below it passes: 0 wants no failure. Why it failed is kept, which Vertex loses.",
+        direction: Direction::Lower,
+        source: VERTEX_DOCS,
+        kind: Kind::Failure,
+        ..BASE
+    },
+    MetricInfo {
+        name: "exact_match",
+        family: Family::Vertex,
+        summary: "whether the response is the reference",
+        definition: "1 when the two texts are equal, else 0.",
+        choices: "Every character counts, blanks and case too: \"Done\" against \"Done \" is 0.",
+        needs: BOTH_RESPONSES,
+        source: "Vertex AI, computation-based metrics",
+        kind: Kind::ExactMatch,
+        ..BASE
+    },
+    MetricInfo {
+        name: "bleu",
+        family: Family::Vertex,
+        summary: "overlap of runs of up to four words (sentence BLEU)",
+        definition: "sacrebleu's sentence BLEU: tokeniser 13a, case kept, exponential smoothing, brevity penalty; \
+                     divided by 100.",
+        choices: "A response of fewer than four words scores 0 unless use_effective_order is on.",
+        needs: BOTH_RESPONSES,
+        options: &[option(
+            "use_effective_order",
+            "true or false",
+            "false",
+            "stop at the longest run of words that the response has",
+        )],
+        source: "sacrebleu 2.6.0, which the Vertex AI documentation points to",
+        kind: Kind::Bleu,
+        ..BASE
+    },
+    rouge("rouge_1", RougeKind::N(1), "Words in common."),
+    rouge("rouge_2", RougeKind::N(2), "Pairs of neighbouring words in common."),
+    rouge("rouge_l", RougeKind::L, "The longest common subsequence of words."),
+    rouge(
+        "rouge_l_sum",
+        RougeKind::LSum,
+        "The union of the longest common subsequences, sentence by sentence.",
+    ),
+    tool_call(
+        "tool_call_valid",
+        Aspect::Valid,
+        "whether the answer is a valid tool call",
+        "1 when the answer is JSON with a list tool_calls whose entries have a name and an object of arguments.",
+    ),
+    tool_call(
+        "tool_name_match",
+        Aspect::Name,
+        "whether the answer names the reference's tools",
+        "1 when the names of the calls are those of the reference, else 0.",
+    ),
+    tool_call(
+        "tool_parameter_key_match",
+        Aspect::Keys,
+        "the share of the reference's arguments that the answer names",
+        "Argument names of the reference that the answer's call of the same tool has, by all of them.",
+    ),
+    tool_call(
+        "tool_parameter_kv_match",
+        Aspect::Values,
+        "the share of the reference's arguments that the answer has with their values",
+        "Arguments of the reference that the answer's call of the same tool has with the same value, by all of them.",
+    ),
+];
