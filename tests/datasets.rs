@@ -188,7 +188,7 @@ fn a_bad_row_is_told_by_its_line_and_the_rest_is_read() {
     assert!(said[0].starts_with("row-") && said[4].starts_with("row-"), "{said:?}");
     assert!(said[1].starts_with("line 2, column 12: expected"), "{said:?}");
     assert!(
-        said[2].starts_with("line 4, column 40: $.reference_trajectory: expected a list of calls"),
+        said[2].starts_with("line 4, column 41: $.reference_trajectory: expected a list of calls"),
         "{said:?}"
     );
     assert!(

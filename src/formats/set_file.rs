@@ -368,10 +368,18 @@ fn as_lines(text: &str) -> Option<Lines> {
     let first = lines.next()?;
     // Columns of lists or objects on one line are a frame, which is read otherwise.
     let single = is_row(first) && lines.clone().next().is_none();
-    if single && json::parse(first).ok().is_some_and(|parsed| Frame::of(&parsed.value).is_some()) {
+    if single
+        && json::parse(first)
+            .ok()
+            .and_then(|parsed| Frame::of(&parsed.value))
+            .is_some_and(|frame| !frame.is_single())
+    {
         return None;
     }
-    let any = is_row(first) || (first.trim_start().starts_with('{') && lines.take(LOOKED_AT).any(is_row));
+    let later = || {
+        first.trim_start().starts_with('{') && lines.take(LOOKED_AT).any(is_row) && json::parse(text).is_err()
+    };
+    let any = is_row(first) || later();
     any.then(|| {
         let mut indexer = LineIndexer::default();
         indexer.push(text.as_bytes());

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub(in crate::formats) rows: Vec<Value>,
-    /// The index of each row, where columns are objects.
+    /// The step to each row; none where the document is the row.
     index: Vec<Step>,
     by_column: bool,
 }
@@ -26,18 +26,29 @@ impl Frame {
                     by_column: false,
                 })
             }
-            Value::Object(columns) if has_columns(columns) => by_column(columns),
+            Value::Object(columns) if has_columns(columns) => {
+                Some(by_column(columns).unwrap_or_else(|| Frame {
+                    rows: vec![value.clone()],
+                    index: Vec::new(),
+                    by_column: false,
+                }))
+            }
             _ => None,
         }
     }
 
     /// Where a place in a row is in the document.
     pub(in crate::formats) fn path(&self, at: usize, in_row: &JsonPath) -> JsonPath {
-        let step = self.index[at].clone();
+        let Some(step) = self.index.get(at).cloned() else { return in_row.clone() };
         let mut steps = in_row.0.clone();
         let place = if self.by_column { 1.min(steps.len()) } else { 0 };
         steps.insert(place, step);
         JsonPath(steps)
+    }
+
+    /// Whether the document is one row.
+    pub(in crate::formats) fn is_single(&self) -> bool {
+        self.index.is_empty()
     }
 
     /// What a row is called.
@@ -64,7 +75,22 @@ pub(super) fn has_columns(map: &Map<String, Value>) -> bool {
     COLUMNS.iter().any(|column| map.contains_key(*column))
 }
 
+/// Columns whose cells are lists themselves.
+const LISTS: &[&str] = &["messages", "outputs", "reference_outputs", "responses"];
+
+/// Keys of a cell that is an object itself, which no index has.
+const FIELDS: &[&str] =
+    &["role", "parts", "messages", "contents", "choices", "candidates", "response", "text", "turns"];
+
+/// Whether a list is a cell rather than a column of cells.
+fn is_one_conversation(value: &Value) -> bool {
+    value.get(0).is_some_and(Value::is_object)
+}
+
 fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
+    if LISTS.iter().any(|name| columns.get(*name).is_some_and(is_one_conversation)) {
+        return None;
+    }
     if columns.values().all(Value::is_array) {
         let count = columns.values().filter_map(|column| column.as_array().map(Vec::len)).max()?;
         let row = |at: usize| {
@@ -77,12 +103,12 @@ fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
     if !columns.values().all(Value::is_object) {
         return None;
     }
-    let mut index: Vec<&String> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for key in columns.values().filter_map(Value::as_object).flat_map(|column| column.keys()) {
-        if seen.insert(key) {
-            index.push(key);
-        }
+    let index: Vec<&String> = columns.values().filter_map(Value::as_object).next()?.keys().collect();
+    let is_index =
+        |column: &Map<String, Value>| column.len() == index.len() && column.keys().eq(index.iter().copied());
+    let fields = index.iter().any(|key| FIELDS.contains(&key.as_str()));
+    if fields || !columns.values().filter_map(Value::as_object).all(is_index) {
+        return None;
     }
     let row = |key: &&String| {
         let cell =
