@@ -23,9 +23,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use std::sync::Arc;
 
+fn workspace() -> Workspace {
+    Workspace::open(&root().join("fixtures/workspace")).unwrap()
+}
+
 /// The sample workspace in a model, nothing run.
 fn sample(size: (u16, u16)) -> Model {
-    let workspace = Workspace::open(&root().join("fixtures/workspace")).unwrap();
+    let workspace = workspace();
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
     for set in 0..model.sets.len() {
         let open = open_set(&model.sets[set].path).unwrap();
@@ -68,7 +72,7 @@ fn plan(model: &Model) -> RunPlan {
             agent_name: app,
             agent_jobs: None,
             app_dir: None,
-            criteria: criteria_for(&view.path, None).unwrap().0,
+            criteria: criteria_for(&workspace(), &view.path, file, None, &[]).unwrap().0,
         });
         plan.cases.extend((0..file.len()).map(|index| PlannedCase {
             set,

@@ -201,6 +201,13 @@ impl Remote {
         })
     }
 
+    async fn session_state(&self, user: &str, id: &str) -> Option<Value> {
+        let parts = ["apps", &self.app, "users", user, "sessions", id];
+        let (status, text) = self.call(Method::GET, &parts, None).await.ok()?;
+        let mut session = json::parse(&text).ok().filter(|_| status.is_success())?.value;
+        session.get_mut("state").map(Value::take)
+    }
+
     async fn delete_session(&self, user: &str, id: &str) {
         // A session that stays behind harms no result.
         let _ = self.call(Method::DELETE, &["apps", &self.app, "users", user, "sessions", id], None).await;
@@ -289,6 +296,11 @@ fn retry_after(response: &Response) -> Option<Duration> {
 impl AdkSession {
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The state as the server has it now.
+    pub(super) async fn state(&self) -> Option<Value> {
+        self.remote.session_state(&self.user_id, &self.id).await
     }
 
     pub(super) async fn turn(

@@ -31,12 +31,15 @@ pub struct CommandSession {
     stderr: Tail,
     opening: Opening,
     history: Vec<Value>,
+    /// The session's state, as the last result told it.
+    state: Option<Value>,
 }
 
 /// What a line of output is.
 enum Said {
     Event(Box<Event>),
-    Result(Vec<Event>),
+    /// The events it comes to, and the session's state, if it tells it.
+    Result(Vec<Event>, Option<Value>),
     Error(String),
 }
 
@@ -61,6 +64,7 @@ impl CommandAgent {
             stderr: Tail::follow(stderr),
             opening,
             history: Vec::new(),
+            state: None,
         })
     }
 }
@@ -68,6 +72,11 @@ impl CommandAgent {
 impl CommandSession {
     pub(super) fn id(&self) -> &str {
         &self.opening.session_id
+    }
+
+    /// What the last result said of the state, if anything.
+    pub(super) fn state(&self) -> Option<Value> {
+        self.state.clone()
     }
 
     pub(super) async fn turn(
@@ -94,7 +103,7 @@ impl CommandSession {
             let _ = sent.and(self.stdin.flush().await);
         };
         let mut events: Vec<Event> = Vec::new();
-        let stdout = &mut self.stdout;
+        let (stdout, state) = (&mut self.stdout, &mut self.state);
         let mut take = |mut event: Event| {
             event.at = Some(began.elapsed().as_secs_f64());
             if !event.partial {
@@ -106,8 +115,9 @@ impl CommandSession {
             loop {
                 match next_said(stdout).await? {
                     Some(Said::Event(event)) => take(*event),
-                    Some(Said::Result(made)) => {
+                    Some(Said::Result(made, told)) => {
                         made.into_iter().for_each(&mut take);
+                        *state = told.or(state.take());
                         return Ok(true);
                     }
                     Some(Said::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
@@ -174,7 +184,8 @@ fn read_said(line: &str) -> Result<Said, String> {
         return Ok(Said::Error(words));
     }
     if value.get("response").is_some() || value.get("predicted_trajectory").is_some() {
-        return result(&value).map(Said::Result);
+        let state = value.get("state").filter(|state| state.is_object()).cloned();
+        return result(&value).map(|events| Said::Result(events, state));
     }
     if value.get("author").is_some() || value.get("content").is_some() {
         let event = read_event(&value).map_err(|error| format!("an event cannot be read: {error}"))?;
@@ -219,7 +230,7 @@ mod tests {
     fn a_result_is_events() {
         let line =
             r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
-        let Ok(Said::Result(events)) = read_said(line) else { panic!("a result") };
+        let Ok(Said::Result(events, None)) = read_said(line) else { panic!("a result") };
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));

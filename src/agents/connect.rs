@@ -88,6 +88,10 @@ impl Agent {
         Ok(match spec {
             AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app).await?)),
             AgentSpec::Command { argv, cwd } => Agent::Command(CommandAgent::new(argv.clone(), cwd.clone())),
+            AgentSpec::Saved => {
+                let why = "saved responses are scored, not run";
+                return Err(AgentError::new(ErrorKind::Setup, why));
+            }
             AgentSpec::Replay { path, speed } => {
                 let (path, speed) = (path.clone(), *speed);
                 let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed)).await;
@@ -134,6 +138,15 @@ impl Session {
             Session::Adk(session) => session.id(),
             Session::Command(session) => session.id(),
             Session::Replay(session) => session.id(),
+        }
+    }
+
+    /// The session's state now, where the agent tells it.
+    pub async fn state(&self) -> Option<Value> {
+        match self {
+            Session::Adk(session) => session.state().await,
+            Session::Command(session) => session.state(),
+            Session::Replay(session) => session.state(),
         }
     }
 

@@ -22,5 +22,6 @@ mod sse;
 pub use connect::{Agent, Agents, Opening, Session, Turn};
 pub use error::{AgentError, ErrorKind};
 pub use process::{KEEPER_COMMAND, keep};
+pub(crate) use process::{Program, Tail};
 pub use replay::Replay;
 pub use sse::SseDecoder;

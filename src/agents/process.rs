@@ -18,14 +18,14 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A started program. Dropping it kills its whole group.
 #[derive(Debug)]
-pub(super) struct Program {
-    pub(super) child: Child,
+pub(crate) struct Program {
+    pub(crate) child: Child,
     group: Option<u32>,
 }
 
 impl Program {
     /// Starts a program with all its streams piped.
-    pub(super) fn start(argv: &[String], cwd: &Path) -> io::Result<Program> {
+    pub(crate) fn start(argv: &[String], cwd: &Path) -> io::Result<Program> {
         let mut command = match keeper() {
             Some(keeper) => {
                 let mut command = Command::new(keeper);
@@ -94,7 +94,7 @@ pub fn keep(_: u32, argv: &[String]) -> io::Result<i32> {
 
 /// The last part of a stream, kept for error messages while the rest is read and dropped.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     kept: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
 }
 
@@ -102,7 +102,7 @@ impl Tail {
     const MOST: usize = 16 << 10;
 
     /// Reads a stream to its end in the background.
-    pub(super) fn follow(mut stream: impl tokio::io::AsyncRead + Unpin + Send + 'static) -> Tail {
+    pub(crate) fn follow(mut stream: impl tokio::io::AsyncRead + Unpin + Send + 'static) -> Tail {
         let tail = Tail::default();
         let kept = tail.kept.clone();
         tokio::spawn(async move {
@@ -119,7 +119,7 @@ impl Tail {
     }
 
     /// What the stream said last, in at most this many lines.
-    pub(super) fn lines(&self, most: usize) -> String {
+    pub(crate) fn lines(&self, most: usize) -> String {
         let Ok(kept) = self.kept.lock() else { return String::new() };
         let text = String::from_utf8_lossy(&kept);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -46,6 +46,11 @@ impl ReplaySession {
         &self.opening.session_id
     }
 
+    /// The state at the end of the recorded conversation.
+    pub(super) fn state(&self) -> Option<serde_json::Value> {
+        self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
+    }
+
     /// The recorded turn: the case's own, else any that begins with the same words.
     fn recorded(&self, turn: Turn<'_>) -> Option<&RecordedTurn> {
         if let Some(attempt) = self.attempt {

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use crate::report::ReportFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run cases and report
     Run(Box<RunArgs>),
+    /// Score saved responses: what the files say an agent already did; no agent is asked
+    Score(Box<ScoreArgs>),
     /// List eval sets, cases, agents and last results
     List(ListArgs),
     /// Is this file right? What would ADK refuse or lose?
@@ -42,14 +45,12 @@ pub(super) enum Command {
     Man,
 }
 
+/// What running and scoring have in common.
 #[derive(Args, Debug)]
-pub(super) struct RunArgs {
-    /// Files or folders; PATH:id,id runs only these cases
+pub(super) struct CaseArgs {
+    /// Files or folders; PATH:id,id takes only these cases
     #[arg(required = true, value_name = "PATH[:ID,ID]")]
     pub(super) paths: Vec<String>,
-    /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
-    #[arg(long, value_name = "NAME|URI")]
-    pub(super) agent: Option<String>,
     /// Criteria, in the form of ADK's test_config.json
     #[arg(long, value_name = "FILE", alias = "config_file_path")]
     pub(super) config: Option<PathBuf>,
@@ -59,36 +60,18 @@ pub(super) struct RunArgs {
     /// Only the cases that match, e.g. 'tool:set_light -tag:slow'
     #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
     pub(super) filter: String,
-    /// Attempts at once
+    /// Cases at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) jobs: Option<u32>,
-    /// Attempts of each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(super) repeat: Option<u32>,
-    /// Limit for one attempt, e.g. 120s, 2m
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
-    pub(super) timeout: Option<Duration>,
-    /// How often to try again what may be tried again
-    #[arg(long, value_name = "N")]
-    pub(super) retries: Option<u32>,
-    /// Attempts begun a minute at most, for agents that limit how often they are asked
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) rate: Option<u32>,
-    /// Only the cases that did not pass when they were last run
+    /// Only the cases that did not pass the last time
     #[arg(long)]
     pub(super) failed: bool,
-    /// Go on with the newest unfinished run of this selection
-    #[arg(long)]
-    pub(super) resume: bool,
-    /// Write a report: json=FILE or junit=FILE (repeatable)
+    /// Write a report: json, junit, markdown, html, csv, vertex or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
     /// Print the JSON report on standard output, and nothing else there
     #[arg(long)]
     pub(super) json: bool,
-    /// Write what the agent did to a recording that `replay:` plays
-    #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
     /// Allow the programs that the workspace names, without asking
     #[arg(long)]
     pub(super) trust: bool,
@@ -101,6 +84,39 @@ pub(super) struct RunArgs {
     /// Say also what passed, on a terminal too
     #[arg(short, long)]
     pub(super) verbose: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ScoreArgs {
+    #[command(flatten)]
+    pub(super) cases: CaseArgs,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) cases: CaseArgs,
+    /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
+    #[arg(long, value_name = "NAME|URI")]
+    pub(super) agent: Option<String>,
+    /// Attempts of each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) repeat: Option<u32>,
+    /// Limit for one attempt, e.g. 120s, 2m
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
+    pub(super) timeout: Option<Duration>,
+    /// How often to try again what may be tried again
+    #[arg(long, value_name = "N")]
+    pub(super) retries: Option<u32>,
+    /// Attempts begun a minute at most, for agents that limit how often they are asked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rate: Option<u32>,
+    /// Go on with the newest unfinished run of this selection
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// Write what the agent did to a recording that `replay:` plays
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -147,19 +163,12 @@ pub(super) struct ReportTo {
     pub(super) file: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReportFormat {
-    Json,
-    Junit,
-}
-
 fn parse_report(text: &str) -> Result<ReportTo, String> {
     let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
-    let format = match format {
-        "json" => ReportFormat::Json,
-        "junit" | "xml" => ReportFormat::Junit,
-        other => return Err(format!("{other:?} is no format; there are json and junit")),
-    };
+    let format = ReportFormat::named(format).ok_or_else(|| {
+        let known: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
+        format!("{format:?} is no format; there are {}", known.join(", "))
+    })?;
     if file.is_empty() {
         return Err("the file is missing".into());
     }

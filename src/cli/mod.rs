@@ -52,6 +52,7 @@ pub fn main() -> anyhow::Result<Exit> {
     match cli.command {
         None => explore::open(cli.path, cli.theme),
         Some(Command::Run(args)) => run::run(*args),
+        Some(Command::Score(args)) => run::score(*args),
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Completions { shell }) => docs::completions(shell),

@@ -1,60 +1,93 @@
-//! `evaltrail run`: the explorer's runner without the explorer.
+//! `evaltrail run` and `evaltrail score`: the explorer's runner without the explorer.
 
-use super::args::{ReportFormat, ReportTo, RunArgs};
+use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::output::{paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
 use crate::domain::{CancelReason, Query, RunEvent, RunOptions, RunState, Status};
 use crate::formats::recording::recording_line;
-use crate::report::{json_report, junit_report, run_summary};
+use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
 use crate::store::{LoadedRun, newest_unfinished, write_whole};
 use crate::workspace::Workspace;
 use anyhow::Context;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
-    let targets: Vec<_> = args.paths.iter().map(|path| parse_target(path)).collect();
+    let cases = &args.cases;
+    let (workspace, selections) = opened(cases)?;
+    let options = options(&args, &workspace);
+    let request = Request { agent: args.agent.clone(), options, ..request(cases, selections)? };
+    let how = How { resume: args.resume, record: args.record.clone(), agent: args.agent.clone() };
+    carry_out(cases, how, &workspace, request)
+}
+
+/// `evaltrail score`: the same without an agent.
+pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
+    let cases = &args.cases;
+    let (workspace, selections) = opened(cases)?;
+    let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
+    let options = RunOptions { jobs: cases.jobs.unwrap_or(defaults.jobs), ..defaults };
+    let request = Request { saved: true, options, ..request(cases, selections)? };
+    carry_out(cases, How::default(), &workspace, request)
+}
+
+/// What only a run with an agent has.
+#[derive(Default)]
+struct How {
+    resume: bool,
+    record: Option<PathBuf>,
+    agent: Option<String>,
+}
+
+fn opened(cases: &CaseArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
+    let targets: Vec<_> = cases.paths.iter().map(|path| parse_target(path)).collect();
     let (workspace, selections) = open_targets(&targets)?;
     for name in &workspace.config.unused {
         tell(&format!("note: {name} in evaltrail.toml is not used by this version"));
     }
-    let selections = if args.failed { only_failed(&workspace, selections) } else { selections };
-    if selections.iter().all(|selection| selection.indices.as_ref().is_some_and(Vec::is_empty)) {
-        tell("everything passed when it was last run: there is nothing to run again");
-        return Ok(Exit::Fine);
-    }
-    let request = Request {
-        selections,
-        agent: args.agent.clone(),
-        config: args.config.clone(),
-        metrics: args.metric.clone(),
-        query: Query::parse(&args.filter).context("--filter")?,
-        options: options(&args, &workspace),
-    };
-    if let Some(config) = request.config.as_deref().filter(|config| !config.is_file()) {
+    let selections = if cases.failed { only_failed(&workspace, selections) } else { selections };
+    Ok((workspace, selections))
+}
+
+fn request(cases: &CaseArgs, selections: Vec<Selection>) -> anyhow::Result<Request> {
+    if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
         // ADK would silently take its defaults here.
         anyhow::bail!("--config {}: there is no such file", config.display());
     }
-    let prepared = runner::prepare(&workspace, &request, &runner::Stamp::now())?;
+    Ok(Request {
+        selections,
+        config: cases.config.clone(),
+        metrics: cases.metric.clone(),
+        query: Query::parse(&cases.filter).context("--filter")?,
+        ..Request::default()
+    })
+}
+
+fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
+    if request.selections.iter().all(|selection| selection.indices.as_ref().is_some_and(Vec::is_empty)) {
+        tell("everything passed when it was last run: there is nothing to run again");
+        return Ok(Exit::Fine);
+    }
+    let prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
     for (file, why) in &prepared.problems {
         tell(&format!("{file}: {why}"));
     }
     if prepared.plan.cases.is_empty() {
         return Ok(Exit::Wrong);
     }
-    let questions = runner::trust_questions(&workspace, &prepared.plan, args.agent.as_deref());
-    if !trust::allowed(&questions, args.trust)? {
+    let questions = runner::trust_questions(workspace, &prepared.plan, how.agent.as_deref());
+    if !trust::allowed(&questions, cases.trust)? {
         return Ok(Exit::Wrong);
     }
-    let resumed = if args.resume { resumed(&workspace, &prepared) } else { None };
+    let resumed = if how.resume { resumed(workspace, &prepared) } else { None };
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (state, interrupted) = runtime.block_on(carry_out(&args, prepared, resumed, &workspace.root))?;
+    let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
-    finish(&args, &state)?;
+    finish(cases, how.record.as_deref(), &state)?;
     Ok(exit_of(&state, interrupted, bad_input))
 }
 
@@ -62,7 +95,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
     RunOptions {
-        jobs: args.jobs.unwrap_or(config.jobs),
+        jobs: args.cases.jobs.unwrap_or(config.jobs),
         repeat: args.repeat.unwrap_or(config.repeat),
         timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
         retries: args.retries.unwrap_or(config.retries),
@@ -97,8 +130,8 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Option<LoadedRun> {
     found
 }
 
-async fn carry_out(
-    args: &RunArgs,
+async fn listen(
+    args: &CaseArgs,
     prepared: Prepared,
     resumed: Option<LoadedRun>,
     root: &Path,
@@ -149,15 +182,9 @@ fn interrupt(times: u32, handle: &RunHandle) {
     }
 }
 
-fn finish(args: &RunArgs, state: &RunState) -> anyhow::Result<()> {
-    for ReportTo { format, file } in &args.report {
-        let text = match format {
-            ReportFormat::Json => serde_json::to_string_pretty(&json_report(state))? + "\n",
-            ReportFormat::Junit => junit_report(state)?,
-        };
-        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))?;
-    }
-    if let Some(file) = &args.record {
+fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::Result<()> {
+    write_reports(&args.report, state)?;
+    if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let lines: String = attempts.map(|attempt| recording_line(attempt) + "\n").collect();
         write_whole(file, lines.as_bytes()).with_context(|| format!("--record {}", file.display()))?;
@@ -166,6 +193,16 @@ fn finish(args: &RunArgs, state: &RunState) -> anyhow::Result<()> {
         say(&serde_json::to_string_pretty(&json_report(state))?);
     } else {
         say(&run_summary(state, paint(args.color)));
+    }
+    Ok(())
+}
+
+/// Writes the reports that were asked for.
+pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> anyhow::Result<()> {
+    for ReportTo { format, file } in reports {
+        let written = format.write(state).map_err(|error| anyhow::anyhow!("{error}"));
+        let text = written.with_context(|| format!("--report {}", file.display()))?;
+        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))?;
     }
     Ok(())
 }

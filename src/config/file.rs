@@ -1,7 +1,8 @@
 //! Reading `evaltrail.toml`.
 
 use super::agent::split_command;
-use crate::domain::{AdkServer, AgentSpec, RunOptions};
+use super::metric::{DefinedMetric, RawMetric};
+use crate::domain::{AdkServer, AgentSpec, MatchRule, RunOptions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,10 @@ pub struct ConfigFile {
     pub retries: Option<u32>,
     /// Attempts begun a minute at most.
     pub rate: Option<u32>,
+    /// How calls are compared, where the metric allows it.
+    pub rules: Vec<MatchRule>,
+    /// Metrics that are scored in every set.
+    pub metrics: Vec<DefinedMetric>,
     /// What the file asks for that this version does not do.
     pub unused: Vec<String>,
 }
@@ -44,7 +49,10 @@ struct Raw {
     #[serde(default)]
     run: RawRun,
     judge: Option<toml::Value>,
-    r#match: Option<toml::Value>,
+    #[serde(default)]
+    r#match: Vec<MatchRule>,
+    #[serde(default)]
+    metrics: BTreeMap<String, RawMetric>,
 }
 
 #[derive(Deserialize, Default)]
@@ -90,7 +98,10 @@ impl ConfigFile {
             agents.insert(name, spec);
         }
         let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
-        let later = [("[judge]", raw.judge.is_some()), ("[[match]]", raw.r#match.is_some())];
+        let metrics = raw.metrics.into_iter().map(|(name, metric)| {
+            metric.define(&name).map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
+        });
+        let later = [("[judge]", raw.judge.is_some())];
         Ok(ConfigFile {
             agents,
             agent_jobs,
@@ -99,6 +110,8 @@ impl ConfigFile {
             repeat: raw.run.repeat,
             retries: raw.run.retries,
             rate: raw.run.rate,
+            rules: raw.r#match,
+            metrics: metrics.collect::<Result<_, _>>()?,
             unused: later.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()).collect(),
         })
     }
@@ -159,6 +172,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DefinedKind;
     use super::*;
 
     #[test]
@@ -170,6 +184,24 @@ mod tests {
         assert_eq!(file.agents["old"], AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100 });
         assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
         assert_eq!(file.unused, ["[judge]"]);
+    }
+
+    #[test]
+    fn rules_and_metrics_are_read() {
+        let text = "[[match]]\ntool = \"search_*\"\nargs = { query = \"ignore\", limit = { tolerance = 5 } }\n\
+                    [metrics.essential]\nkind = \"tools\"\ntools = [\"book\"]\nthreshold = 1.0\n\
+                    [metrics.tone]\nkind = \"python\"\nfunction = \"my.tone\"\ntimeout = \"5s\"\n";
+        let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
+        assert_eq!(file.rules[0].args["limit"]["tolerance"], 5);
+        assert_eq!(file.metrics[0].threshold, Some(1.0));
+        assert!(matches!(&file.metrics[1].kind, DefinedKind::Python { timeout_ms: 5000, .. }));
+        let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
+        assert!(said("[[match]]\ntools = \"x\"").contains("unknown field `tools`"));
+        assert!(said("[metrics.x]\nkind = \"tools\"\ntools = []").contains("[metrics.x]: tools is empty"));
+        assert!(
+            said("[metrics.x]\nkind = \"argument\"\ntool = \"a\"\npath = \"$\"")
+                .contains("equals or pattern")
+        );
     }
 
     #[test]

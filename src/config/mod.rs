@@ -4,6 +4,8 @@
 
 mod agent;
 mod file;
+mod metric;
 
 pub use agent::{AgentError, parse_agent_uri, split_command};
 pub use file::{ConfigFile, ConfigProblem, FILE_NAME, parse_duration};
+pub use metric::{DefinedKind, DefinedMetric};

@@ -119,6 +119,8 @@ pub enum AgentSpec {
         /// Where it runs.
         cwd: PathBuf,
     },
+    /// Nothing: what the file says an agent already did is scored.
+    Saved,
     /// Recorded events, played with their timing.
     Replay {
         /// The recording.
@@ -137,6 +139,7 @@ impl AgentSpec {
             }
             AgentSpec::Adk { server: AdkServer::Start { .. }, app } => format!("adk {app}"),
             AgentSpec::Command { argv, .. } => format!("command {}", argv.join(" ")),
+            AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Replay { path, .. } => {
                 format!("replay {}", path.file_name().unwrap_or_default().to_string_lossy())
             }

@@ -185,13 +185,22 @@ pub fn case_status(metrics: &[MetricResult]) -> Status {
 
 /// ADK's `final_eval_status`: the first failure decides, then any pass; the rest is skipped.
 pub fn adk_status(metrics: &[MetricResult]) -> Status {
-    let has = |status| metrics.iter().any(|metric| metric.status == status);
+    let has = |status| metrics.iter().any(|metric| adk_view(metric) == status);
     if has(Status::Failed) {
         Status::Failed
     } else if has(Status::Passed) {
         Status::Passed
     } else {
         Status::NotEvaluated
+    }
+}
+
+/// A metric as ADK sees it: one that we made informational has its threshold in the criterion as written.
+fn adk_view(metric: &MetricResult) -> Status {
+    let written = metric.criterion.as_ref().and_then(|criterion| criterion.get("threshold")?.as_f64());
+    match (metric.status, metric.score, written) {
+        (Status::Informational, Some(_), Some(_)) => Status::of(metric.score, written),
+        (status, ..) => status,
     }
 }
 

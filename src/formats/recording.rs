@@ -15,6 +15,8 @@ pub struct RecordedAttempt {
     pub eval_id: String,
     /// Its turns.
     pub turns: Vec<RecordedTurn>,
+    /// The session's state afterwards, where it was asked for.
+    pub state: Option<Value>,
 }
 
 /// One recorded turn.
@@ -42,6 +44,7 @@ fn attempt(line: &str) -> Result<RecordedAttempt, String> {
     Ok(RecordedAttempt {
         eval_id: value["eval_id"].as_str().unwrap_or_default().to_string(),
         turns: turns.iter().map(turn).collect::<Result<_, _>>()?,
+        state: value.get("state").filter(|state| state.is_object()).cloned(),
     })
 }
 
@@ -72,7 +75,11 @@ pub fn recording_line(attempt: &Attempt) -> String {
             json!({"prompt": turn.user.scored_text(), "events": events_of(turn), "error": error})
         })
         .collect();
-    json!({"eval_id": attempt.eval_id, "turns": turns}).to_string()
+    let mut line = json!({"eval_id": attempt.eval_id, "turns": turns});
+    if let Some(state) = &attempt.actual_state {
+        line["state"] = state.clone();
+    }
+    line.to_string()
 }
 
 /// The events of a turn; the one whose content became the final response gets it back.

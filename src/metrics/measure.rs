@@ -82,6 +82,31 @@ pub(super) fn by_turn(
     evidence: &Evidence,
     mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
+    let history = |expected: &Invocation| {
+        expected.trajectory == Trajectory::Unknown && expected.final_response.is_none()
+    };
+    // Of a file's history nothing is expected: only the turns after it are scored.
+    let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !history(turn)));
+    let mut outcome = by_every_turn(evidence, |expected, actual| match scored && history(expected) {
+        true => (None, HISTORY.to_string()),
+        false => turn(expected, actual),
+    });
+    if scored && outcome.per_invocation.iter().any(|(_, why)| why == HISTORY) {
+        let rest: Vec<Turn> =
+            outcome.per_invocation.iter().filter(|(_, why)| why != HISTORY).cloned().collect();
+        let of_rest = of_turns(rest);
+        (outcome.score, outcome.explanation) = (of_rest.score, of_rest.explanation);
+    }
+    outcome
+}
+
+const HISTORY: &str = "history: nothing is expected of this turn";
+
+/// The same for ADK's metrics, to which every turn counts.
+pub(super) fn by_every_turn(
+    evidence: &Evidence,
+    mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+) -> Outcome {
     let Some(expected) = evidence.expected else {
         return Outcome::none(
             "the case expects nothing: a scenario has no reference turns",

@@ -10,6 +10,7 @@
 //!     yours    declared
 //! ```
 
+mod aggregate;
 mod bleu;
 mod catalog;
 mod declared;
@@ -22,6 +23,7 @@ mod porter;
 mod registry;
 mod response_match;
 mod rouge;
+mod rules;
 mod state;
 mod text;
 mod tokenize;
@@ -29,6 +31,7 @@ mod tool_call;
 mod trajectory;
 mod vertex_trajectory;
 
+pub use aggregate::{Aggregate, aggregates};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use matched::MatchMode;
@@ -37,6 +40,7 @@ pub use porter::stem;
 pub use registry::{Scorer, Unusable, info, is_adk, score, score_case, status_of, unscored, usable};
 pub use response_match::rouge1;
 pub use rouge::Overlap;
+pub use rules::{MATCH, with_rules};
 pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};

@@ -1,6 +1,6 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_turn};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::rouge::{Overlap, bag_overlap};
 use super::tokenize::adk_tokens;
 use crate::domain::Invocation;
@@ -15,7 +15,7 @@ pub(super) struct ResponseMatch;
 
 impl Measure for ResponseMatch {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
-        let outcome = by_turn(evidence, turn);
+        let outcome = by_every_turn(evidence, turn);
         let explanation = explain(&outcome.per_invocation, outcome.score, threshold, outcome.explanation);
         Outcome { explanation, ..outcome }
     }

@@ -1,7 +1,7 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): did the turn's tool calls
 //! match the expected ones? 1 or 0 a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, flag};
 use super::options::{flag_option, number};
 use super::registry::Unusable;
 use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences};
@@ -78,7 +78,7 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
 
 impl Measure for TrajectoryOptions {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
-        let outcome = by_turn(evidence, |expected, actual| {
+        let outcome = by_every_turn(evidence, |expected, actual| {
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
             (Some(flag(fits)), explain_turn(*self, fits, &expected, &actual))
@@ -108,7 +108,7 @@ fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Op
 }
 
 /// Why one turn matches or does not: the step, the argument, the value.
-fn explain_turn(
+pub(super) fn explain_turn(
     options: TrajectoryOptions,
     fits: bool,
     expected: &[&ToolCall],

@@ -3,8 +3,9 @@
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_actual_turn, by_turn, flag, unknown_calls};
 use super::registry::Unusable;
+use super::trajectory::{TrajectoryOptions, explain_turn};
 use crate::diff::json_equal;
-use crate::domain::{Criterion, ToolCall, Trajectory};
+use crate::domain::{Criterion, MatchType, ToolCall, Trajectory};
 
 /// Which of the metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,48 +28,41 @@ impl Measure for Comparison {
 
 impl Comparison {
     fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> Turn {
-        match self {
+        let (fits, match_type) = match self {
+            Comparison::Precision => return share(predicted, reference, "made", "expected"),
+            Comparison::Recall => return share(reference, predicted, "expected", "made"),
             Comparison::Exact => {
-                let same = reference.len() == predicted.len()
-                    && reference.iter().zip(predicted).all(|(r, p)| same_call(r, p));
-                (Some(flag(same)), counts(reference, predicted))
+                let same = reference.iter().zip(predicted).all(|(r, p)| same_call(r, p));
+                (same && reference.len() == predicted.len(), MatchType::Exact)
             }
             Comparison::InOrder => {
                 let mut rest = predicted.iter();
-                let found = reference.iter().take_while(|r| rest.any(|p| same_call(r, p))).count();
-                let why = match reference.get(found) {
-                    None => counts(reference, predicted),
-                    Some(call) => format!("call {} {} does not come in order", found + 1, call.name),
-                };
-                (Some(flag(found == reference.len())), why)
+                (reference.iter().all(|r| rest.any(|p| same_call(r, p))), MatchType::InOrder)
             }
-            Comparison::AnyOrder => {
-                let missing = first_without_its_own(reference, predicted);
-                let why = match missing {
-                    None => counts(reference, predicted),
-                    Some(at) => format!("call {} {} does not come", at + 1, reference[at].name),
-                };
-                (Some(flag(missing.is_none())), why)
-            }
-            Comparison::Precision => share(predicted, reference, "made", "expected"),
-            Comparison::Recall => share(reference, predicted, "expected", "made"),
-        }
+            Comparison::AnyOrder => (each_has_its_own(reference, predicted), MatchType::AnyOrder),
+        };
+        let why = match fits {
+            true => format!("{} expected, {} made", reference.len(), predicted.len()),
+            false => explain_turn(
+                TrajectoryOptions { match_type, ignore_args: false },
+                false,
+                reference,
+                predicted,
+            ),
+        };
+        (Some(flag(fits)), why)
     }
 }
 
-fn counts(reference: &[&ToolCall], predicted: &[&ToolCall]) -> String {
-    format!("{} expected, {} made", reference.len(), predicted.len())
-}
-
-/// The first call of `need` that has no call of its own in `have`.
-fn first_without_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> Option<usize> {
+/// Whether each call of `need` has a call of its own in `have`.
+fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
     let mut left: Vec<&ToolCall> = have.to_vec();
-    need.iter().position(|call| match left.iter().position(|other| same_call(call, other)) {
+    need.iter().all(|call| match left.iter().position(|other| same_call(call, other)) {
         Some(at) => {
             left.swap_remove(at);
-            false
+            true
         }
-        None => true,
+        None => false,
     })
 }
 

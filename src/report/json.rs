@@ -1,14 +1,16 @@
 //! The JSON report (DESIGN section 5). Numbers are numbers, missing is null, the order is the file's.
 
+use super::attempts_in_order;
 use crate::domain::{Attempt, Invocation, MetricResult, RunPlan, RunState, Status, Totals, plain_json};
+use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 
 /// The report of a run.
 pub fn json_report(state: &RunState) -> Value {
-    let attempts: Vec<&Attempt> = in_order(state);
+    let attempts: Vec<&Attempt> = attempts_in_order(state);
     let mut totals = Totals::default();
     attempts.iter().for_each(|attempt| totals.add(attempt.status));
-    json!({
+    let mut report = json!({
         "evaltrail": env!("CARGO_PKG_VERSION"),
         "run_id": state.plan.run_id,
         "started": state.plan.started,
@@ -20,17 +22,15 @@ pub fn json_report(state: &RunState) -> Value {
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
-            "metrics": metric_summaries(&attempts),
+            "metrics": aggregates(attempts.iter().copied()).iter().map(summary).collect::<Vec<_>>(),
+
         },
         "cases": attempts.iter().map(|attempt| case(&state.plan, attempt)).collect::<Vec<_>>(),
-    })
-}
-
-fn in_order(state: &RunState) -> Vec<&Attempt> {
-    (0..state.plan.cases.len())
-        .flat_map(|case| state.attempts_of(case))
-        .map(|attempt| attempt.as_ref())
-        .collect()
+    });
+    if state.plan.options.repeat > 1 {
+        report["summary"]["repeats"] = repeats(state);
+    }
+    report
 }
 
 fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
@@ -84,36 +84,35 @@ fn side(turn: &Invocation) -> Value {
 }
 
 /// Mean and spread of each metric, with what is behind them.
-fn metric_summaries(attempts: &[&Attempt]) -> Vec<Value> {
-    let mut names: Vec<&str> = Vec::new();
-    for metric in attempts.iter().flat_map(|attempt| &attempt.metrics) {
-        if !names.contains(&metric.metric.as_str()) {
-            names.push(&metric.metric);
-        }
-    }
-    names.into_iter().map(|name| metric_summary(name, attempts)).collect()
-}
-
-fn metric_summary(name: &str, attempts: &[&Attempt]) -> Value {
-    let of_metric = |attempt: &&Attempt| attempt.metrics.iter().find(|metric| metric.metric == name).cloned();
-    let scores: Vec<f64> = attempts.iter().filter_map(|a| of_metric(a)?.score).collect();
-    let errored = attempts.iter().filter(|attempt| attempt.status == Status::Errored).count();
-    let mean = (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
+fn summary(of: &Aggregate) -> Value {
     json!({
-        "metric": name,
-        "mean": mean,
-        "std": mean.and_then(|mean| sample_deviation(&scores, mean)),
-        "valid": scores.len(),
-        "errored": errored,
-        "total": attempts.len(),
+        "metric": of.metric,
+        "mean": of.mean,
+        "std": of.std,
+        "valid": of.valid,
+        "errored": of.errored,
+        "total": of.total,
+        "mean_errors_as_zero": of.mean_errors_as_zero,
+        "min": of.min,
+        "median": of.median,
+        "p90": of.p90,
+        "p95": of.p95,
     })
 }
 
-/// The sample standard deviation (n − 1); nothing below two values.
-fn sample_deviation(scores: &[f64], mean: f64) -> Option<f64> {
-    if scores.len() < 2 {
-        return None;
-    }
-    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    Some((squares / (scores.len() - 1) as f64).sqrt())
+/// Each case over its repeats.
+fn repeats(state: &RunState) -> Value {
+    let of_case = |case: usize| {
+        let attempts: Vec<&Attempt> =
+            state.attempts_of(case).into_iter().map(|attempt| attempt.as_ref()).collect();
+        let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
+        json!({
+            "eval_set": state.plan.set_of(case).id,
+            "eval_id": state.plan.cases[case].eval_id,
+            "attempts": attempts.len(),
+            "passed": passed,
+            "metrics": aggregates(attempts).iter().map(summary).collect::<Vec<_>>(),
+        })
+    };
+    (0..state.plan.cases.len()).map(of_case).collect()
 }

@@ -1,6 +1,7 @@
 //! Lines for a terminal or a log.
 
 use crate::domain::{Attempt, MetricResult, RunState, Status, clean_line};
+use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
 /// Whether to colour, and how.
@@ -92,5 +93,37 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
         parts.push(format!("{not_run} not run"));
     }
     let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
-    format!("{} {}{}", paint.bold("evaltrail"), parts.join(", "), paint.faint(&time))
+    let counts = format!("{} {}{}", paint.bold("evaltrail"), parts.join(", "), paint.faint(&time));
+    format!("{}{counts}", metric_table(state, paint))
+}
+
+/// Each metric's mean with what stands behind it; nothing for a single attempt.
+fn metric_table(state: &RunState, paint: Paint) -> String {
+    if state.finished.len() < 2 {
+        return String::new();
+    }
+    let attempts = state.finished.iter().map(|attempt| attempt.as_ref());
+    let table: Vec<Aggregate> = aggregates(attempts).into_iter().filter(|of| of.valid > 0).collect();
+    let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
+    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.2}"));
+    let head = format!(
+        "{:width$}  {:>8} {:>7} {:>18} {:>7} {:>7} {:>7} {:>7}",
+        "metric", "mean", "std", "valid/error/total", "min", "median", "p90", "p95"
+    );
+    let mut out = format!("{}\n", paint.faint(&head));
+    for of in &table {
+        let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
+        let _ = writeln!(
+            out,
+            "{:width$}  {:>8} {:>7} {behind:>18} {:>7} {:>7} {:>7} {:>7}",
+            clean_line(&of.metric),
+            number(of.mean),
+            number(of.std),
+            number(of.min),
+            number(of.median),
+            number(of.p90),
+            number(of.p95)
+        );
+    }
+    if table.is_empty() { String::new() } else { out }
 }

@@ -3,12 +3,14 @@
 use super::retry::Backoff;
 use crate::agents::{AgentError, Agents, ErrorKind, Opening, Turn};
 use crate::domain::{
-    Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan, Status,
-    adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan,
+    Status, adk_status, case_status,
 };
 use crate::formats::SetFile;
 use crate::formats::adk::{Event, invocations_of};
-use crate::metrics::{Evidence, score_case};
+use crate::judge::Programs;
+use crate::metrics::{Evidence, Scorer, is_declared, score, score_case, unscored};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,11 +19,17 @@ use tokio::sync::Mutex;
 /// ADK's user when a case names none.
 const DEFAULT_USER: &str = "test_user_id";
 
+/// Metrics that say something of an agent that failed.
+const OF_FAILURES: &[&str] = &["failure", "latency_in_seconds"];
+
 /// What all attempts of a run share.
 pub(super) struct Shared {
     pub(super) plan: Arc<RunPlan>,
     pub(super) sets: Vec<Arc<SetFile>>,
     pub(super) agents: Agents,
+    programs: Programs,
+    /// The criteria of each set, made ready.
+    scorers: Vec<Scorer>,
     /// Cases that fix the same session id take turns.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -36,12 +44,20 @@ struct Talk {
     turns: Vec<Invocation>,
     session_id: String,
     latency: Duration,
+    state: Option<Value>,
     outcome: Result<(), AgentError>,
 }
 
 impl Shared {
     pub(super) fn new(plan: Arc<RunPlan>, sets: Vec<Arc<SetFile>>) -> Shared {
-        Shared { plan, sets, agents: Agents::default(), pinned: Mutex::default() }
+        Shared {
+            scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
+            plan,
+            sets,
+            agents: Agents::default(),
+            programs: Programs::default(),
+            pinned: Mutex::default(),
+        }
     }
 
     /// Runs one attempt to its end. Cancelled by dropping it.
@@ -51,6 +67,9 @@ impl Shared {
         match self.sets[planned.set].case(planned.index) {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
+                _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
+                    self.score_saved(&mut attempt, case, tell).await;
+                }
                 Conversation::Scenario(_) => self.cannot_play(&mut attempt),
                 Conversation::Turns(_) => self.converse(&mut attempt, &case, tell).await,
             },
@@ -72,8 +91,43 @@ impl Shared {
         attempt.adk_status = Status::NotEvaluated;
     }
 
+    /// Scores what the file says an agent already did.
+    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
+        attempt.expected = case.turns().to_vec();
+        attempt.expected_state = case.final_session_state;
+        let Some(saved) = case.saved else {
+            let set = self.plan.set_of(attempt.key.case);
+            let why = "the file holds nothing that an agent did for this case; run it";
+            let none = |criterion| unscored(criterion, 0, Status::NotEvaluated, why);
+            attempt.metrics = match case.recorded.is_empty() {
+                true => set.criteria.iter().map(none).collect(),
+                false => case.recorded,
+            };
+            attempt.status = case_status(&attempt.metrics);
+            attempt.adk_status = adk_status(&attempt.metrics);
+            return;
+        };
+        attempt.actual = saved.turns;
+        attempt.actual_state = saved.state;
+        attempt.latency_s = saved.latency_s.unwrap_or(0.0);
+        match saved.error {
+            Some(error) => self.fail(attempt, error),
+            None => self.score(attempt, tell).await,
+        }
+    }
+
+    /// Ends an attempt that errored. What can be said of a failure is still scored.
+    fn fail(&self, attempt: &mut Attempt, why: String) {
+        attempt.fail(why);
+        let criteria = &self.plan.set_of(attempt.key.case).criteria;
+        let asked = criteria.iter().filter(|criterion| OF_FAILURES.contains(&criterion.name()));
+        let evidence = Evidence::of(attempt);
+        attempt.metrics = asked.map(|criterion| score(criterion, &evidence)).collect();
+    }
+
     async fn converse(&self, attempt: &mut Attempt, case: &EvalCase, tell: &mut impl Tell) {
         attempt.expected = case.turns().to_vec();
+        attempt.expected_state = case.final_session_state.clone();
         let opening = opening_of(case, attempt.key.attempt);
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
@@ -85,6 +139,7 @@ impl Shared {
             let talk = self.one_try(attempt, case, &opening, tell).await;
             attempt.actual = talk.turns;
             attempt.session_id = talk.session_id;
+            attempt.actual_state = talk.state;
             attempt.latency_s = round(talk.latency);
             match talk.outcome {
                 Ok(()) => return self.score(attempt, tell).await,
@@ -92,7 +147,7 @@ impl Shared {
                     // Nothing has happened yet, so nothing would happen twice.
                     let fresh = attempt.actual.is_empty() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
-                    let Some(delay) = delay else { return attempt.fail(error.message) };
+                    let Some(delay) = delay else { return self.fail(attempt, error.message) };
                     let delay_ms = delay.as_millis() as u64;
                     tell.tell(Progress::Retrying { delay_ms, error: error.message }).await;
                     tokio::time::sleep(delay).await;
@@ -118,6 +173,7 @@ impl Shared {
             turns: Vec::new(),
             session_id: opening.session_id.clone(),
             latency: Duration::ZERO,
+            state: None,
             outcome: Ok(()),
         };
         tell.tell(Progress::Connecting).await;
@@ -136,6 +192,9 @@ impl Shared {
             talk.session_id = session.id().to_string();
             let taken = take_turns(&mut session, case, &mut talk.turns, &mut seen, tell).await;
             let spent = began.elapsed();
+            if taken.is_ok() && self.wants_state(attempt) {
+                talk.state = session.state().await;
+            }
             session.close().await;
             taken.map(|()| spent)
         };
@@ -154,10 +213,24 @@ impl Shared {
         talk
     }
 
+    /// Whether anyone asks what the session's state is at the end.
+    fn wants_state(&self, attempt: &Attempt) -> bool {
+        let criteria = &self.plan.set_of(attempt.key.case).criteria;
+        attempt.expected_state.as_ref().is_some_and(is_declared)
+            || criteria.iter().any(|criterion| criterion.name() == "session_state_match")
+    }
+
     async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
-        let set = self.plan.set_of(attempt.key.case);
-        attempt.metrics = score_case(&set.criteria, &Evidence::of(attempt));
+        let set = self.plan.cases[attempt.key.case].set;
+        let evidence = Evidence::of(attempt);
+        let mut metrics = self.scorers[set].score(&evidence);
+        for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
+            if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
+                metrics[at] = self.programs.score(criterion, &attempt.eval_id, &evidence).await;
+            }
+        }
+        attempt.metrics = metrics;
         attempt.status = case_status(&attempt.metrics);
         attempt.adk_status = adk_status(&attempt.metrics);
     }

@@ -1,8 +1,6 @@
 //! What is to be run, decided before anything runs.
 
-use crate::domain::{
-    AdkServer, AgentSpec, Criterion, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
-};
+use crate::domain::{AdkServer, AgentSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject};
 use crate::formats::SetFile;
 use crate::store::fingerprint;
 use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set};
@@ -34,6 +32,8 @@ pub struct Request {
     pub selections: Vec<Selection>,
     /// The agent by name or URI.
     pub agent: Option<String>,
+    /// Whether what the files hold is scored, instead of asking an agent.
+    pub saved: bool,
     /// A config instead of the one beside each file.
     pub config: Option<PathBuf>,
     /// Metrics to score with their default options, beside the config's.
@@ -114,11 +114,16 @@ type SetPlan = (PlannedSet, SetFile, Vec<usize>);
 fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> Result<SetPlan, String> {
     let set = &selection.set;
     let open = open_set(set).map_err(|error| error.to_string())?;
-    let (criteria, _) =
-        criteria_for(set, request.config.as_deref()).map_err(|(file, why)| format!("{file}: {why}"))?;
-    let case_app = first_app(&open.file);
-    let (agent_name, agent) =
-        agent_for(workspace, set, case_app.as_deref(), request.agent.as_deref()).map_err(|error| error.0)?;
+    let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
+        .map_err(|(file, why)| format!("{file}: {why}"))?;
+    let (agent_name, agent) = match request.saved {
+        true => ("saved".to_string(), AgentSpec::Saved),
+        false => {
+            let case_app = first_app(&open.file);
+            agent_for(workspace, set, case_app.as_deref(), request.agent.as_deref())
+                .map_err(|error| error.0)?
+        }
+    };
     let indices = choose(&open.file, selection, request, &agent_name)?;
     let app_dir = agent.app().and_then(|app| app_folder(workspace, set, app));
     let planned = PlannedSet {
@@ -130,7 +135,7 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
         agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
         agent_name,
         app_dir,
-        criteria: with_metrics(criteria, &request.metrics),
+        criteria,
     };
     Ok((planned, open.file, indices))
 }
@@ -145,15 +150,6 @@ fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf
 
 fn first_app(file: &SetFile) -> Option<String> {
     (!file.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
-}
-
-fn with_metrics(mut criteria: Vec<Criterion>, metrics: &[String]) -> Vec<Criterion> {
-    for metric in metrics {
-        if !criteria.iter().any(|criterion| criterion.metric == *metric) {
-            criteria.push(Criterion::new(metric, None));
-        }
-    }
-    criteria
 }
 
 fn choose(
@@ -213,25 +209,33 @@ pub struct TrustQuestion {
     pub fingerprint: String,
 }
 
-/// The programs that a plan would start. A program named on the command line is not asked about.
+/// The programs that a plan would start. An agent named on the command line is not asked about.
 pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str>) -> Vec<TrustQuestion> {
     let mut questions: Vec<TrustQuestion> = Vec::new();
-    for set in &plan.sets {
-        let (argv, cwd) = match &set.agent {
-            AgentSpec::Command { argv, cwd } => (argv, cwd),
-            AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. } => (argv, cwd),
-            _ => continue,
-        };
-        if asked.is_some_and(|asked| asked.starts_with("cmd:")) {
-            continue;
-        }
-        let command = argv.join(" ");
+    let mut ask = |command: String, words: &[String], cwd: &Path| {
         let folder = cwd.display().to_string();
         let root = workspace.root.display().to_string();
-        let joined = argv.join("\0");
+        let joined = words.join("\0");
         let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
         if !questions.iter().any(|question| question.fingerprint == fingerprint) {
             questions.push(TrustQuestion { command, folder, fingerprint });
+        }
+    };
+    for set in &plan.sets {
+        match &set.agent {
+            AgentSpec::Command { argv, cwd }
+            | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. }
+                if !asked.is_some_and(|asked| asked.starts_with("cmd:")) =>
+            {
+                ask(argv.join(" "), argv, cwd);
+            }
+            _ => {}
+        }
+        for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
+            if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
+                let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
+                ask(line, &words, &program.cwd);
+            }
         }
     }
     questions

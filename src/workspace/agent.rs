@@ -114,11 +114,26 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
 /// PATH. Looked for, not run.
 pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
     let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
-    let above = agents_dir.ancestors().chain(root.ancestors()).take(16);
-    let beside = above.flat_map(|folder| [".venv", "venv"].map(|venv| folder.join(venv)));
+    let found = environments(agents_dir.ancestors().chain(root.ancestors())).map(|venv| venv.join(program));
+    found.chain(on_path("adk")).find(|file| file.is_file())
+}
+
+/// The workspace's own Python: of the same environment as `adk`, else the system's.
+pub fn find_python(root: &Path) -> PathBuf {
+    let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let found = environments(root.ancestors()).map(|venv| venv.join(program));
+    let mut found = found.chain(on_path("python3")).chain(on_path("python"));
+    found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from("python3"))
+}
+
+/// Virtual environments: the active one, and those beside and above.
+fn environments<'a>(above: impl Iterator<Item = &'a Path>) -> impl Iterator<Item = PathBuf> {
+    let beside = above.take(16).flat_map(|folder| [".venv", "venv"].map(|venv| folder.join(venv)));
     let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let environments = active.into_iter().chain(beside).map(|venv| venv.join(program));
+    active.into_iter().chain(beside)
+}
+
+fn on_path(program: &str) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join("adk")).collect::<Vec<_>>();
-    environments.chain(on_path).find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).collect()
 }

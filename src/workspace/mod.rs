@@ -2,11 +2,13 @@
 //! nothing and follows no link out of the folder.
 
 mod agent;
+mod criteria;
 mod discover;
 mod sets;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, find_adk};
+pub use agent::{NoAgent, agent_for, find_adk, find_python};
+pub use criteria::{CriteriaSource, criteria_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
-pub use sets::{CriteriaSource, OpenSet, SetProblem, criteria_for, open_set, read_text};
+pub use sets::{OpenSet, SetProblem, open_set, read_text};
 pub use watch::Watch;

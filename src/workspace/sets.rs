@@ -1,9 +1,8 @@
 //! Opening a set: its text, its index, its digest, and the criteria beside it.
 
 use super::SetPath;
-use crate::domain::Criterion;
 use crate::formats::vertex::LineIndexer;
-use crate::formats::{FileProblem, Pieces, SetFile, Source, adk};
+use crate::formats::{FileProblem, Pieces, SetFile, Source};
 use crate::store::{Fingerprint, fingerprint};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -116,32 +115,4 @@ pub fn read_text(path: &Path) -> std::io::Result<String> {
         let line = error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
         invalid(format!("line {line}: byte {at} is not UTF-8; save the file as UTF-8"))
     })
-}
-
-/// Where criteria came from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CriteriaSource {
-    /// A config file, as shown.
-    File(String),
-    /// ADK's defaults.
-    Default,
-}
-
-/// The criteria of a set: from the config that was named, else from `test_config.json` beside the
-/// file, else ADK's defaults.
-pub fn criteria_for(
-    set: &SetPath,
-    config: Option<&Path>,
-) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
-    let beside = set.path.with_file_name("test_config.json");
-    let path = match config {
-        Some(path) => path.to_path_buf(),
-        None if beside.is_file() => beside,
-        None => return Ok((adk::default_criteria(), CriteriaSource::Default)),
-    };
-    let shown = path.display().to_string();
-    let failed = |why: String| (shown.clone(), why);
-    let text = read_text(&path).map_err(|error| failed(error.to_string()))?;
-    let config = adk::read_config(&text).map_err(|error| failed(error.to_string()))?;
-    Ok((config.criteria, CriteriaSource::File(shown)))
 }

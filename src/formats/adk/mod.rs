@@ -17,7 +17,7 @@ pub use check::{Issue, Severity, check_text};
 pub use config::{ConfigError, EvalConfig, default_criteria, read_config};
 pub use content::write_content;
 pub use event::{Event, invocations_of, read_event};
-pub use result::{app_history, result_document, result_id, result_name};
+pub use result::{app_history, result_document, result_id, result_name, write_invocation};
 pub use result_file::{ResultEntry, ResultFile};
 
 pub(super) use content::content as read_content;

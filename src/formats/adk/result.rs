@@ -116,7 +116,8 @@ fn metric_result(
     })
 }
 
-fn write_invocation(invocation: &Invocation) -> Value {
+/// An invocation as ADK writes it into a result.
+pub fn write_invocation(invocation: &Invocation) -> Value {
     json!({
         "invocation_id": invocation.id,
         "user_content": write_content(&invocation.user),

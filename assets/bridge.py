@@ -1,0 +1,84 @@
+"""Calls a Python metric for evaltrail: a JSON request a line in, a JSON answer a line out."""
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import sys
+import traceback
+
+# What the metric prints must not be taken for an answer.
+answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+sys.path.insert(0, os.getcwd())
+
+
+def load(dotted):
+    module, _, name = dotted.rpartition(".")
+    if not module:
+        raise ValueError(f"{dotted!r} is no dotted name like package.module.function")
+    function = getattr(importlib.import_module(module), name)
+    if not callable(function):
+        raise TypeError(f"{dotted} cannot be called")
+    return function
+
+
+def vertex(function, request):
+    """f(instance) -> {name: score}, a number, or {"score": …, "explanation": …}."""
+    found = function(request["instance"])
+    if inspect.isawaitable(found):
+        found = asyncio.run(_await(found))
+    if isinstance(found, dict):
+        name = request["metric"].split(":")[0]
+        key = next((key for key in (name, function.__name__, "score") if key in found), None)
+        if key is None:
+            raise KeyError(f"the function returned {sorted(found)}, and none of them is {name!r} or 'score'")
+        return {"score": number(found[key]), "explanation": found.get("explanation")}
+    return {"score": number(found)}
+
+
+def adk(function, request):
+    """f(eval_metric, actual, expected, scenario) -> EvaluationResult, as ADK's custom metrics have it."""
+    from google.adk.evaluation.eval_case import Invocation
+    from google.adk.evaluation.eval_metrics import EvalMetric
+
+    metric = EvalMetric(metric_name=request["metric"], criterion=request.get("criterion"))
+    actual = [Invocation.model_validate(one) for one in request["actual"]]
+    expected = request.get("expected")
+    expected = None if expected is None else [Invocation.model_validate(one) for one in expected]
+    found = function(metric, actual, expected, request.get("scenario"))
+    if inspect.isawaitable(found):
+        found = asyncio.run(_await(found))
+    turns = [{"score": one.score, "status": int(one.eval_status.value)} for one in found.per_invocation_results]
+    return {"score": found.overall_score, "status": int(found.overall_eval_status.value), "per_invocation": turns}
+
+
+async def _await(found):
+    return await found
+
+
+def number(value):
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return float(value)
+    return float(value)
+
+
+def main():
+    functions = {}
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+            name = request["function"]
+            if name not in functions:
+                functions[name] = load(name)
+            convention = adk if request["convention"] == "adk" else vertex
+            answer = convention(functions[name], request)
+        except BaseException as error:  # a metric may raise anything, and even leave
+            answer = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+main()

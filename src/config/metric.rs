@@ -1,0 +1,109 @@
+//! `[metrics.NAME]`: metrics that a person defines.
+
+use super::agent::split_command;
+use super::file::parse_duration;
+use crate::domain::Convention;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A metric as the file defines it. Where a program runs, and by which Python, is decided where files
+/// can be looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DefinedMetric {
+    /// Its name.
+    pub name: String,
+    /// The score needed to pass; nothing makes it informational.
+    pub threshold: Option<f64>,
+    /// What it computes.
+    pub kind: DefinedKind,
+}
+
+/// What a defined metric computes.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum DefinedKind {
+    Tools { tools: Vec<String> },
+    Response { pattern: String },
+    Argument { tool: String, path: String, equals: Option<Value>, pattern: Option<String> },
+    MaxCalls { tool: Option<String>, max: u32 },
+    Command { argv: Vec<String>, timeout_ms: u64 },
+    Python { function: String, convention: Convention, python: Option<String>, timeout_ms: u64 },
+}
+
+/// Limit for a program that names none.
+const TIMEOUT_MS: u64 = 30_000;
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum RawMetric {
+    Tools {
+        tools: Vec<String>,
+        threshold: Option<f64>,
+    },
+    Response {
+        pattern: String,
+        threshold: Option<f64>,
+    },
+    Argument {
+        tool: String,
+        path: String,
+        equals: Option<Value>,
+        pattern: Option<String>,
+        threshold: Option<f64>,
+    },
+    MaxCalls {
+        tool: Option<String>,
+        max: u32,
+        threshold: Option<f64>,
+    },
+    Command {
+        command: String,
+        timeout: Option<String>,
+        threshold: Option<f64>,
+    },
+    Python {
+        function: String,
+        convention: Option<Convention>,
+        python: Option<String>,
+        timeout: Option<String>,
+        threshold: Option<f64>,
+    },
+}
+
+impl RawMetric {
+    pub(super) fn define(self, name: &str) -> Result<DefinedMetric, String> {
+        let of = |threshold, kind| Ok(DefinedMetric { name: name.to_string(), threshold, kind });
+        match self {
+            RawMetric::Tools { tools, threshold } if tools.is_empty() => {
+                let _ = threshold;
+                Err("tools is empty: name the tools that must be called".into())
+            }
+            RawMetric::Tools { tools, threshold } => of(threshold, DefinedKind::Tools { tools }),
+            RawMetric::Response { pattern, threshold } => of(threshold, DefinedKind::Response { pattern }),
+            RawMetric::Argument { equals: None, pattern: None, .. } => {
+                Err("an argument metric takes equals or pattern".into())
+            }
+            RawMetric::Argument { tool, path, equals, pattern, threshold } => {
+                of(threshold, DefinedKind::Argument { tool, path, equals, pattern })
+            }
+            RawMetric::MaxCalls { tool, max, threshold } => {
+                of(threshold, DefinedKind::MaxCalls { tool, max })
+            }
+            RawMetric::Command { command, timeout, threshold } => {
+                let argv = split_command(&command).map_err(|error| error.0)?;
+                of(threshold, DefinedKind::Command { argv, timeout_ms: limit(timeout)? })
+            }
+            RawMetric::Python { function, convention, python, timeout, threshold } => {
+                let convention = convention.unwrap_or(Convention::Vertex);
+                let timeout_ms = limit(timeout)?;
+                of(threshold, DefinedKind::Python { function, convention, python, timeout_ms })
+            }
+        }
+    }
+}
+
+fn limit(timeout: Option<String>) -> Result<u64, String> {
+    let limit =
+        timeout.as_deref().map(parse_duration).transpose().map_err(|why| format!("timeout: {why}"))?;
+    Ok(limit.map_or(TIMEOUT_MS, |limit| limit.as_millis() as u64))
+}

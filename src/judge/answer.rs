@@ -1,0 +1,79 @@
+//! What a program answers, as a metric's result.
+
+use crate::domain::{Criterion, InvocationScore, MetricResult, Status};
+use crate::metrics::unscored;
+use serde_json::Value;
+
+/// Reads an answer: a number, or `{"score", "explanation", "status", "per_invocation"}`; or `{"error"}`.
+pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> MetricResult {
+    let broken = |why: &str| unscored(criterion, turns, Status::Errored, why);
+    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        return match answer.get("traceback").and_then(Value::as_str) {
+            Some(traceback) => broken(&format!("{words}\n{}", traceback.trim_end())),
+            None => broken(&words),
+        };
+    }
+    let score = match answer {
+        Value::Number(_) => answer.as_f64(),
+        Value::Object(map) => match map.get("score") {
+            Some(Value::Null) => None,
+            Some(score) if score.is_number() => score.as_f64(),
+            Some(other) => return broken(&format!("the metric's score is no number: {other}")),
+            None => return broken("the metric's answer has no \"score\""),
+        },
+        other => return broken(&format!("the metric answered neither a number nor an object: {other}")),
+    };
+    if score.is_some_and(|score| !score.is_finite()) {
+        return broken("the metric's score is not finite");
+    }
+    let decided = |value: &Value| value.get("status").and_then(Value::as_u64).and_then(Status::from_adk);
+    let status = |score, said: Option<Status>| match (said, score) {
+        (Some(said), _) => said,
+        (None, score) => Status::of(score, criterion.threshold),
+    };
+    let explanation = answer.get("explanation").and_then(Value::as_str).unwrap_or_default();
+    let per_invocation = match answer.get("per_invocation").and_then(Value::as_array) {
+        Some(turns) => turns
+            .iter()
+            .map(|turn| {
+                let score = turn.get("score").and_then(Value::as_f64);
+                let status = status(score, decided(turn));
+                InvocationScore { score, status, explanation: String::new(), details: None }
+            })
+            .collect(),
+        None => Vec::new(),
+    };
+    let mut result = unscored(criterion, turns, status(score, decided(answer)), explanation);
+    result.score = score;
+    if !per_invocation.is_empty() {
+        result.per_invocation = per_invocation;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(answer: Value) -> (Option<f64>, Status, String) {
+        let result = result(&Criterion::new("m", Some(0.5)), 1, &answer);
+        (result.score, result.status, result.explanation)
+    }
+
+    #[test]
+    fn answers_are_numbers_objects_or_errors() {
+        assert_eq!(said(json!(0.5)), (Some(0.5), Status::Passed, String::new()));
+        assert_eq!(
+            said(json!({"score": 0.4, "explanation": "low"})),
+            (Some(0.4), Status::Failed, "low".into())
+        );
+        assert_eq!(said(json!({"score": null})), (None, Status::NotEvaluated, String::new()));
+        assert_eq!(said(json!({"score": 1, "status": 2})), (Some(1.0), Status::Failed, String::new()));
+        assert_eq!(said(json!({"error": "E: x", "traceback": "at y\n"})).2, "E: x\nat y");
+        for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
+            assert_eq!(said(bad).1, Status::Errored);
+        }
+    }
+}

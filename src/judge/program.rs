@@ -1,0 +1,156 @@
+//! Programs that score: started when they are first asked, ended with the run or when they take too
+//! long. One that breaks harms no other metric.
+
+use super::{answer, request};
+use crate::agents::{Program, Tail};
+use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, Status};
+use crate::formats::json;
+use crate::metrics::{Evidence, unscored};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+
+const BRIDGE: &str = include_str!("../../assets/bridge.py");
+/// A longer answer is none.
+const LONGEST: u64 = 4 << 20;
+
+/// The programs of a run.
+#[derive(Debug, Default)]
+pub struct Programs {
+    bridges: Mutex<HashMap<String, Arc<Mutex<Option<Running>>>>>,
+}
+
+/// A program that has been started.
+#[derive(Debug)]
+struct Running {
+    /// Ends with this.
+    program: Program,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    stderr: Tail,
+}
+
+impl Programs {
+    /// Asks a metric's program about a case. Whatever goes wrong is the metric's own error.
+    pub async fn score(&self, criterion: &Criterion, eval_id: &str, evidence: &Evidence<'_>) -> MetricResult {
+        let turns = evidence.actual.len();
+        let mut request = request::request(criterion, eval_id, evidence);
+        let said = match &criterion.custom {
+            Some(CustomMetric::Command(program)) => ask_once(program, &request).await,
+            Some(CustomMetric::Python { function, convention, program }) => {
+                request["function"] = function.clone().into();
+                request["convention"] = serde_json::to_value(convention).unwrap_or_default();
+                self.ask_bridge(program, &request).await
+            }
+            _ => Err("this metric is no program".into()),
+        };
+        match said {
+            Ok(said) => answer::result(criterion, turns, &said),
+            Err(why) => unscored(criterion, turns, Status::Errored, &why),
+        }
+    }
+
+    /// One bridge for each Python: asked in turn, started again after it broke.
+    async fn ask_bridge(&self, program: &MetricProgram, request: &Value) -> Result<Value, String> {
+        let key = format!("{}\0{}", program.argv.join("\0"), program.cwd.display());
+        let place = self.bridges.lock().await.entry(key).or_default().clone();
+        let mut place = place.lock().await;
+        let mut running = match place.take() {
+            Some(running) => running,
+            None => {
+                let mut argv = program.argv.clone();
+                argv.extend(["-c".to_string(), BRIDGE.to_string()]);
+                Running::start(&argv, program)?
+            }
+        };
+        let said = within(program, running.ask(request)).await?;
+        *place = Some(running);
+        Ok(said)
+    }
+}
+
+async fn within<T>(
+    program: &MetricProgram,
+    asking: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    let limit = Duration::from_millis(program.timeout_ms);
+    match tokio::time::timeout(limit, asking).await {
+        Ok(said) => said,
+        Err(_) => Err(format!("the metric took longer than its limit of {} s", limit.as_secs_f64())),
+    }
+}
+
+/// One process: all of the request in, all of the answer out.
+async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, String> {
+    let Running { program: process, mut stdin, stdout, stderr } = Running::start(&program.argv, program)?;
+    let text = request.to_string();
+    let sending = async move {
+        // A program that does not read its input may be right without it.
+        let _ = stdin.write_all(text.as_bytes()).await;
+        drop(stdin);
+    };
+    let receiving = async {
+        let mut out = Vec::new();
+        let read = stdout.take(LONGEST).read_to_end(&mut out).await;
+        read.map(|_| out).map_err(|error| error.to_string())
+    };
+    let both = async { tokio::join!(sending, receiving).1 };
+    let out = within(program, both).await?;
+    drop(process);
+    let text = String::from_utf8_lossy(&out);
+    parsed(text.trim()).map_err(|why| format!("{why}{}", last_words(&stderr)))
+}
+
+fn parsed(text: &str) -> Result<Value, String> {
+    if text.is_empty() {
+        return Err("the metric's program ended without an answer".into());
+    }
+    let short: String = text.chars().take(120).collect();
+    json::parse(text)
+        .map(|parsed| parsed.value)
+        .map_err(|error| format!("the metric's answer is not JSON ({error}): {short}"))
+}
+
+fn last_words(stderr: &Tail) -> String {
+    match stderr.lines(20) {
+        said if said.is_empty() => String::new(),
+        said => format!("\n{said}"),
+    }
+}
+
+impl Running {
+    fn start(argv: &[String], program: &MetricProgram) -> Result<Running, String> {
+        let name = argv.first().map_or("", String::as_str);
+        let mut started = Program::start(argv, &program.cwd)
+            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let child = &mut started.child;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(format!("{name} was started without its streams"));
+        };
+        let stdout = BufReader::new(stdout);
+        Ok(Running { program: started, stdin, stdout, stderr: Tail::follow(stderr) })
+    }
+
+    async fn ask(&mut self, request: &Value) -> Result<Value, String> {
+        let mut line = request.to_string();
+        line.push('\n');
+        let sent = self.stdin.write_all(line.as_bytes()).await;
+        let sent = sent.and(self.stdin.flush().await);
+        let mut said = Vec::new();
+        let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut said).await;
+        match (sent, read) {
+            (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim()),
+            _ => {
+                // The reason is on its way through the other stream.
+                let _ = tokio::time::timeout(Duration::from_secs(1), self.program.child.wait()).await;
+                Err(format!("the metric's Python ended{}", last_words(&self.stderr)))
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A table for spreadsheets: a line for each attempt, two columns for each metric.
+
+use super::{attempts_in_order, metric_names};
+use crate::domain::{Attempt, RunState, clean};
+
+const HEAD: &[&str] =
+    &["eval_set", "file", "eval_id", "attempt", "status", "latency_s", "error", "prompt", "response"];
+
+/// The report of a run. The error is the writer's.
+pub(super) fn csv_report(state: &RunState) -> Result<String, String> {
+    let said = |error: csv::Error| error.to_string();
+    let attempts = attempts_in_order(state);
+    let metrics = metric_names(&attempts);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut head: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
+    head.extend(
+        metrics.iter().flat_map(|m| [text(&format!("{m}/score")), text(&format!("{m}/explanation"))]),
+    );
+    writer.write_record(&head).map_err(said)?;
+    for attempt in attempts {
+        writer.write_record(row(state, attempt, &metrics)).map_err(said)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
+fn row(state: &RunState, attempt: &Attempt, metrics: &[&str]) -> Vec<String> {
+    let set = state.plan.set_of(attempt.key.case);
+    let last = attempt.expected.last().or(attempt.actual.last());
+    let prompt = last.map(|turn| turn.user.scored_text()).unwrap_or_default();
+    let response = attempt.actual.last().map(|turn| turn.response_text()).unwrap_or_default();
+    let mut cells = vec![
+        text(&set.id),
+        text(&set.file),
+        text(&attempt.eval_id),
+        attempt.key.attempt.to_string(),
+        attempt.status.key().to_string(),
+        attempt.latency_s.to_string(),
+        text(attempt.error.as_deref().unwrap_or_default()),
+        text(&prompt),
+        text(&response),
+    ];
+    for name in metrics {
+        let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
+        cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());
+        cells.push(text(metric.map_or("", |metric| metric.explanation.as_str())));
+    }
+    cells
+}
+
+/// A cell that no spreadsheet takes for a formula, without what hides or steers.
+fn text(text: &str) -> String {
+    let cleaned = clean(text);
+    let first = cleaned.trim_start().chars().next();
+    match first {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '|' | '%') => format!("'{cleaned}"),
+        _ => cleaned.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for evil in ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "=cmd|'/c calc'!A0"] {
+            assert!(text(evil).starts_with('\''), "{evil:?} became {:?}", text(evil));
+        }
+        assert_eq!(text("plain = text"), "plain = text");
+    }
+}

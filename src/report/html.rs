@@ -1,0 +1,145 @@
+//! One page that needs nothing else: no script, no font, no address. Whatever came from outside is text.
+
+use super::attempts_in_order;
+use crate::domain::{Attempt, Invocation, RunState, Status, clean, value_text};
+use crate::metrics::aggregates;
+use std::fmt::Write;
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;\
+    color:#1c1f23;background:#fff}table{border-collapse:collapse;margin:.5rem 0}td,th{padding:.2rem .7rem;\
+    text-align:left;border-bottom:1px solid #ddd;vertical-align:top}td.n,th.n{text-align:right}\
+    pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:13px/1.45 ui-monospace,monospace}\
+    summary{cursor:pointer;padding:.2rem 0}.passed{color:#1a7f37}.failed{color:#c62828}.errored{color:#8e24aa}\
+    .not_evaluated{color:#9a6700}.informational{color:#666}td.half{width:50%}\
+    @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}td,th{border-color:#333}\
+    .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
+
+/// The report of a run.
+pub(super) fn html_report(state: &RunState) -> String {
+    let attempts = attempts_in_order(state);
+    let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    let _ = writeln!(
+        out,
+        "<title>evaltrail {}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        text(&state.plan.run_id)
+    );
+    let _ = writeln!(
+        out,
+        "<h1>Agent evaluation</h1>\n<p>{}, run {}, {}</p>",
+        text(&state.plan.agent_label()),
+        text(&state.plan.run_id),
+        text(&state.plan.started)
+    );
+    out.push_str("<p>");
+    for (count, status) in state.totals.each().into_iter().filter(|(count, _)| *count > 0) {
+        let _ = write!(
+            out,
+            "<span class=\"{}\">{} {count} {}</span> &nbsp; ",
+            status.key(),
+            status.glyph(),
+            status.label()
+        );
+    }
+    out.push_str("</p>\n");
+    metrics(&attempts, &mut out);
+    for attempt in attempts {
+        case(state, attempt, &mut out);
+    }
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+fn metrics(attempts: &[&Attempt], out: &mut String) {
+    out.push_str("<table><tr><th>metric");
+    for head in ["mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95"] {
+        let _ = write!(out, "<th class=\"n\">{head}");
+    }
+    out.push_str("</tr>\n");
+    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
+    for of in aggregates(attempts.iter().copied()) {
+        let _ = write!(out, "<tr><td>{}", text(&of.metric));
+        let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
+        let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
+        for value in cells.chain([of.min, of.median, of.p90, of.p95].map(number)) {
+            let _ = write!(out, "<td class=\"n\">{value}");
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table>\n");
+}
+
+fn case(state: &RunState, attempt: &Attempt, out: &mut String) {
+    let set = state.plan.set_of(attempt.key.case);
+    let open = if attempt.status == Status::Passed { "" } else { " open" };
+    let status = attempt.status;
+    let _ = writeln!(
+        out,
+        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {} #{} ({:.1} s)</summary>",
+        status.key(),
+        status.glyph(),
+        status.label(),
+        text(&set.id),
+        text(&attempt.eval_id),
+        attempt.key.attempt,
+        attempt.latency_s
+    );
+    if let Some(error) = &attempt.error {
+        let _ = writeln!(out, "<pre class=\"errored\">{}</pre>", text(error));
+    }
+    out.push_str("<table>\n");
+    for metric in &attempt.metrics {
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"{}\">{} {}<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
+            metric.status.key(),
+            metric.status.glyph(),
+            text(&metric.metric),
+            number(metric.score),
+            number(metric.threshold),
+            text(&metric.explanation)
+        );
+    }
+    out.push_str("</table>\n");
+    for turn in 0..attempt.expected.len().max(attempt.actual.len()) {
+        let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
+        let user = expected.or(actual).map(|turn| turn.user.scored_text()).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "<p><b>user</b> {}</p>\n<table style=\"width:100%\"><tr><th>expected<th>actual</tr>",
+            text(&user)
+        );
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"half\"><pre>{}</pre><td class=\"half\"><pre>{}</pre></tr></table>",
+            side(expected),
+            side(actual)
+        );
+    }
+    out.push_str("</details>\n");
+}
+
+fn side(turn: Option<&Invocation>) -> String {
+    let Some(turn) = turn else { return String::new() };
+    let mut lines: Vec<String> = turn
+        .calls()
+        .iter()
+        .map(|call| {
+            let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
+            format!("{} {args}", call.name)
+        })
+        .collect();
+    lines.push(turn.response_text());
+    text(&lines.join("\n"))
+}
+
+/// Text that stays text.
+fn text(text: &str) -> String {
+    clean(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}

@@ -1,0 +1,120 @@
+//! A summary fit for a pull request: counts, metrics, and what did not pass with its reason.
+
+use super::attempts_in_order;
+use crate::domain::{Attempt, RunState, Status, clean_line};
+use crate::metrics::{Aggregate, aggregates};
+use std::fmt::Write;
+
+/// So many cases that did not pass are listed; pull requests have a limit.
+const LISTED: usize = 100;
+
+/// The report of a run.
+pub(super) fn markdown_report(state: &RunState) -> String {
+    let attempts = attempts_in_order(state);
+    let totals = state.totals;
+    let mut out = String::from("## Agent evaluation\n\n");
+    let counts: Vec<String> = totals
+        .each()
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, status)| format!("{} **{count}** {}", status.glyph(), status.label()))
+        .collect();
+    let time = state.ended.map(|seconds| format!(" in {seconds:.1} s")).unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "{}{time} · {} · run `{}`\n",
+        counts.join(" · "),
+        cell(&state.plan.agent_label()),
+        state.plan.run_id
+    );
+    metrics_table(&aggregates(attempts.iter().copied()), &mut out);
+    let bad: Vec<&&Attempt> = attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
+    if bad.is_empty() {
+        return out;
+    }
+    out.push_str("\n| | case | why |\n|---|---|---|\n");
+    for attempt in bad.iter().take(LISTED) {
+        let set = state.plan.set_of(attempt.key.case);
+        let repeat = match state.plan.options.repeat {
+            1 => String::new(),
+            _ => format!(" #{}", attempt.key.attempt),
+        };
+        let name = cell(&format!("{} › {}{repeat}", set.id, attempt.eval_id));
+        let _ = writeln!(
+            out,
+            "| {} {} | {name} | {} |",
+            attempt.status.glyph(),
+            attempt.status.label(),
+            cell(attempt.reason())
+        );
+    }
+    if bad.len() > LISTED {
+        let _ = writeln!(out, "\n… and {} more", bad.len() - LISTED);
+    }
+    out
+}
+
+fn metrics_table(metrics: &[Aggregate], out: &mut String) {
+    if metrics.is_empty() {
+        return;
+    }
+    out.push_str("| metric | mean | std | valid / errored / total | min | median | p90 | p95 |\n");
+    out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
+    for of in metrics {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} / {} / {} | {} | {} | {} | {} |",
+            cell(&of.metric),
+            number(of.mean),
+            number(of.std),
+            of.valid,
+            of.errored,
+            of.total,
+            number(of.min),
+            number(of.median),
+            number(of.p90),
+            number(of.p95)
+        );
+    }
+}
+
+/// Text that stays text: no markup, no HTML, no mention, no line break.
+fn cell(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let line = clean_line(text);
+    let mut out = String::with_capacity(line.len() + 8);
+    for c in line.chars().take(LONGEST) {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '!' | '#' | '~' => out.extend(['\\', c]),
+            // An address that is no link stays an address.
+            ':' => out.push_str("&#58;"),
+            c => out.push(c),
+        }
+    }
+    if line.chars().count() > LONGEST {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_cell_is_markup() {
+        let said = cell("a|b <img src=x onerror=y> [x](http://y) @all `c` **d**\nnext");
+        assert!(
+            !said.contains('\n')
+                && !said.contains('<')
+                && !said.contains("@all")
+                && !said.contains("](http:")
+        );
+        assert!(said.contains("a\\|b") && said.contains("\\*\\*d\\*\\*"), "{said}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Runs in Vertex's words: the metrics table and summary of `EvalTask`, and the newer client's
+//! `EvaluationResult`.
+
+use super::{attempts_in_order, metric_names};
+use crate::domain::{Attempt, Invocation, MetricResult, RunState, Status, Trajectory, plain_json};
+use crate::metrics::aggregates;
+use serde_json::{Map, Value, json};
+
+/// The metrics table, a row a line: the data set's columns, then `<metric>/score` and
+/// `<metric>/explanation`.
+pub(super) fn metrics_table(state: &RunState) -> String {
+    let attempts = attempts_in_order(state);
+    let names = metric_names(&attempts);
+    attempts.iter().map(|attempt| plain_json(row(attempt, &names)).to_string() + "\n").collect()
+}
+
+fn row(attempt: &Attempt, names: &[&str]) -> Value {
+    let mut row = Map::new();
+    let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
+    row.insert("eval_case_id".into(), attempt.eval_id.clone().into());
+    row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
+    row.insert("reference".into(), expected.and_then(response).into());
+    // A failed agent answered nothing, as the client writes it.
+    let failed = attempt.status == Status::Errored;
+    let said = actual.and_then(response).or(failed.then(String::new));
+    row.insert("response".into(), said.into());
+    row.insert("reference_trajectory".into(), expected.and_then(trajectory).into());
+    row.insert("predicted_trajectory".into(), actual.and_then(trajectory).filter(|_| !failed).into());
+    row.insert("latency_in_seconds".into(), attempt.latency_s.into());
+    row.insert("failure".into(), u8::from(failed).into());
+    for name in names {
+        let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
+        row.insert(format!("{name}/score"), metric.and_then(|metric| metric.score).into());
+        let why = match (metric, &attempt.error) {
+            (Some(metric), _) => Some(metric.explanation.clone()),
+            (None, error) => error.clone(),
+        };
+        row.insert(format!("{name}/explanation"), why.into());
+    }
+    Value::Object(row)
+}
+
+fn response(turn: &Invocation) -> Option<String> {
+    turn.final_response.as_ref().map(|content| content.scored_text())
+}
+
+/// A trajectory as Vertex writes it; null where it is not known.
+pub(super) fn trajectory(turn: &Invocation) -> Option<Value> {
+    if turn.trajectory == Trajectory::Unknown {
+        return None;
+    }
+    let calls = turn
+        .calls()
+        .into_iter()
+        .map(|call| json!({"tool_name": call.name, "tool_input": call.args.clone().unwrap_or_default()}));
+    Some(calls.collect())
+}
+
+/// `summary_metrics`: row count, mean and sample deviation of each metric; and, so that errors cannot
+/// vanish, how many rows stand behind each mean.
+pub(super) fn summary(state: &RunState) -> Value {
+    let attempts = attempts_in_order(state);
+    let mut summary = Map::new();
+    summary.insert("row_count".into(), attempts.len().into());
+    for of in aggregates(attempts.iter().copied()) {
+        summary.insert(format!("{}/mean", of.metric), of.mean.into());
+        summary.insert(format!("{}/std", of.metric), of.std.into());
+        summary.insert(format!("{}/valid", of.metric), of.valid.into());
+        summary.insert(format!("{}/errored", of.metric), of.errored.into());
+    }
+    Value::Object(summary)
+}
+
+/// The newer client's result file.
+pub(super) fn evaluation_result(state: &RunState) -> Value {
+    let attempts = attempts_in_order(state);
+    let mut cases: Vec<Value> = Vec::new();
+    for (index, planned) in state.plan.cases.iter().enumerate() {
+        let of_case: Vec<Value> = attempts
+            .iter()
+            .filter(|attempt| attempt.key.case == index)
+            .enumerate()
+            .map(|(at, attempt)| json!({"response_index": at, "metric_results": metric_results(attempt)}))
+            .collect();
+        if !of_case.is_empty() {
+            cases.push(json!({
+                "eval_case_index": index,
+                "eval_case_id": planned.eval_id,
+                "response_candidate_results": of_case,
+            }));
+        }
+    }
+    let summaries: Vec<Value> = aggregates(attempts.iter().copied())
+        .into_iter()
+        .map(|of| {
+            let ones = attempts.iter().flat_map(|attempt| &attempt.metrics);
+            let ones = ones.filter(|metric| metric.metric == of.metric && metric.score == Some(1.0)).count();
+            let pass_rate = (of.valid > 0).then(|| ones as f64 / of.valid as f64);
+            json!({
+                "metric_name": of.metric, "num_cases_total": of.total, "num_cases_valid": of.valid,
+                "num_cases_error": of.errored, "mean_score": of.mean, "stdev_score": of.std, "pass_rate": pass_rate,
+            })
+        })
+        .collect();
+    json!({
+        "eval_case_results": cases,
+        "summary_metrics": summaries,
+        "metadata": {"candidate_names": [state.plan.agent_label()], "creation_timestamp": state.plan.started},
+    })
+}
+
+fn metric_results(attempt: &Attempt) -> Value {
+    attempt
+        .metrics
+        .iter()
+        .map(|metric| (metric.metric.clone(), metric_result(metric)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Nulls are left out, as the client leaves them out.
+fn metric_result(metric: &MetricResult) -> Value {
+    let mut out = Map::new();
+    out.insert("metric_name".into(), metric.metric.clone().into());
+    if let Some(score) = metric.score {
+        out.insert("score".into(), score.into());
+    }
+    let key = if metric.status == Status::Errored { "error_message" } else { "explanation" };
+    if !metric.explanation.is_empty() {
+        out.insert(key.into(), metric.explanation.clone().into());
+    }
+    if !metric.rubrics.is_empty() {
+        let verdict = |rubric: &crate::domain::RubricScore| json!({"evaluated_rubric": {"rubric_id": rubric.rubric_id}, "verdict": rubric.score == Some(1.0), "reasoning": rubric.rationale});
+        out.insert("rubric_verdicts".into(), metric.rubrics.iter().map(verdict).collect());
+    }
+    Value::Object(out)
+}

@@ -1,0 +1,134 @@
+//! What a set is scored by: its config, or defaults by what it holds; with the workspace's own metrics
+//! and rules.
+
+use super::sets::read_text;
+use super::{SetPath, Workspace, find_python};
+use crate::config::{DefinedKind, DefinedMetric};
+use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, Trajectory};
+use crate::formats::{SetFile, adk};
+use crate::metrics::with_rules;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Where criteria came from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CriteriaSource {
+    /// A config file, as shown.
+    File(String),
+    /// Defaults.
+    Default,
+}
+
+/// The criteria of a set: from the config that was named, else from `test_config.json` beside the file,
+/// else defaults; with `metrics` added. The error names the file.
+pub fn criteria_for(
+    workspace: &Workspace,
+    set: &SetPath,
+    file: &SetFile,
+    config: Option<&Path>,
+    metrics: &[String],
+) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
+    let beside = set.path.with_file_name("test_config.json");
+    let path = match config {
+        Some(path) => Some(path.to_path_buf()),
+        None => beside.is_file().then_some(beside),
+    };
+    let (mut criteria, custom, source) = match path {
+        None => (defaults(file), Map::new(), CriteriaSource::Default),
+        Some(path) => {
+            let shown = path.display().to_string();
+            let failed = |why: String| (shown.clone(), why);
+            let text = read_text(&path).map_err(|error| failed(error.to_string()))?;
+            let config = adk::read_config(&text).map_err(|error| failed(error.to_string()))?;
+            (config.criteria, config.custom_metrics, CriteriaSource::File(shown))
+        }
+    };
+    for metric in metrics {
+        if !criteria.iter().any(|criterion| criterion.metric == *metric) {
+            criteria.push(Criterion::new(metric, None));
+        }
+    }
+    adk_functions(workspace, &mut criteria, &custom);
+    defined(workspace, &mut criteria);
+    Ok((with_rules(criteria, &workspace.config.rules), source))
+}
+
+/// ADK's defaults for its files; for others, the same questions as far as the file has the answers, and
+/// Vertex's numbers beside them.
+fn defaults(file: &SetFile) -> Vec<Criterion> {
+    /// Cases that are looked into to see what the file holds.
+    const LOOKED_INTO: usize = 50;
+    if file.form.is_adk() {
+        return adk::default_criteria();
+    }
+    let cases: Vec<_> = (0..file.len().min(LOOKED_INTO)).filter_map(|at| file.case(at).ok()).collect();
+    let turns = || cases.iter().flat_map(|case| case.turns());
+    let mut criteria = Vec::new();
+    let mut add = |name: &str, threshold| criteria.push(Criterion::new(name, threshold));
+    if turns().any(|turn| turn.trajectory != Trajectory::Unknown) {
+        add("trajectory_exact_match", Some(1.0));
+        for name in ["in_order_match", "any_order_match", "precision", "recall"] {
+            add(&format!("trajectory_{name}"), None);
+        }
+    }
+    if turns().any(|turn| turn.final_response.is_some()) {
+        add("response_match_score", Some(0.8));
+        add("exact_match", None);
+        add("rouge_l_sum", None);
+    }
+    criteria
+}
+
+/// ADK's custom metrics: `custom_metrics` of the config says which function.
+fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map<String, Value>) {
+    for criterion in criteria {
+        let Some(metric) = custom.get(criterion.name()) else { continue };
+        let code = metric.get("code_config").or_else(|| metric.get("codeConfig"));
+        let function = code.and_then(|code| code.get("name")).and_then(Value::as_str).unwrap_or_default();
+        criterion.custom = Some(CustomMetric::Python {
+            function: function.to_string(),
+            convention: Convention::Adk,
+            program: python(workspace, None, 30_000),
+        });
+    }
+}
+
+/// The workspace's own metrics. One that a config names keeps the config's threshold.
+fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) {
+    for metric in &workspace.config.metrics {
+        let custom = custom(workspace, metric);
+        let named: Vec<usize> =
+            (0..criteria.len()).filter(|&at| criteria[at].name() == metric.name).collect();
+        for &at in &named {
+            criteria[at].custom = Some(custom.clone());
+            criteria[at].threshold = criteria[at].threshold.or(metric.threshold);
+        }
+        if named.is_empty() {
+            criteria
+                .push(Criterion { custom: Some(custom), ..Criterion::new(&metric.name, metric.threshold) });
+        }
+    }
+}
+
+fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
+    match metric.kind.clone() {
+        DefinedKind::Tools { tools } => CustomMetric::Tools { tools },
+        DefinedKind::Response { pattern } => CustomMetric::Response { pattern },
+        DefinedKind::Argument { tool, path, equals, pattern } => {
+            CustomMetric::Argument { tool, path, equals, pattern }
+        }
+        DefinedKind::MaxCalls { tool, max } => CustomMetric::MaxCalls { tool, max },
+        DefinedKind::Command { argv, timeout_ms } => {
+            CustomMetric::Command(MetricProgram { argv, cwd: workspace.root.clone(), timeout_ms })
+        }
+        DefinedKind::Python { function, convention, python: named, timeout_ms } => {
+            CustomMetric::Python { function, convention, program: python(workspace, named, timeout_ms) }
+        }
+    }
+}
+
+/// The workspace's own Python, run at its root.
+fn python(workspace: &Workspace, named: Option<String>, timeout_ms: u64) -> MetricProgram {
+    let python = named.unwrap_or_else(|| find_python(&workspace.root).display().to_string());
+    MetricProgram { argv: vec![python], cwd: workspace.root.clone(), timeout_ms }
+}
