@@ -34,6 +34,8 @@ pub(super) enum Command {
     List(ListArgs),
     /// Is this file right? What would ADK refuse or lose?
     Check(CheckArgs),
+    /// Convert legacy tests and other forms to ADK eval sets, or to Vertex JSON Lines
+    Convert(ConvertArgs),
     /// Explore the built-in sample workspace: no agent, key or network needed
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -137,6 +139,30 @@ pub(super) struct CheckArgs {
     /// What ADK would refuse counts as an error
     #[arg(long)]
     pub(super) strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ConvertArgs {
+    /// The file to convert
+    pub(super) input: PathBuf,
+    /// The file to write: .evalset.json for ADK, .jsonl for Vertex
+    #[arg(short, long)]
+    pub(super) output: PathBuf,
+    /// What to write, when the ending does not say it
+    #[arg(long, value_enum)]
+    pub(super) to: Option<ConvertTo>,
+    /// The session of ADK's older test files
+    #[arg(long, value_name = "FILE")]
+    pub(super) initial_session: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConvertTo {
+    Adk,
+    Vertex,
 }
 
 #[derive(Args, Debug)]

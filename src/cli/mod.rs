@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod convert;
 mod docs;
 mod explore;
 mod list;
@@ -55,6 +56,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Score(args)) => run::score(*args),
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
+        Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
         Some(Command::Demo(args)) => explore::demo(args.to, args.theme),

@@ -30,6 +30,9 @@ pub struct Invocation {
     /// How long the turn took, where it was timed.
     #[serde(default)]
     pub durations: Durations,
+    /// Said before: it is said again to the agent, and nothing is expected of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history: bool,
     /// Keys of the file that ADK does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,

@@ -8,6 +8,7 @@
 pub mod adk;
 pub mod index;
 pub mod json;
+mod convert;
 mod messages;
 mod problem;
 mod read;
@@ -17,6 +18,7 @@ mod sniff;
 mod source;
 pub mod vertex;
 
+pub use convert::{Converted, Fresh, Target, convert};
 pub use problem::FileProblem;
 pub use read::ReadError;
 pub use set_file::{Form, SetFile};

@@ -82,12 +82,9 @@ pub(super) fn by_turn(
     evidence: &Evidence,
     mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
-    let history = |expected: &Invocation| {
-        expected.trajectory == Trajectory::Unknown && expected.final_response.is_none()
-    };
     // Of a file's history nothing is expected: only the turns after it are scored.
-    let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !history(turn)));
-    let mut outcome = by_every_turn(evidence, |expected, actual| match scored && history(expected) {
+    let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !turn.history));
+    let mut outcome = by_every_turn(evidence, |expected, actual| match scored && expected.history {
         true => (None, HISTORY.to_string()),
         false => turn(expected, actual),
     });

@@ -2,6 +2,7 @@
 
 use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory};
 use crate::formats::read::{Node, Read};
+use serde_json::Value;
 
 /// A named conversation: `{"name", "data": [turn…], "initial_session"}`.
 pub(in crate::formats) fn named_case(node: Node) -> Read<EvalCase> {
@@ -28,10 +29,14 @@ pub(in crate::formats) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase>
 fn turn(node: Node) -> Read<Invocation> {
     node.object()?;
     let query = node.need("query")?.str()?;
-    let reference = node.opt_str("reference")?.unwrap_or_default();
+    // A null reference becomes a part without a text in ADK, an absent one an empty text.
+    let reference = match node.value.get("reference") {
+        Some(Value::Null) => Part::default(),
+        _ => Part::text(node.opt_str("reference")?.unwrap_or_default()),
+    };
     Ok(Invocation {
         user: Content::text("user", query),
-        final_response: Some(Content::text("model", reference)),
+        final_response: Some(Content { role: Some("model".into()), parts: vec![reference] }),
         trajectory: Trajectory::Listed {
             calls: node.list("expected_tool_use", tool_use)?,
             responses: Vec::new(),
@@ -48,6 +53,14 @@ fn tool_use(node: Node) -> Read<ToolCall> {
 
 fn spoken(node: Node) -> Read<(String, Vec<Part>)> {
     Ok((node.need("author")?.str()?, vec![Part::text(node.need("text")?.str()?)]))
+}
+
+/// Reads an initial session file, which goes with a list of turns.
+pub fn read_initial_session(text: &str) -> Result<Option<SessionInput>, crate::formats::FileProblem> {
+    use crate::formats::{FileProblem, json};
+    let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
+    initial_session(Node::top(&parsed.value))
+        .map_err(|error| FileProblem::reading(text, &json::JsonPath::default(), error))
 }
 
 /// The session a conversation begins in; an empty object is none.

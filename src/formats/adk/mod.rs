@@ -12,6 +12,7 @@ mod legacy;
 mod result;
 mod result_file;
 mod schema;
+mod write;
 
 pub use check::{Issue, Severity, check_text};
 pub use config::{ConfigError, EvalConfig, default_criteria, read_config};
@@ -19,8 +20,10 @@ pub use content::write_content;
 pub use event::{Event, invocations_of, read_event};
 pub use result::{app_history, result_document, result_id, result_name, write_invocation};
 pub use result_file::{ResultEntry, ResultFile};
+pub use write::write_case;
 
 pub(super) use content::content as read_content;
 pub(super) use eval_case::eval_case;
 pub(super) use event::event;
+pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};

@@ -148,7 +148,7 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
     }
 }
 
-fn write_event(event: &InvocationEvent) -> Value {
+pub(super) fn write_event(event: &InvocationEvent) -> Value {
     json!({
         "author": event.author,
         "content": event.content.as_ref().map(write_content),
@@ -158,7 +158,7 @@ fn write_event(event: &InvocationEvent) -> Value {
     })
 }
 
-fn write_rubric(rubric: &Rubric) -> Value {
+pub(super) fn write_rubric(rubric: &Rubric) -> Value {
     json!({
         "rubric_id": rubric.id,
         "rubric_content": {"text_property": rubric.text},

@@ -14,8 +14,10 @@ mod recorded;
 mod row;
 mod rubrics;
 mod table;
+mod write;
 
 pub use lines::{LineIndexer, Lines};
+pub use write::write_row;
 
 pub(super) use calls::arguments;
 pub(super) use frame::Frame;
@@ -28,7 +30,6 @@ pub const COLUMNS: &[&str] = &[
     "prompt",
     "reference_trajectory",
     "predicted_trajectory",
-    "reference",
     "response",
     "responses",
     "messages",

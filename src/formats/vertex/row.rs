@@ -151,7 +151,13 @@ fn opened(value: &Value) -> Value {
 
 /// The user's words of a turn, of which nothing is expected.
 fn asked(turn: &Invocation) -> Invocation {
-    Invocation { user: turn.user.clone(), ..Invocation::default() }
+    let said = turn.final_response.clone().filter(|_| turn.history);
+    Invocation {
+        user: turn.user.clone(),
+        final_response: said,
+        history: turn.history,
+        ..Invocation::default()
+    }
 }
 
 fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
@@ -175,19 +181,24 @@ fn request_talk(request: Node) -> Read<Talk> {
     Ok(Talk { expected: earlier_as_history(turns), ..Talk::default() })
 }
 
-/// What was answered before is history: it is said again, and nothing is expected of it.
-fn earlier_as_history(turns: Vec<Invocation>) -> Vec<Invocation> {
-    turns.iter().map(asked).collect()
+/// What was said before the last turn is history: nothing is expected of it. What was answered last is
+/// what the row's response answers again.
+fn earlier_as_history(mut turns: Vec<Invocation>) -> Vec<Invocation> {
+    if let Some(last) = turns.pop() {
+        turns.iter_mut().for_each(|turn| turn.history = true);
+        turns.push(asked(&last));
+    }
+    turns
 }
 
-/// Earlier turns, of which nothing is expected.
+/// Earlier turns: what the user said and what was answered.
 fn history(node: Node) -> Read<Vec<Invocation>> {
     let Some(history) = cell(node, "conversation_history").or_else(|| cell(node, "history")) else {
         return Ok(Vec::new());
     };
     let opened = opened(history.value);
     let Value::Array(items) = &opened else { return Ok(Vec::new()) };
-    let mut turns = Vec::new();
+    let mut turns: Vec<Invocation> = Vec::new();
     for item in items {
         let content = item.get("content").filter(|content| content.is_object()).unwrap_or(item);
         let content = match content.get("parts") {
@@ -195,9 +206,13 @@ fn history(node: Node) -> Read<Vec<Invocation>> {
             None => spoken(Node::top(content.get("content").unwrap_or(content)), "user"),
         };
         let content = content.map_err(|error| ReadError { path: history.path(), ..error })?;
-        let role = item.get("role").and_then(Value::as_str).or(content.role.as_deref());
-        if matches!(role, Some("user") | None) {
-            turns.push(Invocation { user: content, ..Invocation::default() });
+        let role = item.get("role").or(item.get("author")).and_then(Value::as_str).map(str::to_string);
+        match (role.or(content.role.clone()).as_deref(), turns.last_mut()) {
+            (Some("user") | None, _) => {
+                turns.push(Invocation { user: content, history: true, ..Invocation::default() });
+            }
+            (Some(_), Some(turn)) => turn.final_response = Some(content),
+            (Some(_), None) => {}
         }
     }
     Ok(turns)

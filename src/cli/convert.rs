@@ -1,0 +1,81 @@
+//! `evaltrail convert`: legacy tests and other forms to eval sets, and out again.
+
+use super::Exit;
+use super::args::{ConvertArgs, ConvertTo};
+use super::output::tell;
+use crate::domain::clean_line;
+use crate::formats::{Converted, Fresh, SetFile, Target, adk, convert as convert_cases};
+use crate::store::write_whole;
+use crate::workspace::{Workspace, open_set, read_text};
+use anyhow::{Context, bail};
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
+    let target = target(&args)?;
+    if args.output.exists() && !args.force {
+        bail!("{} is there already; --force writes over it", args.output.display());
+    }
+    let workspace = Workspace::open(&args.input)?;
+    let Some(set) = workspace.sets.first().filter(|_| args.input.is_file()) else {
+        bail!("{} is a folder; name one file", args.input.display());
+    };
+    let open = open_set(set).with_context(|| args.input.display().to_string())?;
+    // A list of turns has no id of its own; ADK names its one case after the file.
+    let file = match open.file.form {
+        crate::formats::Form::TurnList => {
+            let name = args.input.file_name().unwrap_or_default().to_string_lossy();
+            SetFile::open(Arc::from(open.file.text()), &name)?
+        }
+        _ => open.file,
+    };
+    let session = match &args.initial_session {
+        None => None,
+        Some(path) => {
+            adk::read_initial_session(&read_text(path)?).with_context(|| path.display().to_string())?
+        }
+    };
+    let mut id = || uuid::Uuid::new_v4().to_string();
+    let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
+    let mut fresh = Fresh { set_id: stem(&args.output), now, id: &mut id, session };
+    let converted = convert_cases(&file, target, &mut fresh);
+    if converted.cases == 0 {
+        converted.problems.iter().for_each(|problem| tell(&clean_line(&problem.to_string())));
+        bail!("{}: there is no case that can be converted", args.input.display());
+    }
+    write_whole(&args.output, converted.text.as_bytes())
+        .with_context(|| args.output.display().to_string())?;
+    Ok(said(&args.output, &converted))
+}
+
+fn said(output: &Path, converted: &Converted) -> Exit {
+    for problem in &converted.problems {
+        tell(&format!("left out: {}", clean_line(&problem.to_string())));
+    }
+    for (what, count) in &converted.lost {
+        tell(&format!("lost in {count} of {} cases: {what}", converted.cases));
+    }
+    tell(&format!("{} cases in {}", converted.cases, output.display()));
+    if converted.problems.is_empty() { Exit::Fine } else { Exit::Unsatisfied }
+}
+
+/// By the option, else by the file's ending.
+fn target(args: &ConvertArgs) -> anyhow::Result<Target> {
+    let name = args.output.to_string_lossy();
+    Ok(match args.to {
+        Some(ConvertTo::Adk) => Target::EvalSet,
+        Some(ConvertTo::Vertex) => Target::VertexLines,
+        None if name.ends_with(".jsonl") || name.ends_with(".ndjson") => Target::VertexLines,
+        None if name.ends_with(".json") => Target::EvalSet,
+        None => bail!("{name}: end it in .evalset.json or .jsonl, or say --to adk or --to vertex"),
+    })
+}
+
+/// ADK finds a set by its file's name, so the id is that name.
+fn stem(output: &Path) -> String {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = [".evalset.json", ".test.json", ".json", ".jsonl"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending));
+    stem.map(str::to_string).unwrap_or(name)
+}

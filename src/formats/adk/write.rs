@@ -1,0 +1,117 @@
+//! Eval sets as ADK writes them: snake_case, its order of keys, nothing that is unset.
+
+use super::content::{write_call, write_content, write_part, write_response};
+use super::result::{write_event, write_rubric};
+use crate::domain::{Conversation, EvalCase, Invocation, SessionInput, Trajectory};
+use serde_json::{Map, Value, json};
+
+/// A case. Keys that ADK does not know stand at its end; ADK keeps them.
+pub fn write_case(case: &EvalCase) -> Value {
+    let mut out = Map::new();
+    out.insert("eval_id".into(), case.eval_id.clone().into());
+    match &case.conversation {
+        Conversation::Turns(turns) => {
+            out.insert("conversation".into(), turns.iter().map(write_turn).collect());
+        }
+        Conversation::Scenario(scenario) => {
+            out.insert("conversation_scenario".into(), scenario.clone());
+        }
+    }
+    if let Some(input) = &case.session_input {
+        out.insert("session_input".into(), write_session(input));
+    }
+    if case.created != 0.0 {
+        out.insert("creation_timestamp".into(), case.created.into());
+    }
+    if !case.rubrics.is_empty() {
+        out.insert("rubrics".into(), case.rubrics.iter().map(write_rubric).map(without_nulls).collect());
+    }
+    if let Some(state) = &case.final_session_state {
+        out.insert("final_session_state".into(), state.clone());
+    }
+    for (key, value) in &case.extra {
+        out.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(out)
+}
+
+fn write_turn(turn: &Invocation) -> Value {
+    let mut out = Map::new();
+    if !turn.id.is_empty() {
+        out.insert("invocation_id".into(), turn.id.clone().into());
+    }
+    out.insert("user_content".into(), write_content(&turn.user));
+    if let Some(response) = &turn.final_response {
+        out.insert("final_response".into(), write_content(response));
+    }
+    if let Some(data) = write_trajectory(&turn.trajectory) {
+        out.insert("intermediate_data".into(), data);
+    }
+    if turn.created != 0.0 {
+        out.insert("creation_timestamp".into(), turn.created.into());
+    }
+    let durations = [
+        ("duration", turn.durations.total),
+        ("model_duration", turn.durations.model),
+        ("tool_duration", turn.durations.tool),
+    ];
+    for (key, seconds) in durations {
+        out.extend(seconds.map(|seconds| (key.to_string(), seconds.into())));
+    }
+    if !turn.rubrics.is_empty() {
+        out.insert("rubrics".into(), turn.rubrics.iter().map(write_rubric).map(without_nulls).collect());
+    }
+    out.extend(turn.app_details.clone().map(|details| ("app_details".to_string(), details)));
+    for (key, value) in &turn.extra {
+        out.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(out)
+}
+
+/// Nothing for a trajectory that is not known; an empty object for one that is known to be empty.
+fn write_trajectory(trajectory: &Trajectory) -> Option<Value> {
+    let mut out = Map::new();
+    let mut put = |key: &str, list: Vec<Value>| {
+        if !list.is_empty() {
+            out.insert(key.into(), Value::Array(list));
+        }
+    };
+    match trajectory {
+        Trajectory::Unknown => return None,
+        Trajectory::Listed { calls, responses, texts } => {
+            put("tool_uses", calls.iter().map(write_call).collect());
+            put("tool_responses", responses.iter().map(write_response).collect());
+            let text = |(author, parts): &(String, Vec<crate::domain::Part>)| {
+                json!([author, parts.iter().map(write_part).collect::<Vec<_>>()])
+            };
+            put("intermediate_responses", texts.iter().map(text).collect());
+        }
+        Trajectory::Events(events) => {
+            put("invocation_events", events.iter().map(write_event).map(without_nulls).collect());
+        }
+    }
+    Some(Value::Object(out))
+}
+
+fn write_session(input: &SessionInput) -> Value {
+    let mut out = Map::new();
+    out.insert("app_name".into(), input.app_name.clone().into());
+    out.insert("user_id".into(), input.user_id.clone().into());
+    out.extend(input.session_id.clone().map(|id| ("session_id".to_string(), id.into())));
+    if !input.state.is_empty() {
+        out.insert("state".into(), input.state.clone().into());
+    }
+    for (key, value) in &input.extra {
+        out.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(out)
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            map.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}

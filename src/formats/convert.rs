@@ -1,0 +1,107 @@
+//! One form into another: any file of cases to an ADK eval set or to Vertex JSON Lines. What the target
+//! cannot hold is said.
+
+use super::adk::write_case;
+use super::vertex::write_row;
+use super::{FileProblem, SetFile};
+use crate::domain::{Conversation, EvalCase, SessionInput, python_json};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What a file is converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An ADK eval set.
+    EvalSet,
+    /// Vertex JSON Lines.
+    VertexLines,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Converted {
+    /// The new file.
+    pub text: String,
+    /// How many cases are in it.
+    pub cases: usize,
+    /// What it cannot hold, and of how many cases.
+    pub lost: BTreeMap<String, usize>,
+    /// Cases that could not be read; they are left out.
+    pub problems: Vec<FileProblem>,
+}
+
+/// What a conversion takes from outside: the set's new id, the time, and fresh ids for turns that have
+/// none.
+pub struct Fresh<'a> {
+    /// The set's id.
+    pub set_id: String,
+    /// Unix seconds.
+    pub now: f64,
+    /// A new id at every call.
+    pub id: &'a mut dyn FnMut() -> String,
+    /// The session that cases without one begin in: ADK's initial session file.
+    pub session: Option<SessionInput>,
+}
+
+/// Converts every case that can be read.
+pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
+    let mut out = Converted::default();
+    let mut written = Vec::new();
+    for at in 0..file.len() {
+        match file.case(at) {
+            Err(problem) => out.problems.push(problem),
+            Ok(case) => written.push(one(case, target, fresh, &mut out.lost)),
+        }
+    }
+    out.cases = written.len();
+    out.text = match target {
+        Target::VertexLines => written.iter().map(|row| python_json(row.to_string()) + "\n").collect(),
+        Target::EvalSet => eval_set(file, written, fresh),
+    };
+    out
+}
+
+fn one(mut case: EvalCase, target: Target, fresh: &mut Fresh, lost: &mut BTreeMap<String, usize>) -> Value {
+    case.session_input = case.session_input.or_else(|| fresh.session.clone());
+    if target == Target::VertexLines {
+        let (row, not_held) = write_row(&case);
+        for what in not_held {
+            *lost.entry(what).or_default() += 1;
+        }
+        return row;
+    }
+    if let Conversation::Turns(turns) = &mut case.conversation {
+        for turn in turns.iter_mut().filter(|turn| turn.id.is_empty()) {
+            turn.id = (fresh.id)();
+            turn.created = if turn.created == 0.0 { fresh.now } else { turn.created };
+        }
+    }
+    if case.created == 0.0 {
+        case.created = fresh.now;
+    }
+    keep_saved(&mut case);
+    write_case(&case)
+}
+
+/// ADK has no place for what an agent did; under Vertex's names beside the case, ADK keeps it.
+fn keep_saved(case: &mut EvalCase) {
+    let Some(saved) = case.saved.take() else { return };
+    let only_saved = EvalCase { saved: Some(saved), ..EvalCase::default() };
+    let (row, _) = write_row(&only_saved);
+    for key in ["response", "predicted_trajectory", "latency_in_seconds", "failure"] {
+        if let Some(value) = row.get(key).filter(|value| !value.is_null()) {
+            case.extra.insert(key.into(), value.clone());
+        }
+    }
+}
+
+fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &Fresh) -> String {
+    let mut set = Map::new();
+    set.insert("eval_set_id".into(), fresh.set_id.clone().into());
+    set.insert("name".into(), fresh.set_id.clone().into());
+    set.extend(file.description.clone().map(|words| ("description".to_string(), words.into())));
+    set.insert("eval_cases".into(), cases.into());
+    set.insert("creation_timestamp".into(), fresh.now.into());
+    let text = serde_json::to_string_pretty(&Value::Object(set)).unwrap_or_default();
+    python_json(text) + "\n"
+}

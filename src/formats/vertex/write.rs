@@ -1,0 +1,136 @@
+//! A case as a row of a Vertex data set. One row holds one turn: the last; what was said before it is
+//! history.
+
+use crate::domain::{Content, Conversation, EvalCase, Invocation, Rubric, Saved, ToolCall, Trajectory};
+use crate::formats::adk::write_content;
+use serde_json::{Map, Value, json};
+
+/// The row, and what of the case it cannot hold.
+pub fn write_row(case: &EvalCase) -> (Value, Vec<String>) {
+    let mut row = Map::new();
+    let mut lost = Vec::new();
+    row.insert("eval_case_id".into(), case.eval_id.clone().into());
+    match &case.conversation {
+        Conversation::Scenario(scenario) => {
+            row.insert("user_scenario".into(), scenario.clone());
+        }
+        Conversation::Turns(turns) => {
+            if let Some((last, earlier)) = turns.split_last() {
+                write_turns(last, earlier, &mut row, &mut lost);
+            }
+        }
+    }
+    if let Some(saved) = &case.saved {
+        write_saved(saved, &mut row, &mut lost);
+    }
+    if let Some(input) = &case.session_input {
+        let mut session = Map::new();
+        session.insert("app_name".into(), input.app_name.clone().into());
+        session.insert("user_id".into(), input.user_id.clone().into());
+        session.extend(input.session_id.clone().map(|id| ("session_id".to_string(), Value::from(id))));
+        session.insert("state".into(), input.state.clone().into());
+        session.extend(input.extra.clone());
+        row.insert("session_inputs".into(), session.into());
+    }
+    if let Some(state) = &case.final_session_state {
+        row.insert("final_session_state".into(), state.clone());
+    }
+    if !case.rubrics.is_empty() {
+        row.insert(
+            "rubric_groups".into(),
+            json!({"adk_rubrics": {"rubrics": case.rubrics.iter().map(rubric).collect::<Vec<_>>()}}),
+        );
+    }
+    for (key, value) in &case.extra {
+        row.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    (Value::Object(row), lost)
+}
+
+fn write_turns(
+    last: &Invocation,
+    earlier: &[Invocation],
+    row: &mut Map<String, Value>,
+    lost: &mut Vec<String>,
+) {
+    if !earlier.is_empty() {
+        let mut history = Vec::new();
+        for turn in earlier {
+            history.push(json!({"author": "user", "content": write_content(&turn.user)}));
+            if let Some(response) = &turn.final_response {
+                history.push(json!({"author": "model", "content": write_content(response)}));
+            }
+            if turn.trajectory != Trajectory::Unknown && !turn.calls().is_empty() {
+                lost.push("tool calls expected in turns before the last: a row expects one turn's".into());
+            }
+        }
+        row.insert("conversation_history".into(), history.into());
+    }
+    row.insert("prompt".into(), said(&last.user, "user"));
+    row.insert("reference".into(), last.final_response.as_ref().map(|content| said(content, "model")).into());
+    row.insert("reference_trajectory".into(), trajectory(last).into());
+    let mut drop = |what: bool, words: &str| lost.extend(what.then(|| words.to_string()));
+    drop(!last.responses().is_empty(), "what tools answered");
+    drop(last.calls().iter().any(|call| call.id.is_some()), "ids of tool calls");
+    drop(
+        !last.rubrics.is_empty() || earlier.iter().any(|turn| !turn.rubrics.is_empty()),
+        "rubrics of single turns",
+    );
+    let texts =
+        |turn: &Invocation| matches!(&turn.trajectory, Trajectory::Listed { texts, .. } if !texts.is_empty());
+    drop(texts(last), "what agents said on the way");
+}
+
+/// A text where the content is no more than that; the content itself where it is.
+fn said(content: &Content, role: &str) -> Value {
+    match content.parts.as_slice() {
+        [part] if *content == Content::text(role, part.text.clone().unwrap_or_default()) => {
+            part.text.clone().into()
+        }
+        [] => Value::Null,
+        _ => write_content(content),
+    }
+}
+
+/// Calls as Vertex writes them; null where they are not known.
+fn trajectory(turn: &Invocation) -> Option<Value> {
+    if turn.trajectory == Trajectory::Unknown {
+        return None;
+    }
+    Some(turn.calls().into_iter().map(call).collect())
+}
+
+fn call(call: &ToolCall) -> Value {
+    match &call.args {
+        Some(args) => json!({"tool_name": call.name, "tool_input": args}),
+        None => json!({"tool_name": call.name}),
+    }
+}
+
+fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<String>) {
+    if let Some(last) = saved.turns.last() {
+        let response = last.final_response.as_ref().map(|content| said(content, "model"));
+        let response = match &saved.error {
+            Some(error) => Some(json!({"error": error}).to_string().into()),
+            None => response,
+        };
+        row.insert("response".into(), response.into());
+        row.insert("predicted_trajectory".into(), trajectory(last).into());
+        if matches!(last.trajectory, Trajectory::Events(_)) || !last.responses().is_empty() {
+            lost.push("events of what the agent did; its calls and its response are kept".into());
+        }
+    }
+    row.extend(saved.latency_s.map(|seconds| ("latency_in_seconds".to_string(), seconds.into())));
+    if saved.error.is_some() {
+        row.insert("failure".into(), 1.into());
+    }
+}
+
+fn rubric(rubric: &Rubric) -> Value {
+    let mut out = Map::new();
+    out.insert("rubric_id".into(), rubric.id.clone().into());
+    let words = rubric.text.clone().or_else(|| rubric.description.clone());
+    out.insert("content".into(), json!({"property": {"description": words}}));
+    out.extend(rubric.kind.clone().map(|kind| ("type".to_string(), Value::from(kind))));
+    Value::Object(out)
+}
