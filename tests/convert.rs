@@ -53,8 +53,9 @@ fn pruned(value: Value) -> Value {
 }
 
 /// ADK refuses these, and we do not, on purpose: the first two for criteria that the migration has nothing
-/// to do with; a null list of calls is read as none.
-const MORE_THAN_ADK: &[&str] = &["08_no_reference", "29_unknown_criterion", "35_tool_use_null"];
+/// to do with; a null list of calls is read as none; camelCase at the top is read as anywhere.
+const MORE_THAN_ADK: &[&str] =
+    &["08_no_reference", "29_unknown_criterion", "35_tool_use_null", "50_set_camel_top"];
 
 fn migrates_as_adk(folder: &Path) {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();

@@ -34,6 +34,8 @@ pub(super) enum Command {
     List(ListArgs),
     /// Is this file right? What would ADK refuse or lose?
     Check(CheckArgs),
+    /// The metrics: what each needs, says and means
+    Metrics(MetricsArgs),
     /// Convert legacy tests and other forms to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
     /// Explore the built-in sample workspace: no agent, key or network needed
@@ -139,6 +141,15 @@ pub(super) struct CheckArgs {
     /// What ADK would refuse counts as an error
     #[arg(long)]
     pub(super) strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct MetricsArgs {
+    /// Tell all of these metrics, or of those whose names begin so
+    pub(super) names: Vec<String>,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -6,6 +6,7 @@ mod convert;
 mod docs;
 mod explore;
 mod list;
+mod metrics;
 mod output;
 mod paths;
 mod progress;
@@ -57,6 +58,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Metrics(args)) => metrics::metrics(args),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
         Some(Command::Demo(args)) => explore::demo(args.to, args.theme),

@@ -59,6 +59,40 @@ impl MatchRule {
         MatchRule { tool: tool.into(), args, ..MatchRule::default() }
     }
 
+    /// Reads a rule as a person types it: `TOOL ARGUMENT HOW [VALUE]`, or `TOOL optional|forbidden|max N|min N`.
+    pub fn parse(text: &str) -> Result<MatchRule, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
+        let count = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no number of calls"));
+        let how = |key: &str, value: Value| Value::Object([(key.to_string(), value)].into_iter().collect());
+        let number =
+            |text: &str| text.parse::<f64>().map(Value::from).map_err(|_| format!("{text:?} is no number"));
+        match words.as_slice() {
+            [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
+            [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
+            [tool, "others", "ignore"] => Ok(MatchRule { others: Some("ignore".into()), ..rule(tool) }),
+            [tool, "max", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
+            [tool, "min", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
+            [tool, name, word @ ("ignore" | "exact" | "case" | "contains" | "subset" | "superset")] => {
+                Ok(MatchRule::about(tool, name, (*word).into()))
+            }
+            [tool, name, key @ ("tolerance" | "relative"), value] => {
+                Ok(MatchRule::about(tool, name, how(key, number(value)?)))
+            }
+            [tool, name, key @ ("regex" | "contains"), value @ ..] if !value.is_empty() => {
+                Ok(MatchRule::about(tool, name, how(key, value.join(" ").into())))
+            }
+            [tool, name, "any_of", values @ ..] if !values.is_empty() => {
+                let value = |text: &&str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(*text));
+                Ok(MatchRule::about(tool, name, how("any_of", values.iter().map(value).collect())))
+            }
+            _ => Err(
+                "write TOOL ARGUMENT ignore, or tolerance 5, regex …, contains …, any_of …; or TOOL optional"
+                    .into(),
+            ),
+        }
+    }
+
     /// The rule in a few words.
     pub fn words(&self) -> String {
         let how = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -71,5 +105,24 @@ impl MatchRule {
         said.extend(self.min.map(|min| format!("at least {min}")));
         said.extend(self.max.map(|max| format!("at most {max}")));
         format!("{}: {}", self.tool, said.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rules_are_typed_in_a_line() {
+        let words = |text: &str| MatchRule::parse(text).map(|rule| rule.words());
+        assert_eq!(words("search_* query ignore").unwrap(), "search_*: query ignore");
+        assert_eq!(words("* limit tolerance 5").unwrap(), "*: limit {\"tolerance\":5.0}");
+        assert_eq!(MatchRule::parse("t n any_of 1 x").unwrap().args["n"], json!({"any_of": [1, "x"]}));
+        assert_eq!(MatchRule::parse("t q regex a b").unwrap().args["q"], json!({"regex": "a b"}));
+        assert_eq!(words("t max 3").unwrap(), "t: at most 3");
+        for bad in ["", "t", "t q", "t q sometimes", "t q tolerance much", "t max few"] {
+            assert!(MatchRule::parse(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::tool_call::ToolCallMetric;
 use super::trajectory::TrajectoryOptions;
 use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
 use crate::domain::{Criterion, InvocationScore, MetricResult, Status};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Why a criterion cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -119,12 +119,13 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// Criteria made ready once, to score any number of cases.
 pub struct Scorer {
-    criteria: Vec<Ready>,
+    criteria: Vec<Scored>,
     /// Whether a declared session state is looked at without being asked for.
     watches_state: bool,
 }
 
-struct Ready {
+/// A criterion made ready.
+pub(super) struct Scored {
     criterion: Criterion,
     direction: Direction,
     measure: Result<Box<dyn Measure>, Unusable>,
@@ -137,7 +138,7 @@ impl Scorer {
         let added = catalog().filter(|metric| matches!(metric.kind, Kind::Cost(_)) && !named(metric));
         let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
         Scorer {
-            criteria: criteria.iter().chain(&added).map(Ready::of).collect(),
+            criteria: criteria.iter().chain(&added).map(Scored::of).collect(),
             watches_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
         }
     }
@@ -157,16 +158,21 @@ impl Scorer {
 
 const STATE: &str = "session_state_match";
 
-impl Ready {
-    fn of(criterion: &Criterion) -> Ready {
-        Ready {
+impl Scored {
+    pub(super) fn of(criterion: &Criterion) -> Scored {
+        Scored {
             direction: info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
             measure: ready(criterion),
             criterion: criterion.clone(),
         }
     }
 
-    fn score(&self, evidence: &Evidence) -> MetricResult {
+    /// Whether it is computed here: a judge's or a program's is not.
+    pub(super) fn is_computed(&self) -> bool {
+        self.measure.is_ok()
+    }
+
+    pub(super) fn score(&self, evidence: &Evidence) -> MetricResult {
         match &self.measure {
             Ok(measure) => {
                 let outcome = measure.measure(evidence, self.criterion.threshold);
@@ -184,7 +190,7 @@ pub fn score_case(criteria: &[Criterion], evidence: &Evidence) -> Vec<MetricResu
 
 /// Scores a case under one criterion.
 pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
-    Ready::of(criterion).score(evidence)
+    Scored::of(criterion).score(evidence)
 }
 
 /// What came of a score: at or beyond the threshold, in the metric's direction.
@@ -260,14 +266,19 @@ pub fn is_adk(name: &str) -> bool {
 
 /// The criterion as ADK's result file shows it: as the user wrote it, or a plain threshold.
 fn as_written(criterion: &Criterion) -> Option<Value> {
-    if !criterion.options.is_empty() {
-        return Some(Value::Object(criterion.options.clone()));
+    let mut options = criterion.options.clone();
+    if options.is_empty() {
+        options.insert("threshold".into(), criterion.threshold?.into());
+        options.insert("include_intermediate_responses_in_final".into(), false.into());
     }
-    let mut plain = Map::new();
-    plain.insert("threshold".into(), criterion.threshold?.into());
-    plain.insert("include_intermediate_responses_in_final".into(), false.into());
-    Some(Value::Object(plain))
+    if !criterion.rules.is_empty() {
+        options.insert(RULES.into(), serde_json::to_value(&criterion.rules).unwrap_or_default());
+    }
+    Some(Value::Object(options))
 }
+
+/// Under which key a result keeps the rules it was scored by.
+pub(super) const RULES: &str = "match";
 
 #[cfg(test)]
 mod tests {

@@ -38,6 +38,36 @@ pub struct MetricInfo {
     pub(in crate::metrics) kind: Kind,
 }
 
+impl MetricInfo {
+    /// All that is known of it, each with its heading, for people.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let range = match (self.range, self.direction) {
+            (Some((low, high)), _) => format!("{low} to {high}"),
+            (None, _) => "from 0".to_string(),
+        };
+        let better = match self.direction {
+            Direction::Higher => "higher is better",
+            Direction::Lower => "lower is better",
+        };
+        let needs: Vec<&str> = self.needs.iter().map(|need| need.label()).collect();
+        let mut facts = vec![("definition", self.definition.to_string())];
+        if !self.choices.is_empty() {
+            facts.push(("in detail", self.choices.to_string()));
+        }
+        facts.push(("range", format!("{range}, {better}")));
+        if !needs.is_empty() {
+            facts.push(("needs", needs.join(", ")));
+        }
+        for option in self.options {
+            let words =
+                format!("{}: {} (default {}); {}", option.name, option.takes, option.default, option.help);
+            facts.push(("option", words));
+        }
+        facts.push(("source", self.source.to_string()));
+        facts
+    }
+}
+
 /// Whose definition a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {

@@ -1,0 +1,70 @@
+//! `evaltrail metrics`: what each needs, says and means.
+
+use super::Exit;
+use super::args::{ColorWhen, MetricsArgs};
+use super::output::{paint, say, tell};
+use crate::metrics::{Direction, MetricInfo, catalog};
+use crate::report::Paint;
+use serde_json::{Value, json};
+
+pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
+    let asked = |metric: &&MetricInfo| {
+        args.names.is_empty() || args.names.iter().any(|name| metric.name.starts_with(name.as_str()))
+    };
+    let found: Vec<&MetricInfo> = catalog().filter(asked).collect();
+    if found.is_empty() {
+        tell(&format!("no metric's name begins with {}", args.names.join(" or ")));
+        return Ok(Exit::Wrong);
+    }
+    if args.json {
+        let table: Vec<Value> = found.into_iter().map(as_json).collect();
+        say(&serde_json::to_string_pretty(&table)?);
+        return Ok(Exit::Fine);
+    }
+    let paint = paint(ColorWhen::Auto);
+    match args.names.is_empty() {
+        true => list(&found, paint),
+        false => found.iter().for_each(|metric| {
+            say(&in_full(metric, paint));
+        }),
+    }
+    Ok(Exit::Fine)
+}
+
+fn list(found: &[&MetricInfo], paint: Paint) {
+    let width = found.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
+    let mut family = None;
+    for metric in found {
+        if family.replace(metric.family) != Some(metric.family) {
+            say(&paint.bold(metric.family.label()));
+        }
+        say(&format!("  {:width$}  {}", metric.name, paint.faint(metric.summary)));
+    }
+    say(&paint.faint("evaltrail metrics NAME tells all of one"));
+}
+
+fn in_full(metric: &MetricInfo, paint: Paint) -> String {
+    let mut out = format!("{}  {}\n  {}\n", paint.bold(metric.name), metric.family.label(), metric.summary);
+    for (head, words) in metric.facts() {
+        out.push_str(&format!("  {}  {words}\n", paint.faint(&format!("{head:10}"))));
+    }
+    out
+}
+
+fn as_json(metric: &MetricInfo) -> Value {
+    let options = metric.options.iter().map(|option| {
+        json!({"name": option.name, "takes": option.takes, "default": option.default, "help": option.help})
+    });
+    json!({
+        "name": metric.name,
+        "family": metric.family.label(),
+        "summary": metric.summary,
+        "definition": metric.definition,
+        "choices": metric.choices,
+        "needs": metric.needs.iter().map(|need| need.label()).collect::<Vec<_>>(),
+        "range": metric.range.map(|(low, high)| [low, high]),
+        "direction": if metric.direction == Direction::Higher { "higher" } else { "lower" },
+        "options": options.collect::<Vec<_>>(),
+        "source": metric.source,
+    })
+}

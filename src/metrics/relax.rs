@@ -1,0 +1,154 @@
+//! The smallest relaxation under which a case that failed would pass.
+
+use super::what_if::{Rescorer, WhatIf, criterion_of};
+use super::{MATCH, TrajectoryOptions};
+use crate::diff::{PairKind, align, differences};
+use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
+
+/// More arguments than this are not a small relaxation.
+const ARGUMENTS: usize = 3;
+
+/// The smallest change that turns the attempt green, if there is one.
+pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
+    if attempt.status != Status::Failed {
+        return None;
+    }
+    let failed: Vec<&MetricResult> =
+        attempt.metrics.iter().filter(|metric| metric.status == Status::Failed).collect();
+    let (calls, others): (Vec<&MetricResult>, Vec<&MetricResult>) =
+        failed.into_iter().partition(|metric| compares_calls(metric));
+    let thresholds = others.iter().map(|metric| Some((metric.metric.clone(), just_below(metric)?)));
+    let thresholds: Option<std::collections::BTreeMap<String, f64>> = thresholds.collect();
+    let with_thresholds = |change: WhatIf| Some(WhatIf { thresholds: thresholds.clone()?, ..change });
+    let candidates = match calls.first() {
+        None => vec![WhatIf::default()],
+        Some(metric) => for_calls(attempt, metric),
+    };
+    let passes = |change: &WhatIf| Rescorer::new(change).rescore(attempt).status == Status::Passed;
+    candidates.into_iter().filter_map(with_thresholds).find(passes)
+}
+
+fn compares_calls(metric: &MetricResult) -> bool {
+    let name = metric.metric.split(':').next().unwrap_or_default();
+    name == "tool_trajectory_avg_score" || name == MATCH
+}
+
+/// A threshold that the score just reaches, in two digits; nothing for a score of nothing.
+fn just_below(metric: &MetricResult) -> Option<f64> {
+    let score = metric.score.filter(|score| *score > 0.0)?;
+    Some((score * 100.0).floor() / 100.0)
+}
+
+/// Changes that make calls match more easily, smallest first.
+fn for_calls(attempt: &Attempt, metric: &MetricResult) -> Vec<WhatIf> {
+    let now = TrajectoryOptions::of(&criterion_of(metric)).unwrap_or_default().match_type;
+    let looser: Vec<Option<MatchType>> = match now {
+        MatchType::Exact => vec![None, Some(MatchType::InOrder), Some(MatchType::AnyOrder)],
+        MatchType::InOrder => vec![None, Some(MatchType::AnyOrder)],
+        MatchType::AnyOrder => vec![None],
+    };
+    let rules = argument_rules(attempt);
+    let mut changes: Vec<WhatIf> =
+        looser.iter().skip(1).map(|kind| WhatIf { match_type: *kind, ..WhatIf::default() }).collect();
+    if !rules.is_empty() && rules.len() <= ARGUMENTS {
+        let with = |kind: &Option<MatchType>| WhatIf {
+            match_type: *kind,
+            rules: rules.clone(),
+            ..WhatIf::default()
+        };
+        changes.extend(looser.iter().map(with));
+    }
+    let names =
+        |kind: &Option<MatchType>| WhatIf { match_type: *kind, ignore_args: Some(true), ..WhatIf::default() };
+    changes.extend(looser.iter().map(names));
+    if let Some(threshold) = just_below(metric) {
+        let thresholds = [(metric.metric.clone(), threshold)].into();
+        changes.push(WhatIf { thresholds, ..WhatIf::default() });
+    }
+    changes
+}
+
+/// A rule for each argument in which calls of one tool differ.
+fn argument_rules(attempt: &Attempt) -> Vec<MatchRule> {
+    let mut rules: Vec<MatchRule> = Vec::new();
+    for (expected, actual) in attempt.expected.iter().zip(&attempt.actual) {
+        let (expected, actual) = (expected.calls(), actual.calls());
+        for pair in align(&expected, &actual).pairs {
+            let (PairKind::Changed, Some(e), Some(a)) = (pair.kind, pair.expected, pair.actual) else {
+                continue;
+            };
+            for found in differences(expected[e].args.as_ref(), actual[a].args.as_ref()) {
+                // Rules name places in lists by dots.
+                let path = found.path.replace('[', ".").replace(']', "");
+                let rule = MatchRule::about(&expected[e].name, &path, "ignore".into());
+                if !rules.contains(&rule) {
+                    rules.push(rule);
+                }
+            }
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AttemptKey, Content, Criterion, Invocation, ToolCall, Trajectory, case_status};
+    use crate::metrics::{Evidence, score_case};
+    use serde_json::{Value, json};
+
+    fn attempt(expected: Value, actual: Value, said: &str) -> Attempt {
+        let turn = |calls: &Value, said: &str| Invocation {
+            trajectory: Trajectory::Listed {
+                calls: calls
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|call| ToolCall::new(call[0].as_str().unwrap(), call[1].as_object().cloned()))
+                    .collect(),
+                responses: vec![],
+                texts: vec![],
+            },
+            final_response: Some(Content::text("model", said)),
+            ..Invocation::default()
+        };
+        let criteria = [
+            Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+            Criterion::new("response_match_score", Some(0.8)),
+        ];
+        let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+        attempt.expected = vec![turn(&expected, "the lamp is off now")];
+        attempt.actual = vec![turn(&actual, said)];
+        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.status = case_status(&attempt.metrics);
+        attempt
+    }
+
+    fn words(expected: Value, actual: Value, said: &str) -> Option<String> {
+        relaxation(&attempt(expected, actual, said)).map(|change| change.words().join(" + "))
+    }
+
+    #[test]
+    fn the_smallest_one_is_found() {
+        let same = "the lamp is off now";
+        let a = json!(["a", {"x": 1, "y": 2}]);
+        let b = json!(["b", {}]);
+        assert_eq!(words(json!([a, b]), json!([a, b]), same), None);
+        assert_eq!(words(json!([a]), json!([b, a]), same).as_deref(), Some("IN_ORDER"));
+        assert_eq!(words(json!([a, b]), json!([b, a]), same).as_deref(), Some("ANY_ORDER"));
+        assert_eq!(words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(), Some("a: x ignore"));
+        assert_eq!(
+            words(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
+            Some("ANY_ORDER + arguments ignored")
+        );
+        assert_eq!(
+            words(json!([a]), json!([a]), "the lamp is on").as_deref(),
+            Some("response_match_score at 0.66")
+        );
+        assert_eq!(words(json!([a]), json!([]), same), None);
+        assert_eq!(
+            words(json!([a]), json!([b, a]), "the lamp is on").as_deref(),
+            Some("IN_ORDER + response_match_score at 0.66")
+        );
+    }
+}
