@@ -4,8 +4,8 @@ mod common;
 
 use common::root;
 use evaltrail::app::{
-    CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
-    Screen, SetLoaded, parse_key, update,
+    Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
+    RunMsg, Screen, SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan,
@@ -98,11 +98,14 @@ fn with_run(statuses: &[Status]) -> Model {
 #[test]
 fn r_runs_the_case_the_selection_or_the_set() {
     let mut model = sample();
-    assert_eq!(press(&mut model, "r"), [Effect::StartRun(vec![case(0, 0)])]);
-    assert_eq!(press(&mut model, "j space space r"), [Effect::StartRun(vec![case(0, 1), case(0, 2)])]);
+    assert_eq!(press(&mut model, "r"), [Effect::StartRun(vec![case(0, 0)], Against::Agent)]);
+    assert_eq!(
+        press(&mut model, "j space space r"),
+        [Effect::StartRun(vec![case(0, 1), case(0, 2)], Against::Agent)]
+    );
     press(&mut model, "esc left");
     let effects = press(&mut model, "r");
-    assert!(matches!(&effects[..], [Effect::StartRun(cases)] if cases.len() == 10));
+    assert!(matches!(&effects[..], [Effect::StartRun(cases, Against::Agent)] if cases.len() == 10));
     press(&mut model, "right enter");
     assert_eq!(press(&mut model, "r").len(), 1, "on a case it runs that case");
 }
@@ -114,7 +117,10 @@ fn rerun_failed_takes_what_did_not_pass() {
     assert!(model.toast.as_ref().unwrap().text.contains("nothing listed has failed"));
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
-    assert_eq!(press(&mut model, "R"), [Effect::StartRun(vec![case(0, 1), case(0, 2), case(0, 3)])]);
+    assert_eq!(
+        press(&mut model, "R"),
+        [Effect::StartRun(vec![case(0, 1), case(0, 2), case(0, 3)], Against::Agent)]
+    );
 }
 
 #[test]
@@ -158,7 +164,7 @@ fn programs_are_asked_about_and_no_is_the_default() {
     let question =
         TrustQuestion { command: "adk api_server".into(), folder: "/w".into(), fingerprint: "f".into() };
     let asked = |model: &mut Model| {
-        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()]);
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Agent);
         update(model, Msg::Run(msg));
     };
     let mut model = sample();
@@ -168,7 +174,10 @@ fn programs_are_asked_about_and_no_is_the_default() {
         assert!(model.overlay.is_none());
     }
     asked(&mut model);
-    assert_eq!(press(&mut model, "y"), [Effect::StartTrusted(vec![case(0, 0)], vec![question.clone()])]);
+    assert_eq!(
+        press(&mut model, "y"),
+        [Effect::StartTrusted(vec![case(0, 0)], vec![question.clone()], Against::Agent)]
+    );
 }
 
 #[test]

@@ -323,9 +323,8 @@ fn hostile_text_never_reaches_a_cell() {
     for screen in ["L", "q left g j right", "enter", "v", "right", "?", "esc", "f", "esc", "q : x"] {
         let effects = keys(&mut model, screen);
         for effect in effects {
-            if let Effect::BuildBody(key, expected, actual) = effect {
-                let body =
-                    evaltrail::app::build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
+            if let Effect::BuildBody(key, compared) = effect {
+                let body = evaltrail::app::build_body(&compared, key.width, key.mode);
                 update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
             }
         }

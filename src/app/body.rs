@@ -3,7 +3,7 @@
 
 use super::model::CaseMode;
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows};
-use crate::domain::{Invocation, Trajectory, clean_line, value_text};
+use crate::domain::{Invocation, ToolCall, Trajectory, clean_line, value_text};
 use serde_json::Value;
 
 /// Of what the user says, so many lines stand above the comparison; the timeline has them all.
@@ -54,7 +54,7 @@ pub enum BodyLine {
 }
 
 /// Whether building the lines could be felt, so that it is done elsewhere.
-pub(super) fn is_large(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
+pub(super) fn is_large(compared: &Compared) -> bool {
     const LARGE: usize = 48 << 10;
     let weight = |turn: &Invocation| {
         let calls = turn.calls();
@@ -64,7 +64,9 @@ pub(super) fn is_large(expected: Option<&Invocation>, actual: Option<&Invocation
         let responses: usize = turn.responses().iter().map(|r| deep(&r.response)).sum();
         turn.response_text().len() + turn.user.scored_text().len() + args + texts + responses
     };
-    expected.map_or(0, weight) + actual.map_or(0, weight) > LARGE
+    let turns = [&compared.expected, &compared.actual].into_iter().flatten();
+    let states = compared.states.iter().flat_map(|(expected, actual)| [expected, actual]).flatten();
+    turns.map(weight).sum::<usize>() + states.map(deep).sum::<usize>() > LARGE
 }
 
 fn deep_len(args: Option<&serde_json::Map<String, Value>>) -> usize {
@@ -80,20 +82,27 @@ fn deep(value: &Value) -> usize {
     }
 }
 
+/// What lines are built from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// The turn as it should be.
+    pub expected: Option<Invocation>,
+    /// The turn as it was.
+    pub actual: Option<Invocation>,
+    /// The session's state as it should be and as it was, to be shown under the last turn.
+    pub states: Option<(Option<Value>, Option<Value>)>,
+}
+
 /// Builds the lines of a turn.
-pub fn build_body(
-    expected: Option<&Invocation>,
-    actual: Option<&Invocation>,
-    width: usize,
-    mode: CaseMode,
-) -> Body {
+pub fn build_body(compared: &Compared, width: usize, mode: CaseMode) -> Body {
     match mode {
-        CaseMode::Compare => compare(expected, actual, width),
-        CaseMode::Timeline => timeline(actual, width),
+        CaseMode::Compare => compare(compared, width),
+        CaseMode::Timeline => timeline(compared.actual.as_ref(), width),
     }
 }
 
-fn compare(expected: Option<&Invocation>, actual: Option<&Invocation>, width: usize) -> Body {
+fn compare(compared: &Compared, width: usize) -> Body {
+    let (expected, actual) = (compared.expected.as_ref(), compared.actual.as_ref());
     let side_by_side = width >= SIDE_BY_SIDE_FROM;
     let mut builder = Builder { lines: Vec::new(), width, side_by_side };
     if let Some(turn) = expected.or(actual) {
@@ -130,6 +139,9 @@ fn compare(expected: Option<&Invocation>, actual: Option<&Invocation>, width: us
         builder.note("so long that whole lines were compared instead of words");
     }
     builder.notes_on(actual);
+    if let Some((expected, actual)) = &compared.states {
+        builder.states(expected.as_ref(), actual.as_ref());
+    }
     Body { lines: builder.lines, side_by_side }
 }
 
@@ -209,6 +221,22 @@ impl Builder {
                 }
                 first = "";
             }
+        }
+    }
+
+    /// The session's state as a person compares arguments: key by key.
+    fn states(&mut self, expected: Option<&Value>, actual: Option<&Value>) {
+        let side = |state: &Value| ToolCall::new("state", state.as_object().cloned());
+        let (expected, actual) = (expected.map(side), actual.map(side));
+        self.lines.push(BodyLine::Rule("session state".into()));
+        let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = call_rows(&align(&left, &right), &left, &right);
+        match right.is_empty() {
+            true => {
+                self.rows(&one_sided(rows));
+                self.note("the agent did not tell its session's state");
+            }
+            false => self.rows(&rows),
         }
     }
 

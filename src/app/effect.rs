@@ -1,11 +1,23 @@
 //! What the outside must do, as data.
 
-use super::body::BodyKey;
+use super::body::{BodyKey, Compared};
 use super::model::CaseRef;
-use crate::domain::{AttemptKey, CancelReason, Invocation};
+use super::outcomes::Outcomes;
+use crate::domain::{AttemptKey, CancelReason};
+use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What cases are run against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    /// The set's agent.
+    #[default]
+    Agent,
+    /// What the file says an agent already did.
+    Saved,
+}
 
 /// Something for the shell to do. What comes of it arrives as a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +38,21 @@ pub enum Effect {
         /// Answers of an older one are dropped.
         generation: u64,
     },
-    /// Run these cases.
-    StartRun(Vec<CaseRef>),
+    /// Run these cases, or score what the files hold.
+    StartRun(Vec<CaseRef>, Against),
     /// Run these cases, having been allowed to start these programs.
-    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>),
+    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Rescore outcomes away from the screen; the answer carries the version.
+    Rescore {
+        /// Answers of an older one are dropped.
+        version: u64,
+        /// What is changed.
+        change: WhatIf,
+        /// The outcomes as they are.
+        before: Arc<Outcomes>,
+    },
+    /// Write changed criteria to the configs of these sets.
+    WriteCriteria(WhatIf, Vec<usize>),
     /// End the run early.
     CancelRun(CancelReason),
     /// Begin nothing new for now, or go on.
@@ -37,7 +60,7 @@ pub enum Effect {
     /// Give up one attempt.
     CancelAttempt(AttemptKey),
     /// Compare two large turns away from the screen.
-    BuildBody(BodyKey, Option<Arc<Invocation>>, Option<Arc<Invocation>>),
+    BuildBody(BodyKey, Arc<Compared>),
     /// Put a text on the clipboard.
     Copy(String),
     /// Open a file in the person's editor.

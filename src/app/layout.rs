@@ -15,6 +15,8 @@ const BOTH_FROM: u16 = 90;
 pub struct Layout {
     /// The line at the top.
     pub header: Rect,
+    /// The change on trial, below the header; empty when there is none.
+    pub banner: Rect,
     /// Everything between.
     pub body: Rect,
     /// The line at the bottom.
@@ -40,8 +42,10 @@ pub fn layout(model: &Model) -> Layout {
     }
     let header = Rect::new(0, 0, width, 1);
     let footer = Rect::new(0, height - 1, width, 1);
-    let body = Rect::new(0, 1, width, height - 2);
-    let base = Layout { header, body, footer, main: body, ..Layout::default() };
+    let on_trial = u16::from(model.trial.is_some());
+    let banner = Rect::new(0, 1, width, on_trial);
+    let body = Rect::new(0, 1 + on_trial, width, height - 2 - on_trial);
+    let base = Layout { header, banner, body, footer, main: body, ..Layout::default() };
     match &model.screen {
         Screen::Browse => browse(base, model.browse.pane),
         Screen::Case(_) => case(base, model),

@@ -10,18 +10,20 @@
 mod body;
 mod command;
 mod effect;
+mod enabled;
 mod key;
 mod keymap;
 mod layout;
 mod model;
 mod msg;
 mod outcomes;
+mod trial;
 mod verdict;
 mod update;
 
-pub use body::{Body, BodyKey, BodyLine, build_body};
+pub use body::{Body, BodyKey, BodyLine, Compared, build_body};
 pub use command::{COMMANDS, Command, CommandId, Context, command};
-pub use effect::Effect;
+pub use effect::{Against, Effect};
 pub use key::{Key, KeyCode, parse_key};
 pub use keymap::{conflicts, resolve};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
@@ -31,5 +33,6 @@ pub use model::{
 };
 pub use msg::{Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use outcomes::{CaseOutcome, Outcomes};
+pub use trial::{Flip, Trial, rescored};
 pub use update::{THEMES, go_to, tree_offset, update};
 pub use verdict::{REASON_AT, VerdictLine, verdict_lines};

@@ -2,9 +2,12 @@
 
 use super::body::{Body, BodyKey};
 use super::command::{CommandId, Context};
+use super::effect::Against;
 use super::outcomes::Outcomes;
+use super::trial::Trial;
 use crate::domain::{Attempt, AttemptKey, Query, RunState};
 use crate::formats::SetFile;
+use crate::metrics::{Aggregate, WhatIf};
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
@@ -58,6 +61,10 @@ pub struct Model {
     pub toast: Option<Toast>,
     /// Goes up with every reload, so that late answers are recognised.
     pub generation: u64,
+    /// A change of criteria that is being tried out.
+    pub trial: Option<Trial>,
+    /// The metric that was chosen to be changed.
+    pub chosen_metric: Option<String>,
     /// Set when a comparison is being built elsewhere.
     pub awaited_body: Option<BodyKey>,
 }
@@ -190,6 +197,8 @@ pub struct CaseScreen {
     pub body: Option<Arc<Body>>,
     /// What the lines are of.
     pub key: Option<BodyKey>,
+    /// The smallest change of criteria that would turn the attempt green, in words.
+    pub relaxation: Option<String>,
     /// Whether `q` leads to the run screen rather than to the list.
     pub from_run: bool,
 }
@@ -216,6 +225,14 @@ pub enum Overlay {
     Palette(Picker<CommandId>),
     /// Cases to choose from.
     Jump(Picker<CaseRef>),
+    /// A rule for comparing calls being typed; the words tell what is wrong with it.
+    Rule(Input, Option<String>),
+    /// Cases that flip under the change on trial.
+    Flips(Picker<CaseRef>),
+    /// The metrics there are.
+    Metrics(Picker<&'static str>),
+    /// Statistics of what is listed; the first line shown.
+    Statistics(Vec<Aggregate>, usize),
     /// A question; the answer is no unless it is yes.
     Confirm(Confirm),
 }
@@ -246,7 +263,9 @@ pub struct Confirm {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfirmKind {
     /// Starts a run with programs that were asked about.
-    Trust(Vec<CaseRef>, Vec<TrustQuestion>),
+    Trust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Writes changed criteria to the configs of these sets.
+    WriteCriteria(WhatIf, Vec<usize>),
     /// Leaves while a run goes on.
     Quit,
 }
@@ -286,6 +305,8 @@ impl Model {
             now: 0.0,
             toast: None,
             generation: 0,
+            trial: None,
+            chosen_metric: None,
             awaited_body: None,
         }
     }
@@ -299,6 +320,9 @@ impl Model {
         self.sets = views_of(sets, before);
         let new = |old: usize| self.sets.iter().position(|view| Some(&view.path) == old_paths.get(old));
         self.outcomes.renumber(new);
+        if let Some(trial) = &mut self.trial {
+            Arc::make_mut(&mut trial.before).renumber(new);
+        }
         let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
         self.browse.selected = self.browse.selected.iter().filter_map(|case| moved(*case)).collect();
         self.browse.visible = self.browse.visible.iter().filter_map(|case| moved(*case)).collect();
@@ -323,7 +347,7 @@ impl Model {
     /// Which keys count.
     pub fn context(&self) -> Context {
         match (&self.overlay, &self.screen) {
-            (Some(Overlay::Help(_)), _) => Context::Help,
+            (Some(Overlay::Help(_) | Overlay::Statistics(..)), _) => Context::Help,
             (Some(Overlay::Confirm(_)), _) => Context::Confirm,
             (_, Screen::Browse) => Context::Browse,
             (_, Screen::Case(_)) => Context::Case,

@@ -2,8 +2,11 @@
 
 use super::body::{Body, BodyKey};
 use super::command::CommandId;
+use super::effect::Against;
 use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
+use super::outcomes::Outcomes;
+use super::trial::Flip;
 use crate::domain::{Attempt, RunEvent, RunState};
 use crate::formats::SetFile;
 use crate::runner::TrustQuestion;
@@ -49,6 +52,10 @@ pub enum Msg {
     Found(Vec<SetPath>),
     /// About the run.
     Run(RunMsg),
+    /// Outcomes were rescored: of which version, how they would be, what flips.
+    Rescored(u64, Box<Outcomes>, Vec<Flip>),
+    /// Changed criteria were written; what was done, in words.
+    CriteriaWritten(String),
     /// A comparison is ready.
     BodyBuilt(BodyKey, Arc<Body>),
     /// Something to tell for a while.
@@ -89,7 +96,7 @@ pub enum RunMsg {
     /// It cannot begin.
     Refused(String),
     /// It would start these programs.
-    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>),
+    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
 }
 
 /// What the mouse did, and where.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The newest outcome of a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CaseOutcome {
     /// The run it is from.
     pub run_id: String,
@@ -17,7 +17,7 @@ pub struct CaseOutcome {
 }
 
 /// The newest outcomes of all cases, with the counts of each set kept up to date.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
     cases: HashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
@@ -53,6 +53,28 @@ impl Outcomes {
     /// The outcome of a case.
     pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
         self.cases.get(&case)
+    }
+
+    /// All cases that have an outcome, in no order.
+    pub fn cases(&self) -> impl Iterator<Item = (CaseRef, &CaseOutcome)> {
+        self.cases.iter().map(|(case, outcome)| (*case, outcome))
+    }
+
+    /// How many attempts there are.
+    pub fn attempts(&self) -> usize {
+        self.cases.values().map(|outcome| outcome.attempts.len()).sum()
+    }
+
+    /// The same with other attempts in the places of these.
+    pub fn map(&self, mut other: impl FnMut(&Attempt) -> Arc<Attempt>) -> Outcomes {
+        let mut mapped = Outcomes { version: self.version + 1, ..Outcomes::default() };
+        for (case, outcome) in &self.cases {
+            let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
+            let worst = worst(&attempts);
+            mapped.totals.entry(case.set).or_default().add(worst);
+            mapped.cases.insert(*case, CaseOutcome { run_id: outcome.run_id.clone(), attempts, worst });
+        }
+        mapped
     }
 
     /// The status of a case, by its worst attempt.

@@ -1,7 +1,7 @@
 //! The lines under a case: why it errored, what ADK would have said, and every metric with its
 //! reason, those that failed first and in full.
 
-use super::model::Model;
+use super::model::{Model, Screen};
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Attempt, MetricResult, Status, clean_line};
 
@@ -28,7 +28,7 @@ pub enum VerdictLine {
 /// The lines for what is shown, for so many columns.
 pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     let Some(attempt) = model.shown_attempt() else {
-        return vec![VerdictLine::Note("not run yet; r runs it".into())];
+        return vec![VerdictLine::Note("not run yet; r runs it, s scores what the file holds".into())];
     };
     let mut lines = Vec::new();
     if let Some(error) = &attempt.error {
@@ -41,6 +41,11 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     } else if attempt.status != attempt.adk_status {
         let said = attempt.adk_status.label();
         lines.push(VerdictLine::Note(format!("{} here; ADK would say {said}", attempt.status.label())));
+    }
+    if let Screen::Case(case) = &model.screen
+        && let Some(words) = &case.relaxation
+    {
+        lines.push(VerdictLine::Note(format!("would pass with {}", clean_line(words))));
     }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines

@@ -43,7 +43,7 @@ pub use registry::{Scorer, Unusable, info, is_adk, score, score_case, status_of,
 pub use relax::relaxation;
 pub use response_match::rouge1;
 pub use rouge::Overlap;
-pub use rules::{MATCH, with_rules};
+pub use rules::{MATCH, compared_by, with_rules};
 pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};

@@ -1,7 +1,7 @@
 //! The smallest relaxation under which a case that failed would pass.
 
+use super::rules::compared_by;
 use super::what_if::{Rescorer, WhatIf, criterion_of};
-use super::{MATCH, TrajectoryOptions};
 use crate::diff::{PairKind, align, differences};
 use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
 
@@ -29,8 +29,7 @@ pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
 }
 
 fn compares_calls(metric: &MetricResult) -> bool {
-    let name = metric.metric.split(':').next().unwrap_or_default();
-    name == "tool_trajectory_avg_score" || name == MATCH
+    compared_by(&criterion_of(metric)).is_some()
 }
 
 /// A threshold that the score just reaches, in two digits; nothing for a score of nothing.
@@ -41,7 +40,7 @@ fn just_below(metric: &MetricResult) -> Option<f64> {
 
 /// Changes that make calls match more easily, smallest first.
 fn for_calls(attempt: &Attempt, metric: &MetricResult) -> Vec<WhatIf> {
-    let now = TrajectoryOptions::of(&criterion_of(metric)).unwrap_or_default().match_type;
+    let now = compared_by(&criterion_of(metric)).unwrap_or_default().match_type;
     let looser: Vec<Option<MatchType>> = match now {
         MatchType::Exact => vec![None, Some(MatchType::InOrder), Some(MatchType::AnyOrder)],
         MatchType::InOrder => vec![None, Some(MatchType::AnyOrder)],

@@ -1,26 +1,47 @@
 //! `[[match]]` in a set's criteria: who they are for, and what decides then.
 
-use crate::domain::{Criterion, MatchRule};
+use super::trajectory::TrajectoryOptions;
+use crate::domain::{Criterion, MatchRule, MatchType};
 use serde_json::Value;
 
 /// The metric that decides under rules.
 pub const MATCH: &str = "trajectory_match";
-const ADK: &str = "tool_trajectory_avg_score";
+/// Metrics that compare calls and know no rules, with the mode of ours that is theirs.
+const OTHERS: &[(&str, Option<&str>)] = &[
+    ("tool_trajectory_avg_score", None),
+    ("trajectory_exact_match", Some("strict")),
+    ("trajectory_in_order_match", Some("in_order")),
+    ("trajectory_any_order_match", Some("superset")),
+];
 
-/// Criteria under rules. ADK's `tool_trajectory_avg_score` knows none, and its number stays what it is;
-/// but where it decides, `trajectory_match` decides in its place, with its threshold and mode.
+/// Criteria under rules. ADK's and Vertex's metrics know none, and their numbers stay what they are; but
+/// where one of them decides, `trajectory_match` decides in its place, with its threshold and mode.
 pub fn with_rules(criteria: Vec<Criterion>, rules: &[MatchRule]) -> Vec<Criterion> {
-    if rules.is_empty() {
-        return criteria;
+    match rules.is_empty() {
+        true => criteria,
+        false => ours_instead(criteria, rules, |_| true),
     }
+}
+
+/// Puts our metric in the place of those that decide by their names.
+pub(super) fn ours_instead(
+    criteria: Vec<Criterion>,
+    rules: &[MatchRule],
+    of: impl Fn(&str) -> bool,
+) -> Vec<Criterion> {
     let takes_rules = |criterion: &Criterion| criterion.name().starts_with(MATCH);
     let replaced = criteria.iter().any(takes_rules);
     let mut out = Vec::with_capacity(criteria.len() + 1);
     for mut criterion in criteria {
+        let other = OTHERS.iter().find(|(name, _)| *name == criterion.name());
         if takes_rules(&criterion) {
             criterion.rules = rules.to_vec();
-        } else if criterion.name() == ADK && criterion.threshold.is_some() && !replaced {
-            out.push(in_place_of(&criterion, rules));
+        } else if let Some((name, mode)) = other
+            && criterion.threshold.is_some()
+            && !replaced
+            && of(name)
+        {
+            out.push(in_place_of(&criterion, *mode, rules));
             criterion = informational(criterion);
         }
         out.push(criterion);
@@ -28,27 +49,39 @@ pub fn with_rules(criteria: Vec<Criterion>, rules: &[MatchRule]) -> Vec<Criterio
     out
 }
 
-/// Our metric with the threshold, mode and options of ADK's.
-fn in_place_of(criterion: &Criterion, rules: &[MatchRule]) -> Criterion {
-    let mode = match criterion.option("match_type", "matchType") {
-        None => "strict",
-        Some(Value::String(name)) => match name.to_uppercase().replace(['-', ' '], "_").as_str() {
-            "IN_ORDER" => "in_order",
-            "ANY_ORDER" => "superset",
-            _ => "strict",
-        },
-        Some(number) => match number.as_f64() {
-            Some(1.0) => "in_order",
-            Some(2.0) => "superset",
-            _ => "strict",
-        },
+/// How a metric that compares calls compares them; nothing for other metrics.
+pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
+    let of_mode = |mode: &str| match mode {
+        "in_order" => MatchType::InOrder,
+        "superset" | "any_order" => MatchType::AnyOrder,
+        _ => MatchType::Exact,
     };
-    let label = criterion.metric.strip_prefix(ADK).unwrap_or_default();
+    if criterion.name() == MATCH {
+        let mode = criterion.options.get("mode").and_then(Value::as_str).unwrap_or_default();
+        let ignore_args = criterion.options.get("ignore_args") == Some(&Value::Bool(true));
+        return Some(TrajectoryOptions { match_type: of_mode(mode), ignore_args });
+    }
+    let (_, mode) = OTHERS.iter().find(|(name, _)| *name == criterion.name())?;
+    match mode {
+        Some(mode) => Some(TrajectoryOptions { match_type: of_mode(mode), ignore_args: false }),
+        None => TrajectoryOptions::of(criterion).ok(),
+    }
+}
+
+/// Our metric with the threshold, mode and options of the other.
+fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -> Criterion {
+    let options = TrajectoryOptions::of(criterion).unwrap_or_default();
+    let of_type = match options.match_type {
+        MatchType::Exact => "strict",
+        MatchType::InOrder => "in_order",
+        MatchType::AnyOrder => "superset",
+    };
+    let label = criterion.metric.strip_prefix(criterion.name()).unwrap_or_default();
     let mut ours = Criterion::new(&format!("{MATCH}{label}"), criterion.threshold);
     ours.options.insert("threshold".into(), criterion.threshold.into());
-    ours.options.insert("mode".into(), mode.into());
-    if let Some(ignore) = criterion.option("ignore_args", "ignoreArgs") {
-        ours.options.insert("ignore_args".into(), ignore.clone());
+    ours.options.insert("mode".into(), mode.unwrap_or(of_type).into());
+    if options.ignore_args {
+        ours.options.insert("ignore_args".into(), true.into());
     }
     ours.rules = rules.to_vec();
     ours
@@ -77,7 +110,7 @@ mod tests {
 
     #[test]
     fn ignoring_an_argument_turns_a_case_green_and_adks_number_stays() {
-        let criteria = vec![Criterion::new(ADK, Some(1.0))];
+        let criteria = vec![Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let rules = [MatchRule::about("search_*", "query", "ignore".into())];
         let (expected, actual) = ([turn("weather Oslo")], [turn("Oslo weather")]);
         let evidence = Evidence::turns(Some(&expected), &actual);
@@ -85,13 +118,13 @@ mod tests {
         assert_eq!((case_status(&plain), adk_status(&plain)), (Status::Failed, Status::Failed));
         let ruled = score_case(&with_rules(criteria, &rules), &evidence);
         assert_eq!((case_status(&ruled), adk_status(&ruled)), (Status::Passed, Status::Failed));
-        let adk = ruled.iter().find(|metric| metric.metric == ADK).unwrap();
+        let adk = ruled.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
         assert_eq!((adk.score, adk.status), (Some(0.0), Status::Informational));
     }
 
     #[test]
     fn the_match_type_becomes_the_mode() {
-        let mut criterion = Criterion::new(ADK, Some(0.5));
+        let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(0.5));
         criterion.options = json!({"threshold": 0.5, "matchType": 2}).as_object().cloned().unwrap();
         let ruled = with_rules(vec![criterion], &[MatchRule::default()]);
         assert_eq!((ruled[0].options["mode"].as_str(), ruled[0].threshold), (Some("superset"), Some(0.5)));

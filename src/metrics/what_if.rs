@@ -1,7 +1,7 @@
 //! What if the criteria were others? A change that is tried out on outcomes that are there already.
 
 use super::registry::{self, Scored};
-use super::rules::{MATCH, with_rules};
+use super::rules::{MATCH, ours_instead, with_rules};
 use super::{Evidence, info, status_of};
 use crate::domain::{
     Attempt, Criterion, MatchRule, MatchType, MetricResult, Status, adk_status, case_status,
@@ -44,6 +44,12 @@ impl WhatIf {
 
     /// The criteria as they would be.
     pub fn apply(&self, criteria: Vec<Criterion>) -> Vec<Criterion> {
+        let by_name = self.match_type.is_some() || self.ignore_args.is_some();
+        // Vertex's metrics are each of one match type: another one is another metric, which is ours.
+        let criteria = match by_name {
+            true => ours_instead(criteria, &[], |name| name != ADK),
+            false => criteria,
+        };
         let changed = criteria.into_iter().map(|criterion| self.changed(criterion)).collect::<Vec<_>>();
         if self.rules.is_empty() {
             return changed;

@@ -1,6 +1,9 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
-use crate::app::{CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body};
+use super::criteria;
+use crate::app::{
+    Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, rescored,
+};
 use crate::domain::Attempt;
 use crate::formats::SetFile;
 use crate::formats::adk::ResultFile;
@@ -53,8 +56,19 @@ impl Hands {
             Effect::Summarise { set, generation } => {
                 self.elsewhere(move |hands| summarise(hands, set, generation))
             }
-            Effect::StartRun(cases) => self.start(cases, Vec::new()),
-            Effect::StartTrusted(cases, questions) => self.start(cases, questions),
+            Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
+            Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
+            Effect::Rescore { version, change, before } => self.elsewhere(move |_| {
+                let (outcomes, flips) = rescored(&before, &change);
+                Some(Msg::Rescored(version, Box::new(outcomes), flips))
+            }),
+            Effect::WriteCriteria(change, sets) => self.elsewhere(move |hands| {
+                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| hands.sets.get(*set)).collect();
+                Some(match criteria::write(&hands.workspace, &paths, &change) {
+                    Ok(words) => Msg::CriteriaWritten(words),
+                    Err(error) => Msg::Failed(error.to_string()),
+                })
+            }),
             Effect::CancelRun(reason) => {
                 if let Some(run) = &self.run {
                     run.cancel(reason);
@@ -70,8 +84,8 @@ impl Hands {
                     run.cancel_one(key);
                 }
             }
-            Effect::BuildBody(key, expected, actual) => self.elsewhere(move |_| {
-                let body = build_body(expected.as_deref(), actual.as_deref(), key.width, key.mode);
+            Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
+                let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
             }),
             // The loop does these itself.
@@ -128,14 +142,15 @@ impl Hands {
         });
     }
 
-    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>) {
+    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
         let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let (back, places) = (self.back.clone(), self.places.clone());
         tokio::spawn(async move {
             let root = borrowed.workspace.root.clone();
-            let prepared =
-                tokio::task::spawn_blocking(move || prepare(&borrowed, cases, granted, places.as_ref()))
-                    .await;
+            let prepared = tokio::task::spawn_blocking(move || {
+                prepare(&borrowed, cases, granted, against, places.as_ref())
+            })
+            .await;
             let arrival = match prepared {
                 Ok(Ok(prepared)) => Arrival::Run(runner::start(prepared, None, &root)),
                 Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
@@ -193,6 +208,7 @@ fn prepare(
     hands: &Borrowed,
     cases: Vec<CaseRef>,
     granted: Vec<TrustQuestion>,
+    against: Against,
     places: Option<&Places>,
 ) -> Result<Prepared, RunMsg> {
     let mut by_set: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -206,6 +222,7 @@ fn prepare(
     let request = Request {
         selections: by_set.into_iter().map(selection).collect(),
         options: hands.workspace.config.run_options(),
+        saved: against == Against::Saved,
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);
@@ -222,7 +239,7 @@ fn prepare(
         .into_iter()
         .filter(|question| !trust.allows(&question.fingerprint))
         .collect();
-    if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions)) }
+    if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions, against)) }
 }
 
 /// Past outcomes, oldest first, so that the newest stay: ADK's own results, then our runs.

@@ -7,6 +7,7 @@
 //! ```
 
 mod clipboard;
+mod criteria;
 mod editor;
 mod event_loop;
 mod frames;

@@ -61,17 +61,39 @@ pub(super) fn filter(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
+    let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
+    typed("/ ", input, (wrong, example), areas, theme, buffer)
+}
+
+/// A rule for comparing calls being typed.
+pub(super) fn rule(
+    input: &Input,
+    wrong: Option<&str>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let example = "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional";
+    typed("match ", input, (wrong, example), areas, theme, buffer)
+}
+
+fn typed(
+    prompt: &str,
+    input: &Input,
+    (wrong, example): (Option<&str>, &str),
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let area = areas.footer;
     put(buffer, area.x, area.y, area.width, &" ".repeat(usize::from(area.width)), theme.style(Role::Text));
-    let used = put(buffer, area.x + 1, area.y, 2, "/ ", theme.style(Role::Accent));
+    let used = put(buffer, area.x + 1, area.y, area.width / 2, prompt, theme.style(Role::Accent));
     let cursor = text_field(input, area.x + 1 + used, area.y, area.width.saturating_sub(4), theme, buffer);
     let typed = clean_line(input.value()).width() as u16;
     let x = area.x + 1 + used + typed + 2;
     let (words, role) = match wrong {
         Some(wrong) => (wrong, Role::Bad),
-        None if input.value().is_empty() => {
-            ("status:failed metric:response<0.8 tool:name \"words\" -not", Role::Faint)
-        }
+        None if input.value().is_empty() => (example, Role::Faint),
         None => ("", Role::Faint),
     };
     put(buffer, x, area.y, area.right().saturating_sub(x), words, theme.style(role));

@@ -38,6 +38,26 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     }
 }
 
+/// The change on trial: what it is, what flips, what can be done with it.
+pub(super) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    let (Some(trial), area) = (&model.trial, areas.banner) else { return };
+    if area.is_empty() {
+        return;
+    }
+    let (more, fewer) = trial.counts();
+    let counts = match (trial.pending, trial.flips.len()) {
+        (true, _) => format!("{} rescoring", spinner(model.now)),
+        (false, 0) => "no case comes out otherwise".to_string(),
+        (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),
+    };
+    let keys = "  F list  W write  D drop";
+    let right = format!("{counts}{keys}");
+    let width = (right.width() as u16).min(area.width / 2);
+    put_right(buffer, area.right() - 1, area.y, width, &right, theme.style(Role::Accent));
+    let words = format!("what if  {}", trial.change.words().join(" · "));
+    put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
+}
+
 fn status_words(status: Option<Status>, theme: &Theme) -> (String, ratatui::style::Style) {
     match status {
         None => ("not run".into(), theme.style(Role::Faint)),

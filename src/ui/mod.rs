@@ -4,6 +4,7 @@
 
 mod footer;
 mod header;
+mod metrics;
 mod overlays;
 mod screens;
 mod svg;
@@ -31,6 +32,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     }
     let areas = layout(model);
     header::draw(model, &areas, theme, buffer);
+    header::banner(model, &areas, theme, buffer);
     match &model.screen {
         Screen::Browse => screens::browse(model, &areas, theme, buffer),
         Screen::Case(case) => screens::case(model, case, &areas, theme, buffer),
@@ -43,6 +45,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
         Some(Overlay::Filter(input, wrong)) => footer::filter(input, wrong.as_deref(), &areas, theme, buffer),
         Some(Overlay::Palette(picker)) => overlays::palette(model, picker, &areas, theme, buffer),
         Some(Overlay::Jump(picker)) => overlays::jump(model, picker, &areas, theme, buffer),
+        Some(Overlay::Rule(input, wrong)) => footer::rule(input, wrong.as_deref(), &areas, theme, buffer),
+        Some(Overlay::Flips(picker)) => overlays::flips(picker, &areas, theme, buffer),
+        Some(Overlay::Metrics(picker)) => metrics::metrics(picker, &areas, theme, buffer),
+        Some(Overlay::Statistics(lines, scroll)) => {
+            metrics::statistics(lines, *scroll, &areas, theme, buffer)
+        }
         Some(Overlay::Confirm(confirm)) => overlays::confirm(confirm, &areas, theme, buffer),
     }
 }

@@ -84,7 +84,20 @@ pub(super) fn jump(
     Some(pick(picker, "case", areas, theme, buffer, row))
 }
 
-fn pick<T>(
+/// The cases that flip under the change on trial.
+pub(super) fn flips(
+    picker: &Picker<CaseRef>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = |(_, words): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+        put(buffer, area.x, area.y, area.width, words, style);
+    };
+    Some(pick(picker, "what flips   enter opens", areas, theme, buffer, row))
+}
+
+pub(super) fn pick<T>(
     picker: &Picker<T>,
     title: &str,
     areas: &Layout,

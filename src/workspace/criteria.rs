@@ -34,7 +34,7 @@ pub fn criteria_for(
         None => beside.is_file().then_some(beside),
     };
     let (mut criteria, custom, source) = match path {
-        None => (defaults(file), Map::new(), CriteriaSource::Default),
+        None => (default_criteria(file), Map::new(), CriteriaSource::Default),
         Some(path) => {
             let shown = path.display().to_string();
             let failed = |why: String| (shown.clone(), why);
@@ -55,7 +55,7 @@ pub fn criteria_for(
 
 /// ADK's defaults for its files; for others, the same questions as far as the file has the answers, and
 /// Vertex's numbers beside them.
-fn defaults(file: &SetFile) -> Vec<Criterion> {
+pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
     /// Cases that are looked into to see what the file holds.
     const LOOKED_INTO: usize = 50;
     if file.form.is_adk() {

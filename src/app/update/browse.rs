@@ -84,6 +84,7 @@ pub(super) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
         scroll: 0,
         body: None,
         key: None,
+        relaxation: None,
         from_run,
     }));
     if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {

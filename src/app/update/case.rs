@@ -1,12 +1,13 @@
 //! One case.
 
 use super::{browse, moved};
-use crate::app::body::{Body, BodyKey, build_body, is_large};
+use crate::app::body::{Body, BodyKey, Compared, build_body, is_large};
 use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseMode, CaseScreen, Model, Screen};
-use crate::domain::Invocation;
+use crate::metrics::{is_declared, relaxation};
+use serde_json::Value;
 use std::sync::Arc;
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
@@ -80,7 +81,7 @@ pub(super) fn wheel(model: &mut Model, id: CommandId) {
 }
 
 /// What the lines on the screen should be of, and the turns they come from.
-fn wanted(model: &Model) -> Option<(BodyKey, Option<Invocation>, Option<Invocation>)> {
+fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let Screen::Case(case) = &model.screen else { return None };
     let outcome = model.outcomes.get(case.at);
     let attempt = outcome.and_then(|outcome| outcome.attempts.get(case.attempt));
@@ -95,27 +96,56 @@ fn wanted(model: &Model) -> Option<(BodyKey, Option<Invocation>, Option<Invocati
     if case.key.as_ref() == Some(&key) {
         return None;
     }
-    let (expected, actual) = match attempt {
-        Some(attempt) => (attempt.expected.get(case.turn).cloned(), attempt.actual.get(case.turn).cloned()),
+    let last = case.turn + 1 == model.turns_shown().max(1);
+    let compared = match attempt {
+        Some(attempt) => Compared {
+            expected: attempt.expected.get(case.turn).cloned(),
+            actual: attempt.actual.get(case.turn).cloned(),
+            states: last
+                .then(|| states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()))
+                .flatten(),
+        },
         None => {
-            let file = model.file(case.at.set)?;
-            (file.case(case.at.index).ok().and_then(|c| c.turns().get(case.turn).cloned()), None)
+            let read = model.file(case.at.set)?.case(case.at.index).ok();
+            let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
+            Compared {
+                expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
+                actual: None,
+                states: last.then(|| states(state, None)).flatten(),
+            }
         }
     };
-    Some((key, expected, actual))
+    Some((key, compared))
+}
+
+/// The states, when the case expects one.
+fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Value>, Option<Value>)> {
+    let expected = expected.filter(|state| is_declared(state))?;
+    Some((Some(expected.clone()), actual.cloned()))
 }
 
 /// Makes the lines fit what is shown: at once when they are few, elsewhere when they are many.
 pub(super) fn refresh_body(model: &mut Model) -> Option<Effect> {
-    let (key, expected, actual) = wanted(model)?;
-    if is_large(expected.as_ref(), actual.as_ref()) {
+    let (key, compared) = wanted(model)?;
+    let large = is_large(&compared);
+    relax(model, large);
+    if large {
         let asked = model.awaited_body.as_ref() == Some(&key);
         model.awaited_body = Some(key.clone());
-        return (!asked).then(|| Effect::BuildBody(key, expected.map(Arc::new), actual.map(Arc::new)));
+        return (!asked).then(|| Effect::BuildBody(key, Arc::new(compared)));
     }
-    let body = build_body(expected.as_ref(), actual.as_ref(), key.width, key.mode);
+    let body = build_body(&compared, key.width, key.mode);
     put_body(model, key, Arc::new(body));
     None
+}
+
+/// Looks for the smallest change that would do. Not for large turns, where looking could be felt.
+fn relax(model: &mut Model, large: bool) {
+    let attempt = model.shown_attempt().filter(|_| !large);
+    let found = attempt.and_then(|attempt| relaxation(attempt)).map(|change| change.words().join(" + "));
+    if let Some(case) = shown(model) {
+        case.relaxation = found;
+    }
 }
 
 /// A late answer for something else is dropped.

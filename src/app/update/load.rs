@@ -68,7 +68,7 @@ pub(super) fn history(
     if generation == model.generation {
         for (run_id, case, attempt) in attempts {
             if model.sets.get(case.set).is_some() {
-                model.outcomes.add(case, &run_id, attempt);
+                model.add_outcome(case, &run_id, attempt);
             }
         }
         relist(model);

@@ -6,13 +6,14 @@ mod global;
 mod load;
 mod overlay;
 mod run;
+mod trial;
 
 pub use browse::tree_offset;
 pub use global::THEMES;
 pub use load::go_to;
 
 use super::command::{CommandId, Context, command};
-use super::effect::Effect;
+use super::effect::{Against, Effect};
 use super::keymap::resolve;
 use super::model::{Model, Overlay, Screen};
 use super::msg::Msg;
@@ -44,6 +45,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::FilesChanged => vec![Effect::Rediscover],
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
+        Msg::Rescored(version, outcomes, flips) => {
+            trial::rescored_elsewhere(model, version, *outcomes, flips);
+            Vec::new()
+        }
+        Msg::CriteriaWritten(words) => trial::written(model, words),
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
             Vec::new()
@@ -73,7 +79,11 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         (CommandId::Suspend, _) => vec![Effect::Suspend],
         (CommandId::Copy, _) => global::copy(model),
         (CommandId::Editor, _) => global::editor(model),
-        (CommandId::Run, _) => run::run_selected(model),
+        (CommandId::Run, _) => run::run_selected(model, Against::Agent),
+        (CommandId::Score, _) => run::run_selected(model, Against::Saved),
+        (CommandId::Metrics, _) => overlay::open_metrics(model),
+        (CommandId::Statistics, _) => overlay::open_statistics(model),
+        (id, _) if id.is_about_trial() => trial::command(model, id),
         (CommandId::RerunFailed, _) => run::rerun_failed(model),
         (CommandId::CancelAll, _) => run::cancel_all(model),
         (CommandId::Watch, _) => run::watch(model),

@@ -6,6 +6,7 @@ use crate::app::effect::Effect;
 use crate::app::key::{Key, KeyCode};
 use crate::app::model::{CaseRef, ConfirmKind, Model, Overlay, Picker, Screen};
 use crate::domain::Query;
+use crate::metrics::{aggregates, catalog};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use tui_input::{Input, InputRequest};
@@ -17,7 +18,17 @@ const HELP_PAGE: usize = 10;
 
 /// Whether plain characters are text here.
 pub(super) fn takes_text(model: &Model) -> bool {
-    matches!(&model.overlay, Some(Overlay::Filter(..) | Overlay::Palette(_) | Overlay::Jump(_)))
+    matches!(
+        &model.overlay,
+        Some(
+            Overlay::Filter(..)
+                | Overlay::Palette(_)
+                | Overlay::Jump(_)
+                | Overlay::Rule(..)
+                | Overlay::Flips(_)
+                | Overlay::Metrics(_)
+        )
+    )
 }
 
 pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
@@ -79,6 +90,15 @@ fn edit(model: &mut Model, request: Option<InputRequest>) -> Vec<Effect> {
             find_cases(model, &mut picker);
             model.overlay = Some(Overlay::Jump(picker));
         }
+        Some(Overlay::Rule(mut input, _)) => {
+            input.handle(request);
+            model.overlay = Some(Overlay::Rule(input, None));
+        }
+        Some(Overlay::Metrics(mut picker)) => {
+            picker.input.handle(request);
+            find_metrics(&mut picker);
+            model.overlay = Some(Overlay::Metrics(picker));
+        }
         other => model.overlay = other,
     }
     Vec::new()
@@ -106,7 +126,8 @@ fn choose(model: &mut Model) -> Vec<Effect> {
             Some((id, _)) => give(model, *id),
             None => Vec::new(),
         },
-        Some(Overlay::Jump(picker)) => {
+        Some(Overlay::Rule(input, _)) => super::trial::rule_typed(model, input),
+        Some(Overlay::Flips(picker) | Overlay::Jump(picker)) => {
             if let Some((case, _)) = picker.found.get(picker.cursor) {
                 jump_to(model, *case);
             }
@@ -129,7 +150,10 @@ fn jump_to(model: &mut Model, case: CaseRef) {
 fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match &mut model.overlay {
         Some(Overlay::Palette(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
-        Some(Overlay::Jump(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
+        Some(Overlay::Jump(picker) | Overlay::Flips(picker)) => {
+            picker.cursor = moved(picker.cursor, id, picker.found.len(), 8);
+        }
+        Some(Overlay::Metrics(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
         _ => {}
     }
     Vec::new()
@@ -137,7 +161,7 @@ fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
 
 pub(super) fn wheel(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match &model.overlay {
-        Some(Overlay::Help(_)) => help_command(model, id),
+        Some(Overlay::Help(_) | Overlay::Statistics(..)) => help_command(model, id),
         _ => move_cursor(model, id),
     }
 }
@@ -152,6 +176,33 @@ pub(super) fn open_jump(model: &mut Model) -> Vec<Effect> {
     let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
     find_cases(model, &mut picker);
     super::open(model, Overlay::Jump(picker))
+}
+
+pub(super) fn open_metrics(model: &mut Model) -> Vec<Effect> {
+    let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
+    find_metrics(&mut picker);
+    let at_hand = model.metric_at_hand().map(|metric| metric.metric.clone()).unwrap_or_default();
+    let at_hand = picker.found.iter().position(|(name, _)| Some(*name) == at_hand.split(':').next());
+    picker.cursor = at_hand.unwrap_or(0);
+    super::open(model, Overlay::Metrics(picker))
+}
+
+fn find_metrics(picker: &mut Picker<&'static str>) {
+    let items = catalog().map(|metric| (metric.name, metric.name.to_string()));
+    picker.found = ranked(picker.input.value(), items);
+    picker.cursor = 0;
+}
+
+/// Statistics of the selected cases, or of those listed.
+pub(super) fn open_statistics(model: &mut Model) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match model.browse.selected.is_empty() {
+        true => model.browse.visible.clone(),
+        false => model.browse.selected.iter().copied().collect(),
+    };
+    let outcomes = cases.iter().filter_map(|case| model.outcomes.get(*case));
+    let attempts = outcomes.flat_map(|outcome| &outcome.attempts).map(|attempt| attempt.as_ref());
+    let statistics = aggregates(attempts);
+    super::open(model, Overlay::Statistics(statistics, 0))
 }
 
 fn find_commands(model: &Model, picker: &mut Picker<CommandId>) {
@@ -202,6 +253,11 @@ pub(super) fn help_command(model: &mut Model, id: CommandId) -> Vec<Effect> {
             CommandId::Back | CommandId::Help => model.overlay = None,
             id => *scroll = moved(*scroll, id, COMMANDS.len(), HELP_PAGE),
         }
+    } else if let Some(Overlay::Statistics(lines, scroll)) = &mut model.overlay {
+        match id {
+            CommandId::Back | CommandId::Help => model.overlay = None,
+            id => *scroll = moved(*scroll, id, lines.len(), HELP_PAGE),
+        }
     }
     Vec::new()
 }
@@ -211,7 +267,11 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
     let Some(Overlay::Confirm(confirm)) = model.overlay.take() else { return Vec::new() };
     match (confirm.kind, yes) {
         (ConfirmKind::Quit, true) => vec![Effect::Quit],
-        (ConfirmKind::Trust(cases, questions), true) => vec![Effect::StartTrusted(cases, questions)],
+        (ConfirmKind::Trust(cases, questions, against), true) => {
+            vec![Effect::StartTrusted(cases, questions, against)]
+        }
+        (ConfirmKind::WriteCriteria(change, sets), true) => vec![Effect::WriteCriteria(change, sets)],
+        (ConfirmKind::WriteCriteria(..), false) => Vec::new(),
         (ConfirmKind::Trust(..), false) => {
             super::global::tell(model, format!("{}: not started", command(CommandId::Run).name), false)
         }

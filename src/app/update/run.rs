@@ -3,7 +3,7 @@
 use super::browse::{open_case, relist};
 use super::{global, moved};
 use crate::app::command::CommandId;
-use crate::app::effect::Effect;
+use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseRef, Confirm, ConfirmKind, Model, Node, Overlay, Pane, Screen};
 use crate::app::msg::RunMsg;
@@ -11,27 +11,27 @@ use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
 use crate::runner::TrustQuestion;
 
 /// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
-pub(super) fn run_selected(model: &mut Model) -> Vec<Effect> {
+pub(super) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
     let cases: Vec<CaseRef> = match &model.screen {
         Screen::Case(case) => vec![case.at],
         _ if !model.browse.selected.is_empty() => model.browse.selected.iter().copied().collect(),
         _ if model.browse.pane == Pane::Sets => model.browse.visible.clone(),
         _ => model.current_case().into_iter().collect(),
     };
-    start(model, cases)
+    start(model, cases, against)
 }
 
 /// What is listed (or selected) and did not pass.
 pub(super) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
     let cases = model.browse.visible.iter().copied().filter(failing).collect();
-    start(model, cases)
+    start(model, cases, Against::Agent)
 }
 
-fn start(model: &mut Model, cases: Vec<CaseRef>) -> Vec<Effect> {
+fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
     match cases.is_empty() {
         true => global::tell(model, "there is nothing to run here".into(), false),
-        false => vec![Effect::StartRun(cases)],
+        false => vec![Effect::StartRun(cases, against)],
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             relist_if_needed(model);
         }
         RunMsg::Refused(why) => return global::tell(model, why, true),
-        RunMsg::AskTrust(cases, questions) => ask_trust(model, cases, questions),
+        RunMsg::AskTrust(cases, questions, against) => ask_trust(model, cases, questions, against),
     }
     Vec::new()
 }
@@ -88,7 +88,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) {
     match &event {
         RunEvent::Finished(attempt) => {
             if let Some(case) = model.case_of(&run, attempt.key) {
-                model.outcomes.add(case, &run.plan.run_id, attempt.clone());
+                model.add_outcome(case, &run.plan.run_id, attempt.clone());
                 look_at_first_failure(model, case);
             }
         }
@@ -135,7 +135,7 @@ fn relist_if_needed(model: &mut Model) {
     }
 }
 
-fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>) {
+fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>, against: Against) {
     let mut lines = Vec::new();
     for question in &questions {
         lines.push(question.command.clone());
@@ -144,7 +144,7 @@ fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestio
     model.overlay = Some(Overlay::Confirm(Confirm {
         title: "Start this program? It runs what this folder's files say.".into(),
         lines,
-        kind: ConfirmKind::Trust(cases, questions),
+        kind: ConfirmKind::Trust(cases, questions, against),
     }));
 }
 

@@ -34,6 +34,60 @@ pub fn read_config(text: &str) -> Result<EvalConfig, ConfigError> {
     config(Node::top(&parsed.value)).map_err(|error| FileProblem::reading(text, &JsonPath::default(), error))
 }
 
+/// A config with changed criteria; where there is none yet, one with the defaults that held. Only what changes
+/// is written anew.
+pub fn change_criteria(
+    text: Option<&str>,
+    defaults: &[Criterion],
+    change: impl FnOnce(Vec<Criterion>) -> Vec<Criterion>,
+) -> Result<String, ConfigError> {
+    let fresh = || {
+        let named = defaults.iter().map(|criterion| (criterion.metric.clone(), criterion.threshold.into()));
+        let criteria: Map<String, Value> = named.collect();
+        serde_json::to_string_pretty(&serde_json::json!({"criteria": criteria})).unwrap_or_default() + "\n"
+    };
+    let mut text = text.map_or_else(fresh, str::to_string);
+    let before = read_config(&text)?.criteria;
+    let after = change(before.clone());
+    let key = match lookup(
+        &json::parse(&text).ok().and_then(|p| p.value.as_object().cloned()).unwrap_or_default(),
+        "criteria",
+    ) {
+        Some((key, _)) => key.clone(),
+        None => "criteria".to_string(),
+    };
+    let path = JsonPath::default().key(&key);
+    let wrong = |text: &str, error| FileProblem::syntax(text, error);
+    for criterion in after.iter().filter(|criterion| !before.contains(criterion)) {
+        let known = before.iter().find(|other| other.metric == criterion.metric);
+        let plain = known.is_none_or(|known| known.options.is_empty());
+        let only_threshold = criterion.options.keys().all(|key| key == "threshold");
+        text = match (plain, only_threshold) {
+            (true, true) => json::set_member(&text, &path, &criterion.metric, &criterion.threshold.into()),
+            (true, false) => {
+                let mut options = Map::new();
+                options.insert("threshold".into(), criterion.threshold.into());
+                options.extend(criterion.options.clone());
+                json::set_member(&text, &path, &criterion.metric, &Value::Object(options))
+            }
+            (false, _) => {
+                let object = path.key(&criterion.metric);
+                let old = known.map(|known| known.options.clone()).unwrap_or_default();
+                criterion.options.iter().filter(|(key, value)| old.get(*key) != Some(value)).try_fold(
+                    text.clone(),
+                    |text, (key, value)| {
+                        // A key in camelCase keeps its spelling.
+                        let spelt = lookup(&old, key).map_or(key.as_str(), |(spelt, _)| spelt.as_str());
+                        json::set_member(&text, &object, spelt, value)
+                    },
+                )
+            }
+        }
+        .map_err(|error| wrong(&text, error))?;
+    }
+    Ok(text)
+}
+
 fn config(node: Node) -> Result<EvalConfig, ReadError> {
     let map = node.object()?;
     let criteria = match lookup(map, "criteria") {
@@ -108,6 +162,31 @@ mod tests {
         let thresholds: Vec<_> = config.criteria.iter().map(|c| c.threshold).collect();
         assert_eq!(thresholds, [Some(1.0), Some(0.5), Some(1.0)]);
         assert_eq!(config.criteria[2].option("match_type", "matchType"), Some(&serde_json::json!(1)));
+    }
+
+    #[test]
+    fn only_changed_criteria_are_written_anew() {
+        let threshold = |metric: &str, value: f64| {
+            let metric = metric.to_string();
+            move |mut criteria: Vec<Criterion>| {
+                let found = criteria.iter_mut().find(|criterion| criterion.metric == metric).unwrap();
+                found.threshold = Some(value);
+                found.options.insert("threshold".into(), value.into());
+                criteria
+            }
+        };
+        let text = "{\n  \"criteria\": {\n    \"a\": 1,\n    \"b\": { \"threshold\": 1.0, \"matchType\": 1 }\n  }, \"x\": 1e2\n}";
+        assert_eq!(
+            change_criteria(Some(text), &[], threshold("a", 0.5)).unwrap(),
+            text.replace("\"a\": 1,", "\"a\": 0.5,")
+        );
+        assert_eq!(
+            change_criteria(Some(text), &[], threshold("b", 0.5)).unwrap(),
+            text.replace("1.0", "0.5")
+        );
+        let fresh =
+            change_criteria(None, &default_criteria(), threshold("response_match_score", 0.7)).unwrap();
+        assert_eq!(read_config(&fresh).unwrap().criteria[1].threshold, Some(0.7));
     }
 
     #[test]

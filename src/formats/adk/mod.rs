@@ -15,7 +15,7 @@ mod schema;
 mod write;
 
 pub use check::{Issue, Severity, check_text};
-pub use config::{ConfigError, EvalConfig, default_criteria, read_config};
+pub use config::{ConfigError, EvalConfig, change_criteria, default_criteria, read_config};
 pub use content::write_content;
 pub use event::{Event, invocations_of, read_event};
 pub use result::{app_history, result_document, result_id, result_name, write_invocation};

@@ -2,11 +2,13 @@
 //! they are spelt, a byte order mark, and for every value where in the text it stands.
 
 mod cursor;
+mod edit;
 mod locate;
 mod parse;
 mod path;
 
 pub(in crate::formats) use cursor::Cursor;
+pub use edit::set_member;
 pub use locate::{locate, position};
 pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse};
 pub use path::{JsonPath, Step};

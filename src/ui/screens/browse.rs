@@ -235,7 +235,14 @@ fn case_row(
     put(buffer, row.x + 2, row.y, 1, glyph, style.patch(glyph_style));
     let name = model.eval_id(case);
     let name = if name.is_empty() { "(no id)" } else { &name };
-    put(buffer, row.x + 4, row.y, columns.name - 1, name, style);
+    let used = put(buffer, row.x + 4, row.y, columns.name - 1, name, style);
+    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    if let Some(summary) = summary.filter(|_| name.starts_with("row-")) {
+        // An id from content says nothing to a person; what is asked does.
+        let room = (columns.name - 1).saturating_sub(used + 1);
+        let asked = summary.text.lines().next().unwrap_or_default();
+        put(buffer, row.x + 5 + used, row.y, room, asked, style.patch(theme.style(Role::Faint)));
+    }
     let mut x = row.x + 4 + columns.name;
     if columns.turns {
         let summaries = model.sets[case.set].summaries.as_ref();

@@ -93,8 +93,13 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
 /// What came of the case, and why.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let lines = verdict_lines(model, usize::from(area.width));
+    let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
     for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
-        verdict_line(line, Rect { y: area.y + row as u16, height: 1, ..area }, theme, buffer);
+        let row = Rect { y: area.y + row as u16, height: 1, ..area };
+        verdict_line(line, row, theme, buffer);
+        if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {
+            put(buffer, row.x, row.y, 1, "▸", theme.style(Role::Accent));
+        }
     }
 }
 

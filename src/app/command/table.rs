@@ -1,82 +1,11 @@
-//! The one table of commands. The key map, the footer, the help, the palette, the manual and the
-//! README's key table come from it. Adding a command is one entry here and one arm in `update`.
+//! The table itself, in the footer's order.
 
-use super::model::{Model, Screen};
-use crate::domain::Status;
-
-/// A thing a person can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum CommandId {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    Left,
-    Right,
-    Open,
-    Back,
-    Clear,
-    Leave,
-    Quit,
-    Select,
-    SelectAll,
-    Run,
-    RerunFailed,
-    Pause,
-    Cancel,
-    CancelAll,
-    NextFailing,
-    PreviousFailing,
-    Filter,
-    Palette,
-    Jump,
-    Help,
-    Copy,
-    Editor,
-    Theme,
-    SwitchPane,
-    Watch,
-    Timeline,
-    NextAttempt,
-    PreviousAttempt,
-    Sort,
-    ToggleMouse,
-    Suspend,
-    Yes,
-    No,
-}
-
-/// Where a command can be given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Context {
-    Browse,
-    Case,
-    Run,
-    Help,
-    Confirm,
-}
-
-/// An entry of the table.
-pub struct Command {
-    /// Which command.
-    pub id: CommandId,
-    /// Its name in the palette.
-    pub name: &'static str,
-    /// What it does, in a few words.
-    pub help: &'static str,
-    /// A shorter word for the footer; commands without one are not shown there.
-    pub hint: Option<&'static str>,
-    /// Where it can be given.
-    pub contexts: &'static [Context],
-    /// The default keys.
-    pub keys: &'static [&'static str],
-    /// Why it cannot be given now, if it cannot.
-    pub enabled: fn(&Model) -> Result<(), &'static str>,
-}
+use super::{Command, CommandId, Context};
+use crate::app::enabled::{
+    can_rerun, can_run, can_score, has_attempt, has_case, has_failing, has_outcomes, has_run, has_set,
+    has_something_to_clear, has_trial, is_running,
+};
+use crate::app::model::Model;
 
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
 const SCROLLED: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Help];
@@ -155,6 +84,19 @@ pub static COMMANDS: &[Command] = &[
     shown(
         when(
             entry(
+                CommandId::Score,
+                "score",
+                "score what the file says an agent did, without asking one",
+                LISTS,
+                &["s"],
+            ),
+            can_score,
+        ),
+        "score",
+    ),
+    shown(
+        when(
+            entry(
                 CommandId::RerunFailed,
                 "rerun failed",
                 "run again what did not pass, of what is listed",
@@ -226,6 +168,104 @@ pub static COMMANDS: &[Command] = &[
             is_running,
         ),
         "pause",
+    ),
+    shown(
+        when(
+            entry(
+                CommandId::MatchType,
+                "match type",
+                "what if calls matched EXACT, IN_ORDER, ANY_ORDER; every case is rescored",
+                LISTS,
+                &["m"],
+            ),
+            has_outcomes,
+        ),
+        "what if",
+    ),
+    when(
+        entry(
+            CommandId::IgnoreArgs,
+            "ignore arguments",
+            "what if the arguments of calls did not count, or did again",
+            LISTS,
+            &["i"],
+        ),
+        has_outcomes,
+    ),
+    when(
+        entry(
+            CommandId::LowerThreshold,
+            "lower threshold",
+            "what if the metric at hand needed less",
+            LISTS,
+            &["["],
+        ),
+        has_outcomes,
+    ),
+    when(
+        entry(
+            CommandId::RaiseThreshold,
+            "raise threshold",
+            "what if the metric at hand needed more",
+            LISTS,
+            &["]"],
+        ),
+        has_outcomes,
+    ),
+    when(
+        entry(
+            CommandId::NextMetric,
+            "next metric",
+            "take the next metric to hand, whose threshold [ and ] move",
+            &[Context::Case],
+            &["tab"],
+        ),
+        has_attempt,
+    ),
+    when(
+        entry(
+            CommandId::Rule,
+            "match rule",
+            "what if calls were compared by a rule, e.g. search_* query ignore",
+            LISTS,
+            &["w"],
+        ),
+        has_outcomes,
+    ),
+    when(
+        entry(CommandId::Flips, "flips", "the cases that come out otherwise under the change", LISTS, &["F"]),
+        has_trial,
+    ),
+    when(
+        entry(
+            CommandId::WriteTrial,
+            "write change",
+            "write the change to the configs of the sets listed",
+            LISTS,
+            &["W"],
+        ),
+        has_trial,
+    ),
+    when(
+        entry(CommandId::DropTrial, "drop change", "back to the criteria as they are", LISTS, &["D"]),
+        has_trial,
+    ),
+    when(
+        entry(
+            CommandId::Statistics,
+            "statistics",
+            "mean, deviation and spread of every metric over what is listed",
+            LISTS,
+            &["S"],
+        ),
+        has_outcomes,
+    ),
+    entry(
+        CommandId::Metrics,
+        "metrics",
+        "the metrics there are: what each needs, says and means",
+        SCREENS,
+        &["I"],
     ),
     when(
         entry(
@@ -368,57 +408,3 @@ pub static COMMANDS: &[Command] = &[
     entry(CommandId::Yes, "yes", "yes", &[Context::Confirm], &["y"]),
     entry(CommandId::No, "no", "no", &[Context::Confirm], &["n", "esc", "enter", "q"]),
 ];
-
-/// The entry of a command.
-pub fn command(id: CommandId) -> &'static Command {
-    // Every id has an entry; a test looks.
-    COMMANDS.iter().find(|command| command.id == id).unwrap_or(&COMMANDS[0])
-}
-
-fn has_case(model: &Model) -> Result<(), &'static str> {
-    model.current_case().map(|_| ()).ok_or("there is no case here")
-}
-
-fn has_something_to_clear(model: &Model) -> Result<(), &'static str> {
-    let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
-    if nothing { Err("nothing is selected or filtered; q leaves") } else { Ok(()) }
-}
-
-fn has_set(model: &Model) -> Result<(), &'static str> {
-    model.current_set().map(|_| ()).ok_or("there is no eval set here")
-}
-
-fn can_run(model: &Model) -> Result<(), &'static str> {
-    if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err("a run is going on; X ends it");
-    }
-    has_set(model)
-}
-
-fn can_rerun(model: &Model) -> Result<(), &'static str> {
-    if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err("a run is going on; X ends it");
-    }
-    has_failing(model)
-}
-
-fn has_failing(model: &Model) -> Result<(), &'static str> {
-    let failing =
-        |case: &super::CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
-    model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
-}
-
-fn is_running(model: &Model) -> Result<(), &'static str> {
-    model.run.as_ref().is_some_and(|run| run.is_live()).then_some(()).ok_or("nothing is running")
-}
-
-fn has_run(model: &Model) -> Result<(), &'static str> {
-    model.run.as_ref().map(|_| ()).ok_or("nothing has been run yet")
-}
-
-fn has_attempt(model: &Model) -> Result<(), &'static str> {
-    match &model.screen {
-        Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
-        _ => Err("open a case first"),
-    }
-}

@@ -1,0 +1,119 @@
+//! The one table of commands. The key map, the footer, the help, the palette, the manual and the
+//! README's key table come from it. Adding a command is one entry here and one arm in `update`.
+
+mod table;
+
+pub use table::COMMANDS;
+
+use super::model::Model;
+
+/// A thing a person can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum CommandId {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Left,
+    Right,
+    Open,
+    Back,
+    Clear,
+    Leave,
+    Quit,
+    Select,
+    SelectAll,
+    Run,
+    Score,
+    RerunFailed,
+    Pause,
+    Cancel,
+    CancelAll,
+    NextFailing,
+    PreviousFailing,
+    Filter,
+    Palette,
+    Jump,
+    Help,
+    Copy,
+    Editor,
+    Theme,
+    SwitchPane,
+    Watch,
+    Timeline,
+    NextAttempt,
+    PreviousAttempt,
+    Sort,
+    ToggleMouse,
+    Suspend,
+    MatchType,
+    IgnoreArgs,
+    LowerThreshold,
+    RaiseThreshold,
+    NextMetric,
+    Rule,
+    Flips,
+    WriteTrial,
+    DropTrial,
+    Metrics,
+    Statistics,
+    Yes,
+    No,
+}
+
+impl CommandId {
+    /// Whether it is about the change on trial.
+    pub(super) fn is_about_trial(self) -> bool {
+        use CommandId as C;
+        matches!(
+            self,
+            C::MatchType
+                | C::IgnoreArgs
+                | C::LowerThreshold
+                | C::RaiseThreshold
+                | C::NextMetric
+                | C::Rule
+                | C::Flips
+                | C::WriteTrial
+                | C::DropTrial
+        )
+    }
+}
+
+/// Where a command can be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Context {
+    Browse,
+    Case,
+    Run,
+    Help,
+    Confirm,
+}
+
+/// An entry of the table.
+pub struct Command {
+    /// Which command.
+    pub id: CommandId,
+    /// Its name in the palette.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub help: &'static str,
+    /// A shorter word for the footer; commands without one are not shown there.
+    pub hint: Option<&'static str>,
+    /// Where it can be given.
+    pub contexts: &'static [Context],
+    /// The default keys.
+    pub keys: &'static [&'static str],
+    /// Why it cannot be given now, if it cannot.
+    pub enabled: fn(&Model) -> Result<(), &'static str>,
+}
+
+/// The entry of a command.
+pub fn command(id: CommandId) -> &'static Command {
+    // Every id has an entry; a test looks.
+    COMMANDS.iter().find(|command| command.id == id).unwrap_or(&COMMANDS[0])
+}

@@ -1,0 +1,69 @@
+//! Why commands cannot be given now.
+
+use super::model::{CaseRef, Model, Screen};
+use crate::domain::Status;
+
+type Enabled = Result<(), &'static str>;
+
+pub(super) fn has_case(model: &Model) -> Enabled {
+    model.current_case().map(|_| ()).ok_or("there is no case here")
+}
+
+pub(super) fn has_something_to_clear(model: &Model) -> Enabled {
+    let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
+    if nothing { Err("nothing is selected or filtered; q leaves") } else { Ok(()) }
+}
+
+pub(super) fn has_set(model: &Model) -> Enabled {
+    model.current_set().map(|_| ()).ok_or("there is no eval set here")
+}
+
+pub(super) fn can_run(model: &Model) -> Enabled {
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Err("a run is going on; X ends it");
+    }
+    has_set(model)
+}
+
+pub(super) fn can_score(model: &Model) -> Enabled {
+    can_run(model)?;
+    let file = model.current_set().and_then(|set| model.file(set));
+    let adk = file.is_some_and(|file| file.form.is_adk());
+    if adk { Err("the file holds nothing that an agent did") } else { Ok(()) }
+}
+
+pub(super) fn can_rerun(model: &Model) -> Enabled {
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Err("a run is going on; X ends it");
+    }
+    has_failing(model)
+}
+
+pub(super) fn has_failing(model: &Model) -> Enabled {
+    let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
+    model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
+}
+
+pub(super) fn has_outcomes(model: &Model) -> Enabled {
+    let any = model.outcomes.cases().next().is_some();
+    any.then_some(()).ok_or("nothing has been run or scored yet")
+}
+
+pub(super) fn has_trial(model: &Model) -> Enabled {
+    model.trial.as_ref().map(|_| ()).ok_or("nothing is being tried out")
+}
+
+pub(super) fn is_running(model: &Model) -> Enabled {
+    model.run.as_ref().is_some_and(|run| run.is_live()).then_some(()).ok_or("nothing is running")
+}
+
+pub(super) fn has_run(model: &Model) -> Enabled {
+    model.run.as_ref().map(|_| ()).ok_or("nothing has been run yet")
+}
+
+pub(super) fn has_attempt(model: &Model) -> Enabled {
+    match &model.screen {
+        Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
+        _ => Err("open a case first"),
+    }
+}

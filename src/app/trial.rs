@@ -1,0 +1,90 @@
+//! A change of criteria that is being tried out on what is there.
+
+use super::model::{CaseRef, Model, Screen};
+use super::outcomes::Outcomes;
+use crate::domain::{Attempt, MetricResult, Status};
+use crate::metrics::{Rescorer, WhatIf};
+use std::sync::Arc;
+
+/// A change on trial. While it lasts, the screens show the outcomes as they would be.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// What is changed.
+    pub change: WhatIf,
+    /// The outcomes as they are.
+    pub before: Arc<Outcomes>,
+    /// The cases whose status would be another.
+    pub flips: Vec<Flip>,
+    /// Goes up with every change, so that late answers are recognised.
+    pub version: u64,
+    /// Whether the outcomes are still being rescored.
+    pub pending: bool,
+}
+
+/// A case whose status would be another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// Which case.
+    pub case: CaseRef,
+    /// As it is.
+    pub from: Status,
+    /// As it would be.
+    pub to: Status,
+}
+
+impl Trial {
+    /// How many cases would pass that do not, and the other way round.
+    pub fn counts(&self) -> (usize, usize) {
+        let would_pass = self.flips.iter().filter(|flip| flip.to == Status::Passed).count();
+        let no_more = self.flips.iter().filter(|flip| flip.from == Status::Passed).count();
+        (would_pass, no_more)
+    }
+}
+
+/// The outcomes under a change, and what is another then.
+pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
+    let mut rescorer = Rescorer::new(change);
+    let after = before.map(|attempt| Arc::new(rescorer.rescore(attempt)));
+    let mut flips: Vec<Flip> = before
+        .cases()
+        .filter_map(|(case, outcome)| {
+            let to = after.worst(case)?;
+            (to != outcome.worst).then_some(Flip { case, from: outcome.worst, to })
+        })
+        .collect();
+    flips.sort_by_key(|flip| flip.case);
+    (after, flips)
+}
+
+impl Model {
+    /// Takes an attempt in; while a change is on trial, as it would be under it.
+    pub(super) fn add_outcome(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
+        match &mut self.trial {
+            None => self.outcomes.add(case, run_id, attempt),
+            Some(trial) => {
+                let shown = Rescorer::new(&trial.change).rescore(&attempt);
+                Arc::make_mut(&mut trial.before).add(case, run_id, attempt);
+                self.outcomes.add(case, run_id, Arc::new(shown));
+            }
+        }
+    }
+
+    /// The attempt that commands about metrics are about: the one on the screen, or the worst of the case
+    /// under the cursor.
+    pub fn attempt_at_hand(&self) -> Option<&Arc<Attempt>> {
+        if let Screen::Case(_) = &self.screen {
+            return self.shown_attempt();
+        }
+        let outcome = self.outcomes.get(self.current_case()?)?;
+        outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst)
+    }
+
+    /// The metric whose threshold `[` and `]` move: the chosen one, else the first that failed.
+    pub fn metric_at_hand(&self) -> Option<&MetricResult> {
+        let attempt = self.attempt_at_hand()?;
+        let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());
+        let chosen = deciding().find(|metric| Some(&metric.metric) == self.chosen_metric.as_ref());
+        let failed = || deciding().find(|metric| metric.status == Status::Failed);
+        chosen.or_else(failed).or_else(|| deciding().next())
+    }
+}

@@ -1,0 +1,207 @@
+//! Trying other criteria out on what is there.
+
+use super::browse::relist;
+use super::global;
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::model::{CaseRef, Confirm, ConfirmKind, Model, Overlay, Picker, Screen};
+use crate::app::outcomes::Outcomes;
+use crate::app::trial::{Flip, Trial, rescored};
+use crate::domain::{MatchRule, MatchType};
+use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tui_input::Input;
+
+/// So many attempts are rescored at once; more are rescored away from the screen.
+const AT_ONCE: usize = 2_000;
+
+pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::MatchType => next_match_type(model),
+        CommandId::IgnoreArgs => toggle_ignore(model),
+        CommandId::LowerThreshold => threshold(model, -1.0),
+        CommandId::RaiseThreshold => threshold(model, 1.0),
+        CommandId::NextMetric => next_metric(model),
+        CommandId::Rule => {
+            model.overlay = Some(Overlay::Rule(Input::default(), None));
+            Vec::new()
+        }
+        CommandId::Flips => list_flips(model),
+        CommandId::WriteTrial => ask_to_write(model),
+        _ => drop_trial(model),
+    }
+}
+
+/// Changes the change, and rescores what is there.
+pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
+    let before = || Arc::new(model.outcomes.clone());
+    let mut trial = model.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
+    edit(&mut trial.change);
+    trial.version += 1;
+    if trial.change.is_empty() {
+        model.trial = Some(trial);
+        return drop_trial(model);
+    }
+    let effects = match trial.before.attempts() <= AT_ONCE {
+        true => {
+            let (outcomes, flips) = rescored(&trial.before, &trial.change);
+            model.trial = Some(trial);
+            take(model, outcomes, flips);
+            Vec::new()
+        }
+        false => {
+            trial.pending = true;
+            let (version, change, before) = (trial.version, trial.change.clone(), trial.before.clone());
+            model.trial = Some(trial);
+            vec![Effect::Rescore { version, change, before }]
+        }
+    };
+    relist(model);
+    effects
+}
+
+/// A late answer for another change is dropped.
+pub(super) fn rescored_elsewhere(model: &mut Model, version: u64, outcomes: Outcomes, flips: Vec<Flip>) {
+    if model.trial.as_ref().is_some_and(|trial| trial.version == version) {
+        take(model, outcomes, flips);
+        relist(model);
+    }
+}
+
+fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) {
+    if let Some(trial) = &mut model.trial {
+        trial.flips = flips;
+        trial.pending = false;
+        model.outcomes = outcomes;
+    }
+    look_again(model);
+}
+
+/// The lines of a case that is open are of other scores now.
+fn look_again(model: &mut Model) {
+    if let Screen::Case(case) = &mut model.screen {
+        case.key = None;
+    }
+}
+
+/// Back to what is.
+pub(super) fn drop_trial(model: &mut Model) -> Vec<Effect> {
+    if let Some(trial) = model.trial.take() {
+        model.outcomes = Arc::unwrap_or_clone(trial.before);
+        look_again(model);
+        relist(model);
+    }
+    Vec::new()
+}
+
+/// What was on trial was written: what is shown is what is.
+pub(super) fn written(model: &mut Model, words: String) -> Vec<Effect> {
+    model.trial = None;
+    global::tell(model, words, false);
+    vec![Effect::Rediscover]
+}
+
+/// EXACT, IN_ORDER, ANY_ORDER, around, from what holds now.
+fn next_match_type(model: &mut Model) -> Vec<Effect> {
+    let now = trajectory_options(model).match_type;
+    let next = match now {
+        MatchType::Exact => MatchType::InOrder,
+        MatchType::InOrder => MatchType::AnyOrder,
+        MatchType::AnyOrder => MatchType::Exact,
+    };
+    change(model, |change| change.match_type = Some(next))
+}
+
+fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
+    let now = trajectory_options(model).ignore_args;
+    change(model, |change| change.ignore_args = Some(!now))
+}
+
+/// The options by which the calls at hand are compared now.
+fn trajectory_options(model: &Model) -> TrajectoryOptions {
+    let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    let attempt = model.attempt_at_hand();
+    let metrics = attempt.into_iter().flat_map(|attempt| &attempt.metrics);
+    let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
+    let written = deciding.find_map(|metric| compared_by(&criterion_of(metric))).unwrap_or_default();
+    TrajectoryOptions {
+        match_type: change.match_type.unwrap_or(written.match_type),
+        ignore_args: change.ignore_args.unwrap_or(written.ignore_args),
+    }
+}
+
+fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
+    let Some(metric) = model.metric_at_hand() else {
+        return global::tell(model, "no metric here has a threshold".into(), false);
+    };
+    let (name, now) = (metric.metric.clone(), metric.threshold.unwrap_or(0.0));
+    let range = info(name.split(':').next().unwrap_or_default()).and_then(|metric| metric.range);
+    let step = if range == Some((0.0, 1.0)) { 0.05 } else { 0.5 };
+    let next = ((now / step).round() + steps) * step;
+    let (low, high) = range.unwrap_or((0.0, f64::MAX));
+    let next = (next.clamp(low, high) * 100.0).round() / 100.0;
+    model.chosen_metric = Some(name.clone());
+    change(model, |change| {
+        change.thresholds.insert(name, next);
+    })
+}
+
+fn next_metric(model: &mut Model) -> Vec<Effect> {
+    let now = model.metric_at_hand().map(|metric| metric.metric.clone());
+    let Some(attempt) = model.attempt_at_hand() else { return Vec::new() };
+    let names: Vec<&String> = attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.threshold.is_some())
+        .map(|metric| &metric.metric)
+        .collect();
+    let at = names.iter().position(|name| Some(*name) == now.as_ref()).map_or(0, |at| at + 1);
+    model.chosen_metric = names.get(at % names.len().max(1)).map(|name| name.to_string());
+    Vec::new()
+}
+
+/// A rule that was typed; what is wrong with it stays on the screen.
+pub(super) fn rule_typed(model: &mut Model, input: Input) -> Vec<Effect> {
+    match MatchRule::parse(input.value()) {
+        Ok(rule) => change(model, |change| change.rules.push(rule)),
+        Err(why) => {
+            model.overlay = Some(Overlay::Rule(input, Some(why)));
+            Vec::new()
+        }
+    }
+}
+
+fn list_flips(model: &mut Model) -> Vec<Effect> {
+    let flips = model.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
+    let words = |flip: &Flip| {
+        let set = &model.sets[flip.case.set].path.stem;
+        let (from, to) = (flip.from.label(), flip.to.label());
+        (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
+    };
+    let found: Vec<(CaseRef, String)> = flips.iter().map(words).collect();
+    model.overlay = Some(Overlay::Flips(Picker { input: Input::default(), found, cursor: 0 }));
+    Vec::new()
+}
+
+fn ask_to_write(model: &mut Model) -> Vec<Effect> {
+    let Some(trial) = &model.trial else { return Vec::new() };
+    let sets: BTreeSet<usize> = model.browse.visible.iter().map(|case| case.set).collect();
+    let mut lines = Vec::new();
+    let criteria = WhatIf { rules: Vec::new(), ..trial.change.clone() };
+    if !criteria.is_empty() {
+        let folders: BTreeSet<String> = sets
+            .iter()
+            .map(|set| model.sets[*set].path.path.with_file_name("test_config.json").display().to_string())
+            .collect();
+        lines.extend(folders);
+        lines.extend(criteria.words().into_iter().map(|words| format!("    {words}")));
+    }
+    if !trial.change.rules.is_empty() {
+        lines.push("evaltrail.toml, for all sets of the folder".into());
+        lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
+    }
+    let kind = ConfirmKind::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
+    model.overlay = Some(Overlay::Confirm(Confirm { title: "Write this?".into(), lines, kind }));
+    Vec::new()
+}

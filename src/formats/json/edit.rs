@@ -1,0 +1,61 @@
+//! Small changes to a document's text: only the bytes of what changes are others.
+
+use super::cursor::Cursor;
+use super::locate::locate;
+use super::path::JsonPath;
+use super::{SyntaxError, parse};
+use serde_json::Value;
+
+/// Sets a member of the object at a path: its value is replaced where it stands, or the member is added
+/// at the object's end in the object's own style. The text must be JSON, and the object must be there.
+pub fn set_member(text: &str, object: &JsonPath, key: &str, value: &Value) -> Result<String, SyntaxError> {
+    let at = locate(text, object);
+    let spelt = value.to_string();
+    if value_at(text, object).is_some_and(|found| found.get(key).is_some()) {
+        let start = locate(text, &object.key(key));
+        let mut cursor = Cursor::new(text);
+        cursor.at = start;
+        cursor.skip_value()?;
+        return Ok(format!("{}{spelt}{}", &text[..start], &text[cursor.at..]));
+    }
+    let mut cursor = Cursor::new(text);
+    cursor.at = at;
+    cursor.skip_value()?;
+    let close = cursor.at - 1;
+    let inside = &text[at + 1..close];
+    let member = format!("{}: {spelt}", Value::from(key));
+    if inside.trim().is_empty() {
+        return Ok(format!("{}{member}{}", &text[..at + 1], &text[close..]));
+    }
+    // What stands before the first member stands before every member.
+    let blank = &inside[..inside.len() - inside.trim_start().len()];
+    let blank = if blank.is_empty() { " " } else { blank };
+    let end = at + 1 + inside.trim_end().len();
+    Ok(format!("{},{blank}{member}{}", &text[..end], &text[end..]))
+}
+
+fn value_at(text: &str, path: &JsonPath) -> Option<Value> {
+    let parsed = parse(text).ok()?.value;
+    path.0.iter().try_fold(parsed, |value, step| match step {
+        super::Step::Key(key) => value.get(key).cloned(),
+        super::Step::Index(index) => value.get(index).cloned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_the_member_changes() {
+        let text = "{\n  \"a\" : 1.0,\n  \"b\": {\"x\": [1, 2], \"y\": 3}\n}\n";
+        let top = JsonPath::default();
+        let set = |object: &JsonPath, key: &str, value: Value| set_member(text, object, key, &value).unwrap();
+        assert_eq!(set(&top, "a", json!(0.5)), text.replace("1.0", "0.5"));
+        assert_eq!(set(&top.key("b"), "x", json!(null)), text.replace("[1, 2]", "null"));
+        assert_eq!(set(&top, "c", json!(true)), text.replace("3}\n}", "3},\n  \"c\": true\n}"));
+        assert_eq!(set(&top.key("b"), "z", json!(1)), text.replace("\"y\": 3}", "\"y\": 3, \"z\": 1}"));
+        assert_eq!(set_member("{}", &top, "a", &json!(1)).unwrap(), "{\"a\": 1}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Writing changed criteria: to `test_config.json` beside the sets, and rules to `evaltrail.toml`.
+
+use crate::config::FILE_NAME;
+use crate::domain::MatchRule;
+use crate::formats::adk::change_criteria;
+use crate::metrics::WhatIf;
+use crate::store::write_whole;
+use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
+use anyhow::Context;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Writes a change; says what was written. Nothing is written when any part of it cannot be.
+pub(super) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<String> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
+    if !criteria.is_empty() {
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+        for set in sets {
+            let config = set.path.with_file_name("test_config.json");
+            if !seen.insert(config.clone()) {
+                continue;
+            }
+            let before = if config.is_file() { Some(read_text(&config)?) } else { None };
+            let defaults = match &before {
+                Some(_) => Vec::new(),
+                None => default_criteria(&open_set(set)?.file),
+            };
+            let deciding: Vec<_> =
+                defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
+            let changed =
+                change_criteria(before.as_deref(), &deciding, |criteria_now| criteria.apply(criteria_now));
+            files.push((config.clone(), changed.with_context(|| config.display().to_string())?));
+        }
+    }
+    if !change.rules.is_empty() {
+        let path = workspace.root.join(FILE_NAME);
+        let before = if path.is_file() { read_text(&path)? } else { String::new() };
+        files.push((path, with_rules(before, &change.rules)?));
+    }
+    for (path, text) in &files {
+        write_whole(path, text.as_bytes()).with_context(|| path.display().to_string())?;
+    }
+    let names: Vec<String> = files
+        .iter()
+        .map(|(path, _)| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string())
+        .collect();
+    Ok(format!("written to {}; the next run is scored so", names.join(", ")))
+}
+
+/// The file with rules at its end; what is there stays as it is.
+fn with_rules(mut text: String, rules: &[MatchRule]) -> anyhow::Result<String> {
+    for rule in rules {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str("[[match]]\n");
+        text.push_str(&toml::to_string(rule)?);
+    }
+    Ok(text)
+}

@@ -1,0 +1,216 @@
+//! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
+//! written or dropped.
+
+use evaltrail::app::{
+    Against, CaseRef, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
+    update,
+};
+use evaltrail::domain::{
+    Attempt, AttemptKey, Content, Criterion, Invocation, Status, ToolCall, Trajectory, case_status,
+};
+use evaltrail::formats::SetFile;
+use evaltrail::metrics::{Evidence, score_case};
+use evaltrail::workspace::SetPath;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
+}
+
+fn type_text(model: &mut Model, text: &str) {
+    update(model, Msg::Paste(text.into()));
+}
+
+fn turn(calls: &[(&str, Value)], said: &str) -> Invocation {
+    let call = |(name, args): &(&str, Value)| ToolCall::new(*name, args.as_object().cloned());
+    let calls = calls.iter().map(call).collect();
+    Invocation {
+        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        final_response: Some(Content::text("model", said)),
+        ..Invocation::default()
+    }
+}
+
+fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt> {
+    let criteria = [
+        Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+        Criterion::new("response_match_score", Some(0.8)),
+    ];
+    let mut attempt = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("c{case}"));
+    (attempt.expected, attempt.actual) = (vec![expected], vec![actual]);
+    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.status = case_status(&attempt.metrics);
+    Arc::new(attempt)
+}
+
+const SAID: &str = "the lamp is off now";
+
+/// Four cases: passes; other order; other argument; other words.
+fn model() -> Model {
+    let path = SetPath {
+        path: "/w/x.evalset.json".into(),
+        shown: "x.evalset.json".into(),
+        stem: "x".into(),
+        app: None,
+    };
+    let mut model = Model::new("w".into(), vec![path], (120, 40));
+    let cases: Vec<Value> =
+        (0..4).map(|at| json!({"eval_id": format!("c{at}"), "conversation": []})).collect();
+    let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
+    let file = Arc::new(SetFile::open(Arc::from(text), "x").unwrap());
+    let result = Ok(OpenedSet { file, digest: String::new(), agent: Err("none".into()) });
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
+    let golden = || turn(&[a.clone(), b.clone()], SAID);
+    let outcomes = [
+        attempt(0, golden(), golden()),
+        attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
+        attempt(2, golden(), turn(&[("search_web", json!({"query": "y"})), b.clone()], SAID)),
+        attempt(3, golden(), turn(&[a, b], "the lamp is on")),
+    ];
+    let attempts = outcomes
+        .into_iter()
+        .enumerate()
+        .map(|(index, attempt)| ("r".to_string(), CaseRef { set: 0, index }, attempt))
+        .collect();
+    update(&mut model, Msg::History { generation: 0, attempts });
+    press(&mut model, "right");
+    model
+}
+
+fn statuses(model: &Model) -> Vec<Status> {
+    (0..4).map(|index| model.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
+}
+
+const P: Status = Status::Passed;
+const F: Status = Status::Failed;
+
+#[test]
+fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
+    let mut model = model();
+    assert_eq!(statuses(&model), [P, F, F, F]);
+    press(&mut model, "m");
+    assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
+    press(&mut model, "m");
+    assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
+    assert_eq!(model.trial.as_ref().unwrap().counts(), (1, 0));
+    press(&mut model, "i");
+    assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
+    press(&mut model, "down down down");
+    press(&mut model, "[ [ [");
+    assert_eq!(model.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
+    assert_eq!(statuses(&model), [P, P, P, P]);
+    assert_eq!(model.trial.as_ref().unwrap().flips.len(), 3);
+    press(&mut model, "D");
+    assert!(model.trial.is_none());
+    assert_eq!(statuses(&model), [P, F, F, F], "dropped");
+}
+
+#[test]
+fn a_typed_rule_shows_at_once_which_cases_turn_green() {
+    let mut model = model();
+    press(&mut model, "w");
+    type_text(&mut model, "search_* query sometimes");
+    press(&mut model, "enter");
+    assert!(matches!(&model.overlay, Some(Overlay::Rule(_, Some(why))) if why.contains("ignore")));
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "search_* query ignore");
+    press(&mut model, "enter");
+    assert_eq!(statuses(&model), [P, F, P, F]);
+    let attempt = &model.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
+    let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
+    assert_eq!((of("trajectory_match").score, of("tool_trajectory_avg_score").score), (Some(1.0), Some(0.0)));
+    assert_eq!(attempt.adk_status, F, "ADK would still say failed");
+    press(&mut model, "F");
+    assert!(matches!(&model.overlay, Some(Overlay::Flips(picker)) if picker.found.len() == 1));
+    press(&mut model, "enter");
+    assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
+}
+
+#[test]
+fn the_case_says_the_smallest_change_that_would_do() {
+    let mut model = model();
+    let said = |model: &mut Model, keys: &str| {
+        press(model, keys);
+        let evaltrail::app::Screen::Case(case) = &model.screen else { panic!("a case is open") };
+        case.relaxation.clone()
+    };
+    assert_eq!(said(&mut model, "enter"), None);
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("ANY_ORDER"));
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("search_web: query ignore"));
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("response_match_score at 0.66"));
+}
+
+#[test]
+fn a_change_is_written_only_after_a_yes() {
+    let mut model = model();
+    press(&mut model, "m W");
+    let Some(Overlay::Confirm(confirm)) = &model.overlay else { panic!("it asks") };
+    assert!(confirm.lines.iter().any(|line| line.contains("test_config.json")), "{:?}", confirm.lines);
+    assert!(
+        matches!(&confirm.kind, ConfirmKind::WriteCriteria(change, sets) if change.match_type.is_some() && *sets == [0])
+    );
+    assert_eq!(press(&mut model, "n"), []);
+    let effects = press(&mut model, "W y");
+    assert!(matches!(&effects[..], [Effect::WriteCriteria(..)]), "{effects:?}");
+    assert_eq!(update(&mut model, Msg::CriteriaWritten("done".into())), [Effect::Rediscover]);
+    assert!(model.trial.is_none());
+}
+
+#[test]
+fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
+    let mut model = model();
+    press(&mut model, "m m");
+    let a = ("a", json!({}));
+    let b = ("b", json!({}));
+    let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
+    let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, swapped)];
+    update(&mut model, Msg::History { generation: 0, attempts });
+    assert_eq!(statuses(&model)[0], P);
+    press(&mut model, "D");
+    assert_eq!(statuses(&model)[0], F);
+}
+
+#[test]
+fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
+    let mut model = model();
+    let one = model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
+    let many: Vec<_> = (0..3000u32)
+        .map(|at| {
+            let key = AttemptKey { case: 1, attempt: at + 1 };
+            ("many".to_string(), CaseRef { set: 0, index: 1 }, Arc::new(Attempt { key, ..(*one).clone() }))
+        })
+        .collect();
+    update(&mut model, Msg::History { generation: 0, attempts: many });
+    let first = press(&mut model, "m");
+    let second = press(&mut model, "m");
+    let answer = |effects: &[Effect]| {
+        let [Effect::Rescore { version, change, before }] = effects else { panic!("{effects:?}") };
+        let (outcomes, flips) = rescored(before, change);
+        Msg::Rescored(*version, Box::new(outcomes), flips)
+    };
+    assert!(model.trial.as_ref().unwrap().pending);
+    update(&mut model, answer(&first));
+    assert!(model.trial.as_ref().unwrap().pending, "an answer for the change before");
+    update(&mut model, answer(&second));
+    assert_eq!(statuses(&model)[1], P);
+}
+
+#[test]
+fn s_scores_and_metrics_and_statistics_open() {
+    let mut model = model();
+    assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
+    let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
+    let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
+    let result = Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()) });
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let saved = vec![CaseRef { set: 0, index: 0 }];
+    assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
+    press(&mut model, "S");
+    assert!(matches!(&model.overlay, Some(Overlay::Statistics(lines, _)) if lines[0].total == 4));
+    press(&mut model, "esc I");
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found.len() > 30));
+    type_text(&mut model, "bleu");
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found[0].0 == "bleu"));
+}
