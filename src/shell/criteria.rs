@@ -50,15 +50,36 @@ pub(super) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -
 
 /// The file with rules at its end; what is there stays as it is.
 fn with_rules(mut text: String, rules: &[MatchRule]) -> anyhow::Result<String> {
-    for rule in rules {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str("[[match]]\n");
-        text.push_str(&toml::to_string(rule)?);
+    #[derive(serde::Serialize)]
+    struct File<'a> {
+        r#match: &'a [MatchRule],
     }
+    if !text.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    text.push_str(&toml::to_string(&File { r#match: rules })?);
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigFile;
+    use std::path::Path;
+
+    #[test]
+    fn rules_written_are_rules_read() {
+        let rules = [
+            MatchRule::parse("set_* updates.status ignore").unwrap(),
+            MatchRule::parse("* limit tolerance 5").unwrap(),
+            MatchRule::parse("log optional").unwrap(),
+        ];
+        let before = "# mine\n[run]\njobs = 2";
+        let text = with_rules(before.into(), &rules).unwrap();
+        assert!(text.starts_with(before));
+        let file = ConfigFile::parse(&text, Path::new("/w")).unwrap();
+        assert_eq!((file.rules.as_slice(), file.jobs), (&rules[..], Some(2)));
+        let again = with_rules(text, &rules[..1]).unwrap();
+        assert_eq!(ConfigFile::parse(&again, Path::new("/w")).unwrap().rules.len(), 4);
+    }
 }

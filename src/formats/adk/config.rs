@@ -59,6 +59,12 @@ pub fn change_criteria(
     let path = JsonPath::default().key(&key);
     let wrong = |text: &str, error| FileProblem::syntax(text, error);
     for criterion in after.iter().filter(|criterion| !before.contains(criterion)) {
+        if criterion.threshold.is_none() {
+            // It decides nothing any more, and a config holds only what decides.
+            text =
+                json::remove_member(&text, &path, &criterion.metric).map_err(|error| wrong(&text, error))?;
+            continue;
+        }
         let known = before.iter().find(|other| other.metric == criterion.metric);
         let plain = known.is_none_or(|known| known.options.is_empty());
         let only_threshold = criterion.options.keys().all(|key| key == "threshold");

@@ -34,6 +34,33 @@ pub fn set_member(text: &str, object: &JsonPath, key: &str, value: &Value) -> Re
     Ok(format!("{},{blank}{member}{}", &text[..end], &text[end..]))
 }
 
+/// Takes a member out of the object at a path, with the comma that parted it from the others.
+pub fn remove_member(text: &str, object: &JsonPath, key: &str) -> Result<String, SyntaxError> {
+    let mut cursor = Cursor::new(text);
+    cursor.at = locate(text, object);
+    cursor.expect(b'{', "an object")?;
+    let mut before = cursor.at;
+    while cursor.peek().is_some_and(|byte| byte != b'}') {
+        cursor.skip_space();
+        let found = cursor.string()?;
+        cursor.expect(b':', "a colon after the key")?;
+        cursor.skip_space();
+        cursor.skip_value()?;
+        let end = cursor.at;
+        let more = cursor.take(b',');
+        if found == key {
+            // The last one goes with the comma before it.
+            return Ok(match more {
+                true => format!("{}{}", &text[..before], &text[cursor.at..]),
+                false => format!("{}{}", text[..before].trim_end_matches(','), &text[end..]),
+            });
+        }
+        before = cursor.at;
+        cursor.skip_space();
+    }
+    Ok(text.to_string())
+}
+
 fn value_at(text: &str, path: &JsonPath) -> Option<Value> {
     let parsed = parse(text).ok()?.value;
     path.0.iter().try_fold(parsed, |value, step| match step {
@@ -56,6 +83,11 @@ mod tests {
         assert_eq!(set(&top.key("b"), "x", json!(null)), text.replace("[1, 2]", "null"));
         assert_eq!(set(&top, "c", json!(true)), text.replace("3}\n}", "3},\n  \"c\": true\n}"));
         assert_eq!(set(&top.key("b"), "z", json!(1)), text.replace("\"y\": 3}", "\"y\": 3, \"z\": 1}"));
+        let gone = |key: &str| remove_member(text, &top, key).unwrap();
+        assert_eq!(gone("a"), text.replace("\n  \"a\" : 1.0,", ""));
+        assert_eq!(gone("b"), text.replace(",\n  \"b\": {\"x\": [1, 2], \"y\": 3}", ""));
+        assert_eq!(gone("c"), text);
+        assert_eq!(remove_member("{\"a\": 1}", &top, "a").unwrap(), "{}");
         assert_eq!(set_member("{}", &top, "a", &json!(1)).unwrap(), "{\"a\": 1}");
     }
 }

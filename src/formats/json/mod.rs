@@ -8,7 +8,7 @@ mod parse;
 mod path;
 
 pub(in crate::formats) use cursor::Cursor;
-pub use edit::set_member;
+pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
 pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse};
 pub use path::{JsonPath, Step};
