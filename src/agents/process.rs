@@ -75,7 +75,8 @@ fn kill_group(_: Option<u32>) {}
 /// included) when the parent is gone.
 #[cfg(unix)]
 pub fn keep(parent: u32, argv: &[String]) -> io::Result<i32> {
-    let mut child = std::process::Command::new(&argv[0]).args(&argv[1..]).spawn()?;
+    let started = std::process::Command::new(&argv[0]).args(&argv[1..]).spawn();
+    let mut child = started.map_err(|error| io::Error::other(format!("{}: {error}", argv[0])))?;
     std::thread::spawn(move || {
         while std::os::unix::process::parent_id() == parent {
             std::thread::sleep(LOOK);
@@ -96,6 +97,8 @@ pub fn keep(_: u32, argv: &[String]) -> io::Result<i32> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
     kept: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
+    /// Closed when the stream has ended.
+    open: Option<tokio::sync::watch::Receiver<()>>,
 }
 
 impl Tail {
@@ -103,9 +106,11 @@ impl Tail {
 
     /// Reads a stream to its end in the background.
     pub(crate) fn follow(mut stream: impl tokio::io::AsyncRead + Unpin + Send + 'static) -> Tail {
-        let tail = Tail::default();
+        let (ending, open) = tokio::sync::watch::channel(());
+        let tail = Tail { open: Some(open), ..Tail::default() };
         let kept = tail.kept.clone();
         tokio::spawn(async move {
+            let _ending = ending;
             use tokio::io::AsyncReadExt;
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
@@ -116,6 +121,14 @@ impl Tail {
             }
         });
         tail
+    }
+
+    /// Waits until the stream has ended and all of it is here, for a second at most.
+    pub(crate) async fn whole(&self) {
+        if let Some(mut open) = self.open.clone() {
+            let ended = async { while open.changed().await.is_ok() {} };
+            let _ = tokio::time::timeout(Duration::from_secs(1), ended).await;
+        }
     }
 
     /// What the stream said last, in at most this many lines.

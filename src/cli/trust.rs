@@ -9,22 +9,24 @@ use std::io::{self, BufRead, IsTerminal, Write};
 /// Whether everything may run: granted before, by `--trust`, or by a person now.
 pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
     let mut trust = Trust::load(Places::find().as_ref());
-    for question in questions {
-        if trust_all || trust.allows(&question.fingerprint) {
-            continue;
-        }
-        tell("This folder's agent is a program that evaltrail would start:");
+    let open: Vec<&TrustQuestion> =
+        questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
+    let asked = io::stdin().is_terminal() && io::stderr().is_terminal();
+    for question in &open {
+        tell("This folder's own files name a program that evaltrail would start:");
         tell(&format!("    {}", clean_line(&question.command)));
         tell(&format!("    in {}", clean_line(&question.folder)));
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            tell("Nobody is there to ask. Look at it, then run again with --trust.");
-            return Ok(false);
-        }
-        if !said_yes()? {
+        if asked && !said_yes()? {
             tell("Not started. Nothing was run.");
             return Ok(false);
         }
-        trust.grant(&question.fingerprint, &question.command)?;
+        if asked {
+            trust.grant(&question.fingerprint, &question.command)?;
+        }
+    }
+    if !asked && !open.is_empty() {
+        tell("Nobody is there to ask. Look at it, then run again with --trust.");
+        return Ok(false);
     }
     Ok(true)
 }

@@ -100,9 +100,13 @@ async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, Str
     };
     let both = async { tokio::join!(sending, receiving).1 };
     let out = within(program, both).await?;
-    drop(process);
     let text = String::from_utf8_lossy(&out);
-    parsed(text.trim()).map_err(|why| format!("{why}{}", last_words(&stderr)))
+    let said = match parsed(text.trim()) {
+        Ok(said) => Ok(said),
+        Err(why) => Err(format!("{why}{}", last_words(&stderr).await)),
+    };
+    drop(process);
+    said
 }
 
 fn parsed(text: &str) -> Result<Value, String> {
@@ -115,7 +119,9 @@ fn parsed(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("the metric's answer is not JSON ({error}): {short}"))
 }
 
-fn last_words(stderr: &Tail) -> String {
+/// What it complained of, when all of it is here.
+async fn last_words(stderr: &Tail) -> String {
+    stderr.whole().await;
     match stderr.lines(20) {
         said if said.is_empty() => String::new(),
         said => format!("\n{said}"),
@@ -146,11 +152,7 @@ impl Running {
         let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut said).await;
         match (sent, read) {
             (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim()),
-            _ => {
-                // The reason is on its way through the other stream.
-                let _ = tokio::time::timeout(Duration::from_secs(1), self.program.child.wait()).await;
-                Err(format!("the metric's Python ended{}", last_words(&self.stderr)))
-            }
+            _ => Err(format!("the metric's Python ended{}", last_words(&self.stderr).await)),
         }
     }
 }
