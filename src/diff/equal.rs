@@ -26,6 +26,8 @@ fn maps_equal(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
 pub fn values_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Null, Value::Null) => true,
+        // Spelt alike, numbers are equal; but not a number is unequal to itself.
+        (Value::Number(a), Value::Number(b)) if a == b => !is_nan(a),
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| values_equal(a, b))
@@ -36,6 +38,10 @@ pub fn values_equal(a: &Value, b: &Value) -> bool {
             _ => false,
         },
     }
+}
+
+fn is_nan(number: &Number) -> bool {
+    number.as_str().starts_with("-0e") && float_of(number).is_some_and(f64::is_nan)
 }
 
 /// Equality of JSON values: like Python's, but `true` is not 1. What Vertex's metrics are taken to mean.

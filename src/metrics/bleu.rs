@@ -1,7 +1,8 @@
 //! Sentence BLEU as sacrebleu computes it by default: up to four words, tokeniser 13a, case kept,
 //! exponential smoothing. Here between 0 and 1, where sacrebleu says 0 to 100.
 
-use std::collections::HashMap;
+use super::words::{Interner, shared_runs};
+use std::borrow::Cow;
 
 const LONGEST: usize = 4;
 
@@ -27,8 +28,9 @@ pub struct Bleu {
 /// Compares a candidate with one reference.
 pub fn bleu(reference: &str, candidate: &str) -> Bleu {
     let (reference, candidate) = (prepared(reference), prepared(candidate));
-    let (reference, candidate): (Vec<&str>, Vec<&str>) =
-        (words(&reference).collect(), words(&candidate).collect());
+    let mut interner = Interner::with_room((reference.len() + candidate.len()) / 5);
+    let reference = interner.all(words(&reference).map(Cow::Borrowed));
+    let candidate = interner.all(words(&candidate).map(Cow::Borrowed));
     let mut bleu = Bleu {
         candidate_length: candidate.len(),
         reference_length: reference.len(),
@@ -37,7 +39,7 @@ pub fn bleu(reference: &str, candidate: &str) -> Bleu {
     };
     for n in 1..=LONGEST {
         bleu.totals[n - 1] = (candidate.len() + 1).saturating_sub(n);
-        bleu.matches[n - 1] = clipped(&reference, &candidate, n);
+        bleu.matches[n - 1] = shared_runs(&reference, &candidate, n, interner.kinds());
     }
     (bleu.score, bleu.effective_order) = (bleu.of_order(false), bleu.of_order(true));
     bleu
@@ -49,19 +51,6 @@ fn brevity(reference: usize, candidate: usize) -> f64 {
         (true, 0) => 0.0,
         (true, _) => (1.0 - reference as f64 / candidate as f64).exp(),
     }
-}
-
-fn clipped(reference: &[&str], candidate: &[&str], n: usize) -> usize {
-    let mut left: HashMap<&[&str], usize> = HashMap::new();
-    reference.windows(n).for_each(|run| *left.entry(run).or_default() += 1);
-    let mut shared = 0;
-    for run in candidate.windows(n) {
-        if let Some(count @ 1..) = left.get_mut(run) {
-            *count -= 1;
-            shared += 1;
-        }
-    }
-    shared
 }
 
 impl Bleu {
@@ -103,13 +92,21 @@ fn words(prepared: &str) -> impl Iterator<Item = &str> {
 
 /// A text with blanks between its words, as tokeniser 13a puts them.
 fn prepared(text: &str) -> String {
-    let mut text =
-        text.trim_end_matches(is_space).replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
-    if text.contains('&') {
-        text = text.replace("&quot;", "\"").replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+    let mut text = Cow::Borrowed(text.trim_end_matches(is_space));
+    // Most texts have nothing of this.
+    if text.contains(['<', '&', '\n']) {
+        let replaced = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+        let unescaped = |text: String| {
+            text.replace("&quot;", "\"").replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+        };
+        text = Cow::Owned(if replaced.contains('&') { unescaped(replaced) } else { replaced });
     }
     let apart = punctuation_apart(&format!(" {text} "));
-    dash_after_digit(&before_non_digit(&after_non_digit(&apart)))
+    let marked = match apart.contains(['.', ',']) {
+        true => before_non_digit(&after_non_digit(&apart)),
+        false => apart,
+    };
+    if marked.contains('-') { dash_after_digit(&marked) } else { marked }
 }
 
 /// `([\{-\~\[-\` -\&\(-\+\:-\@\/])` → ` \1 `

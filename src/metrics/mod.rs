@@ -32,6 +32,7 @@ mod tool_call;
 mod trajectory;
 mod vertex_trajectory;
 mod what_if;
+mod words;
 
 pub use aggregate::{Aggregate, aggregates};
 pub use bleu::{Bleu, bleu};

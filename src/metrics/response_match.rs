@@ -1,13 +1,24 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
-use super::rouge::{Overlap, bag_overlap};
+use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
+use super::words::{Interner, shared};
 use crate::domain::Invocation;
+use std::borrow::Cow;
 
 /// ROUGE-1 with ADK's tokeniser and stemming.
 pub fn rouge1(reference: &str, candidate: &str) -> Overlap {
-    bag_overlap(&adk_tokens(reference), &adk_tokens(candidate)).0
+    let (shared, reference, candidate) = counts(reference, candidate);
+    Overlap::of(shared, reference, candidate)
+}
+
+/// How many words two texts share, and how many each has.
+fn counts(reference: &str, candidate: &str) -> (usize, usize, usize) {
+    let mut interner = Interner::with_room((reference.len() + candidate.len()) / 6);
+    let r = interner.all(adk_tokens(reference).into_iter().map(Cow::Owned));
+    let c = interner.all(adk_tokens(candidate).into_iter().map(Cow::Owned));
+    (shared(&r, &c, interner.kinds()), r.len(), c.len())
 }
 
 /// The metric; it has no options of its own.
@@ -22,9 +33,9 @@ impl Measure for ResponseMatch {
 }
 
 fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
-    let (reference, candidate) = (adk_tokens(&expected.response_text()), adk_tokens(&actual.response_text()));
-    let (overlap, shared) = bag_overlap(&reference, &candidate);
-    let why = match (reference.len(), candidate.len()) {
+    let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
+    let overlap = Overlap::of(shared, reference, candidate);
+    let why = match (reference, candidate) {
         (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
         (0, _) => "nothing is expected to be said, which scores 0".into(),
         (_, 0) => "the agent said nothing".into(),

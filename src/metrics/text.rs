@@ -5,7 +5,7 @@ use super::measure::{Evidence, Measure, Outcome, by_turn, flag};
 use super::options::flag_option;
 use super::registry::Unusable;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
-use super::tokenize::rouge_tokens;
+use super::words::{Interner, lowered, plain_words};
 use crate::domain::{Criterion, Invocation, Trajectory};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -106,14 +106,29 @@ impl Measure for Rouge {
 
 /// ROUGE of two texts with rouge_score's own tokeniser.
 pub(super) fn rouge(kind: RougeKind, reference: &str, candidate: &str, stem: bool, split: bool) -> Overlap {
-    match kind {
-        RougeKind::N(n) => rouge_n(&rouge_tokens(reference, stem), &rouge_tokens(candidate, stem), n),
-        RougeKind::L => rouge_l(&rouge_tokens(reference, stem), &rouge_tokens(candidate, stem)),
-        RougeKind::LSum => {
-            let of = |text| sentences(text, split).map(|line| rouge_tokens(line, stem)).collect::<Vec<_>>();
-            rouge_l_sum(&of(reference), &of(candidate))
-        }
+    if kind == RougeKind::LSum {
+        return rouge_of_lines(reference, candidate, stem, split);
     }
+    let (reference, candidate) = (lowered(reference), lowered(candidate));
+    let mut interner = Interner::with_room((reference.len() + candidate.len()) / 6);
+    let r = interner.all(plain_words(&reference, stem));
+    let c = interner.all(plain_words(&candidate, stem));
+    match kind {
+        RougeKind::N(n) => rouge_n(&r, &c, n, interner.kinds()),
+        _ => rouge_l(&r, &c),
+    }
+}
+
+fn rouge_of_lines(reference: &str, candidate: &str, stem: bool, split: bool) -> Overlap {
+    let lines = |text| sentences(text, split).map(lowered).collect::<Vec<String>>();
+    let (reference, candidate) = (lines(reference), lines(candidate));
+    let mut interner = Interner::default();
+    let mut ids = Vec::with_capacity(reference.len() + candidate.len());
+    for line in reference.iter().chain(&candidate) {
+        ids.push(interner.all(plain_words(line, stem)));
+    }
+    let (reference, candidate) = ids.split_at(reference.len());
+    rouge_l_sum(reference, candidate, interner.kinds())
 }
 
 /// The sentences of a text: its lines, or, split, what Unicode takes for sentences.

@@ -2,6 +2,8 @@
 //! rouge_score's own rules for what is plain ASCII.
 
 use super::porter::stem;
+use super::words::{lowered, plain_words};
+use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -10,6 +12,9 @@ const STEM_ABOVE: usize = 3;
 
 /// The tokens of a text, stemmed.
 pub fn adk_tokens(text: &str) -> Vec<String> {
+    if text.is_ascii() {
+        return rouge_tokens(text, true);
+    }
     let mut tokens = Vec::new();
     for token in split(text) {
         match token.is_ascii() {
@@ -22,9 +27,7 @@ pub fn adk_tokens(text: &str) -> Vec<String> {
 
 /// The tokens of rouge_score's own tokeniser: runs of a-z and 0-9, lower-cased; other scripts yield none.
 pub fn rouge_tokens(text: &str, stemmed: bool) -> Vec<String> {
-    let lowered = if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() };
-    let words = lowered.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(|word| if stemmed && word.len() > STEM_ABOVE { stem(word) } else { word.to_string() }).collect()
+    plain_words(&lowered(text), stemmed).map(Cow::into_owned).collect()
 }
 
 fn ascii_tokens(token: &str, out: &mut Vec<String>) {

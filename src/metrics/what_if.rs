@@ -6,7 +6,7 @@ use super::{Evidence, info, status_of};
 use crate::domain::{
     Attempt, Criterion, MatchRule, MatchType, MetricResult, Status, adk_status, case_status,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 const ADK: &str = "tool_trajectory_avg_score";
@@ -63,7 +63,9 @@ impl WhatIf {
     fn changed(&self, mut criterion: Criterion) -> Criterion {
         if let Some(threshold) = self.thresholds.get(&criterion.metric) {
             criterion.threshold = Some(*threshold);
-            criterion.options.insert("threshold".into(), (*threshold).into());
+            if !criterion.options.is_empty() {
+                criterion.options.insert("threshold".into(), (*threshold).into());
+            }
         }
         if criterion.name() == ADK || criterion.name() == MATCH {
             let ours = criterion.name() == MATCH;
@@ -161,7 +163,9 @@ fn held_against(known: &MetricResult, criterion: &Criterion) -> MetricResult {
 pub fn criterion_of(metric: &MetricResult) -> Criterion {
     let mut criterion = Criterion::new(&metric.metric, metric.threshold);
     if let Some(Value::Object(options)) = &metric.criterion {
-        criterion.options = options.clone();
+        // What a plain threshold is written as holds no options.
+        let plain = options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
+        criterion.options = if plain { Map::new() } else { options.clone() };
         let rules = criterion.options.remove(registry::RULES);
         criterion.rules = rules.and_then(|rules| serde_json::from_value(rules).ok()).unwrap_or_default();
     }

@@ -3,7 +3,6 @@
 //! A row takes 24 bytes of memory, whatever its length, so a file of any size can be listed.
 
 use crate::formats::index;
-use sha2::{Digest, Sha256};
 use std::ops::Range;
 
 /// Keys under which a row's id is given.
@@ -82,8 +81,7 @@ pub(super) fn id_from(asked: &str) -> String {
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    let digest = Sha256::digest(bytes);
-    digest.iter().take(6).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+    xxhash_rust::xxh3::xxh3_64(bytes) & 0xffff_ffff_ffff
 }
 
 /// Finds the rows of a file that comes in chunks of any size.

@@ -1,0 +1,124 @@
+//! Words as small numbers: two texts are compared many times over, so their words are counted once.
+
+use super::porter::stem;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+
+/// Words of more characters than this are stemmed.
+const STEM_ABOVE: usize = 3;
+
+/// Gives equal words equal numbers, from 0.
+#[derive(Default)]
+pub(super) struct Interner<'a> {
+    known: FxHashMap<Cow<'a, str>, u32>,
+}
+
+impl<'a> Interner<'a> {
+    pub(super) fn with_room(words: usize) -> Interner<'a> {
+        Interner { known: FxHashMap::with_capacity_and_hasher(words, Default::default()) }
+    }
+
+    /// The number of a word.
+    pub(super) fn id(&mut self, word: Cow<'a, str>) -> u32 {
+        let next = self.known.len() as u32;
+        *self.known.entry(word).or_insert(next)
+    }
+
+    /// How many different words there are.
+    pub(super) fn kinds(&self) -> usize {
+        self.known.len()
+    }
+
+    pub(super) fn all(&mut self, words: impl Iterator<Item = Cow<'a, str>>) -> Vec<u32> {
+        words.map(|word| self.id(word)).collect()
+    }
+}
+
+/// A text as rouge_score's tokeniser takes it: lower-cased.
+pub(super) fn lowered(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() }
+}
+
+/// The words of a lower-cased text: runs of a-z and 0-9; other scripts have none.
+pub(super) fn plain_words(lowered: &str, stemmed: bool) -> impl Iterator<Item = Cow<'_, str>> {
+    let bytes = lowered.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() && !bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+        }
+        let start = at;
+        while at < bytes.len() && bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+        }
+        (at > start).then(|| match stemmed && at - start > STEM_ABOVE {
+            true => Cow::Owned(stem(&lowered[start..at])),
+            false => Cow::Borrowed(&lowered[start..at]),
+        })
+    })
+}
+
+/// How many things two lists share, each counted no more often than it stands on either side. The things are
+/// numbers below `kinds`.
+pub(super) fn shared(reference: &[u32], candidate: &[u32], kinds: usize) -> usize {
+    let mut left = vec![0u32; kinds];
+    for &id in reference {
+        left[id as usize] += 1;
+    }
+    let mut shared = 0;
+    for &id in candidate {
+        if left[id as usize] > 0 {
+            left[id as usize] -= 1;
+            shared += 1;
+        }
+    }
+    shared
+}
+
+/// The same for runs of `n` things.
+pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds: usize) -> usize {
+    if n == 1 {
+        return shared(reference, candidate, kinds);
+    }
+    if reference.len() < n || candidate.len() < n {
+        return 0;
+    }
+    // Runs become numbers themselves: sorted, they are counted without a table.
+    let keys = |side: &[u32]| {
+        let mut keys: Vec<u128> = side
+            .windows(n)
+            .map(|run| run.iter().fold(0u128, |key, id| key << 32 | u128::from(*id)))
+            .collect();
+        keys.sort_unstable();
+        keys
+    };
+    debug_assert!(n <= 4, "four numbers of 32 bits fill a key");
+    let (a, b) = (keys(reference), keys(candidate));
+    let (mut i, mut j, mut shared) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                shared += 1;
+                i += 1;
+                j += 1;
+            }
+        }
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_shared_as_often_as_they_stand_on_both_sides() {
+        let (a, b) = ([0, 1, 0, 1, 2], [1, 0, 1, 0, 1]);
+        assert_eq!(shared_runs(&a, &b, 1, 3), 4);
+        assert_eq!(shared_runs(&a, &b, 2, 3), 3);
+        assert_eq!(shared_runs(&a, &b, 4, 3), 1);
+        assert_eq!(shared_runs(&a, &[0], 2, 3), 0);
+    }
+}

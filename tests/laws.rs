@@ -1,0 +1,144 @@
+//! Laws of the metrics, for any trajectories: ranges, what implies what, symmetry; and that rescoring is scoring
+//! anew.
+
+use evaltrail::diff::align;
+use evaltrail::domain::{
+    Attempt, AttemptKey, Content, Criterion, Invocation, MatchRule, MatchType, ToolCall, Trajectory,
+    case_status,
+};
+use evaltrail::metrics::{Evidence, Rescorer, WhatIf, catalog, score, score_case, usable, with_rules};
+use proptest::prelude::*;
+use serde_json::json;
+
+type Calls = Vec<(u8, u8)>;
+
+fn turn(calls: &Calls, said: &str) -> Invocation {
+    let call = |(name, value): &(u8, u8)| {
+        let name = ["get", "set", "log"][usize::from(*name)];
+        ToolCall::new(name, json!({"n": value}).as_object().cloned())
+    };
+    Invocation {
+        trajectory: Trajectory::Listed {
+            calls: calls.iter().map(call).collect(),
+            responses: vec![],
+            texts: vec![],
+        },
+        final_response: Some(Content::text("model", said)),
+        ..Invocation::default()
+    }
+}
+
+fn calls() -> impl Strategy<Value = Calls> {
+    prop::collection::vec((0u8..3, 0u8..3), 0..6)
+}
+
+fn of(metric: &str, expected: &Calls, actual: &Calls) -> Option<f64> {
+    with_options(Criterion::new(metric, None), expected, actual)
+}
+
+fn with_options(criterion: Criterion, expected: &Calls, actual: &Calls) -> Option<f64> {
+    let (expected, actual) = ([turn(expected, "")], [turn(actual, "")]);
+    score(&criterion, &Evidence::turns(Some(&expected), &actual)).score
+}
+
+fn matched(mode: &str, expected: &Calls, actual: &Calls) -> bool {
+    let options = json!({"mode": mode}).as_object().cloned().unwrap();
+    let criterion = Criterion { options, ..Criterion::new("trajectory_match", None) };
+    with_options(criterion, expected, actual) == Some(1.0)
+}
+
+proptest! {
+    #[test]
+    fn exact_implies_in_order_implies_any_order(a in calls(), b in calls()) {
+        for (x, y, z) in [
+            ("trajectory_exact_match", "trajectory_in_order_match", "trajectory_any_order_match"),
+        ] {
+            let [x, y, z] = [x, y, z].map(|metric| of(metric, &a, &b).unwrap());
+            prop_assert!(x <= y && y <= z);
+            prop_assert_eq!(of("trajectory_exact_match", &a, &a), Some(1.0));
+        }
+        let [strict, in_order, unordered, subset, superset] =
+            ["strict", "in_order", "unordered", "subset", "superset"].map(|mode| matched(mode, &a, &b));
+        prop_assert!(!strict || (in_order && unordered));
+        prop_assert!(!in_order || superset);
+        prop_assert_eq!(unordered, subset && superset);
+        prop_assert_eq!(subset, matched("superset", &b, &a));
+    }
+
+    #[test]
+    fn recall_is_one_when_all_came_and_precision_is_its_mirror(a in calls(), b in calls()) {
+        // One to one, as a multiset: ours. Repeats each count for Vertex's.
+        let recall = of("trajectory_match_recall", &a, &b).unwrap();
+        prop_assert_eq!(recall == 1.0 && !(a.is_empty() && !b.is_empty()), of("trajectory_any_order_match", &a, &b) == Some(1.0) && !(a.is_empty() && !b.is_empty()));
+        prop_assert_eq!(recall, of("trajectory_match_precision", &b, &a).unwrap());
+        prop_assert_eq!(of("trajectory_recall", &a, &b), of("trajectory_precision", &b, &a));
+        prop_assert_eq!(of("trajectory_match_f1", &a, &b), of("trajectory_match_f1", &b, &a));
+    }
+
+    #[test]
+    fn scores_stay_in_their_ranges(a in calls(), b in calls(), said in "[a-c .,\n]{0,20}", other in "[a-c .,\n]{0,20}") {
+        let (expected, actual) = ([turn(&a, &said)], [turn(&b, &other)]);
+        let evidence = Evidence { latency_s: Some(0.5), ..Evidence::turns(Some(&expected), &actual) };
+        for metric in catalog() {
+            let label = if metric.name == "trajectory_single_tool_use" { ":get" } else { "" };
+            let criterion = Criterion::new(&format!("{}{label}", metric.name), None);
+            let Some(score) = score(&criterion, &evidence).score else { continue };
+            let (low, high) = metric.range.unwrap_or((0.0, f64::MAX));
+            prop_assert!((low..=high).contains(&score), "{} {}", metric.name, score);
+        }
+    }
+
+    #[test]
+    fn the_alignment_costs_no_more_than_pairing_first_come(a in calls(), b in calls()) {
+        let (expected, actual) = (turn(&a, ""), turn(&b, ""));
+        let (e, a) = (expected.calls(), actual.calls());
+        let aligned = align(&e, &a).cost(&e, &a);
+        // In order, first come, equal calls only: what is left is missing or extra.
+        let mut rest = 0;
+        let mut paired = 0;
+        for call in &e {
+            if let Some(at) = (rest..a.len()).find(|&at| evaltrail::diff::calls_equal(call, a[at], false)) {
+                (rest, paired) = (at + 1, paired + 1);
+            }
+        }
+        prop_assert!(aligned <= (e.len() + a.len() - 2 * paired) as f64 + 1e-9);
+    }
+
+    /// A change tried out on an outcome is what scoring under the changed criteria gives.
+    #[test]
+    fn rescoring_is_scoring_anew(
+        a in calls(), b in calls(), said in "[a-c ]{0,12}", kind in 0usize..4, ignore in any::<Option<bool>>(),
+        threshold in 0.0f64..1.0, ruled in any::<bool>(),
+    ) {
+        let criteria = vec![
+            Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+            Criterion::new("response_match_score", Some(0.8)),
+            Criterion::new("trajectory_precision", Some(0.5)),
+            Criterion::new("rouge_l", None),
+        ];
+        let kinds = [None, Some(MatchType::Exact), Some(MatchType::InOrder), Some(MatchType::AnyOrder)];
+        let rules = if ruled { vec![MatchRule::about("s*", "n", "ignore".into())] } else { vec![] };
+        let thresholds = [("response_match_score".to_string(), threshold)].into();
+        let change = WhatIf { match_type: kinds[kind], ignore_args: ignore, thresholds, rules };
+        let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+        (attempt.expected, attempt.actual) = (vec![turn(&a, "a b c")], vec![turn(&b, &said)]);
+        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.status = case_status(&attempt.metrics);
+        let rescored = Rescorer::new(&change).rescore(&attempt);
+        let anew = score_case(&change.apply(criteria), &Evidence::of(&attempt));
+        prop_assert_eq!(&rescored.metrics, &anew);
+        prop_assert_eq!(rescored.status, case_status(&anew));
+    }
+
+    /// Rules that say nothing change nothing but who decides.
+    #[test]
+    fn rules_that_say_nothing_decide_as_adk_does(a in calls(), b in calls()) {
+        let criteria = vec![Criterion::new("tool_trajectory_avg_score", Some(1.0))];
+        let (expected, actual) = ([turn(&a, "")], [turn(&b, "")]);
+        let evidence = Evidence::turns(Some(&expected), &actual);
+        let plain = case_status(&score_case(&criteria, &evidence));
+        let ruled = with_rules(criteria, &[MatchRule::default()]);
+        prop_assert!(ruled.iter().all(|criterion| usable(criterion).is_ok()));
+        prop_assert_eq!(case_status(&score_case(&ruled, &evidence)), plain);
+    }
+}
