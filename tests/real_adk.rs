@@ -215,3 +215,47 @@ fn compare_result(ours: &Scores, theirs: &Value, set: &str) {
         }
     }
 }
+
+/// ADK declares `final_session_state` and never compares it; evaltrail asks the server what the state is.
+#[test]
+fn the_session_state_after_a_run_is_compared() {
+    let Some(adk) = adk_or_skip("the_session_state_after_a_run_is_compared") else { return };
+    let work = tempfile::tempdir().unwrap();
+    let agents = work.path().join("agents");
+    copy_folder(&root().join("fixtures/workspace"), &agents);
+    let case = |id: &str, expected: Value| {
+        serde_json::json!({"eval_id": id, "conversation": [{"user_content": {"parts": [{"text": "Water the tomatoes with 4 litres."}], "role": "user"}}],
+            "session_input": {"app_name": "garden", "user_id": "u", "state": {"season": "spring", "beds": [1, 2]}},
+            "final_session_state": expected})
+    };
+    let set = serde_json::json!({"eval_set_id": "state", "eval_cases": [
+        case("same", serde_json::json!({"season": "spring", "beds": [1, 2.0]})),
+        case("part", serde_json::json!({"season": "spring"})),
+        case("other", serde_json::json!({"season": "autumn", "beds": [1, 2]})),
+        case("none", serde_json::json!({})),
+    ]});
+    let file = agents.join("garden/state.evalset.json");
+    std::fs::write(&file, set.to_string()).unwrap();
+    let config = agents.join("state.json");
+    let server = Server::start(&adk, "api_server", &agents);
+    let agent = format!("adk+http://127.0.0.1:{}/garden", server.port);
+    let scores = |criteria: Value| -> Vec<Option<f64>> {
+        std::fs::write(&config, serde_json::json!({"criteria": criteria}).to_string()).unwrap();
+        let ran = output(
+            evaltrail(&work.path().join("home"))
+                .args(["run", &file.display().to_string(), "--agent", &agent, "--json", "--config"])
+                .arg(&config),
+        );
+        let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", both(&ran)));
+        let of = |case: &Value| {
+            let metrics = case["metrics"].as_array().unwrap();
+            metrics.iter().find(|m| m["metric"] == "session_state_match").and_then(|m| m["score"].as_f64())
+        };
+        report["cases"].as_array().unwrap().iter().map(of).collect()
+    };
+    let mode = |mode: &str| serde_json::json!({"session_state_match": {"threshold": 1, "mode": mode}});
+    assert_eq!(scores(mode("exact")), [Some(1.0), Some(0.0), Some(0.0), None]);
+    assert_eq!(scores(mode("subset")), [Some(1.0), Some(1.0), Some(0.0), None]);
+    // Compared without being asked for, where the case declares one; it decides nothing then.
+    assert_eq!(scores(serde_json::json!({"tool_call_valid": 0})), [Some(1.0), Some(0.0), Some(0.0), None]);
+}

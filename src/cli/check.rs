@@ -5,6 +5,7 @@ use super::args::{CheckArgs, ColorWhen};
 use super::output::{paint, say};
 use crate::domain::{Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
+use crate::formats::check_rows;
 use crate::report::Paint;
 use crate::workspace::{Workspace, read_text};
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn issues_of(file: &Path) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
-        Ok(text) => check_text(&text, &name),
+        Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
             line: 1,

@@ -36,7 +36,9 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         }
     }
     if workspace.sets.is_empty() {
-        say("no eval sets here; evaltrail looks for *.evalset.json and *.test.json");
+        say(
+            "no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
+        );
     }
     Ok(exit)
 }

@@ -3,9 +3,13 @@
 use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
 use super::output::{paint, say, tell};
+use crate::diff::{Span, wrap_line};
 use crate::metrics::{Direction, MetricInfo, catalog};
 use crate::report::Paint;
 use serde_json::{Value, json};
+
+/// Columns of the words about a metric.
+const WIDTH: usize = 86;
 
 pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     let asked = |metric: &&MetricInfo| {
@@ -46,7 +50,12 @@ fn list(found: &[&MetricInfo], paint: Paint) {
 fn in_full(metric: &MetricInfo, paint: Paint) -> String {
     let mut out = format!("{}  {}\n  {}\n", paint.bold(metric.name), metric.family.label(), metric.summary);
     for (head, words) in metric.facts() {
-        out.push_str(&format!("  {}  {words}\n", paint.faint(&format!("{head:10}"))));
+        let span = Span { text: words, ..Span::default() };
+        for (at, line) in wrap_line(&[span], WIDTH).into_iter().enumerate() {
+            let head = if at == 0 { head } else { "" };
+            let words: String = line.iter().map(|span| span.text.as_str()).collect();
+            out.push_str(&format!("  {}  {words}\n", paint.faint(&format!("{head:10}"))));
+        }
     }
     out
 }

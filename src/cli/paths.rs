@@ -43,7 +43,7 @@ pub(super) fn open_targets(targets: &[Target]) -> anyhow::Result<(Workspace, Vec
         let opened = Workspace::open(&target.path)?;
         if opened.sets.is_empty() {
             bail!(
-                "{}: no eval sets here; evaltrail looks for *.evalset.json and *.test.json",
+                "{}: no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
                 target.path.display()
             );
         }

@@ -3,7 +3,8 @@
 //! A call of the same name with other arguments is *changed*, not missing and extra. What is left
 //! over and has its equal elsewhere has *moved*.
 
-use super::{calls_equal, differences};
+use super::calls_equal;
+use super::json::count_differences;
 use crate::domain::ToolCall;
 
 /// Above this many comparisons the pairing falls back to a greedy one, and says so.
@@ -81,7 +82,9 @@ fn pair_cost(expected: &ToolCall, actual: &ToolCall) -> Option<f64> {
 fn changed_cost(expected: &ToolCall, actual: &ToolCall) -> f64 {
     let count = |call: &ToolCall| call.args.as_ref().map_or(0, |args| args.len());
     let most = count(expected).max(count(actual)).max(1) as f64;
-    let differing = differences(expected.args.as_ref(), actual.args.as_ref()).len() as f64;
+    let none = serde_json::Map::new();
+    let (e, a) = (expected.args.as_ref().unwrap_or(&none), actual.args.as_ref().unwrap_or(&none));
+    let differing = count_differences(e, a) as f64;
     0.3 + 0.6 * (differing / most).min(1.0)
 }
 

@@ -8,6 +8,7 @@
 pub mod adk;
 pub mod index;
 pub mod json;
+mod check_rows;
 mod convert;
 mod messages;
 mod problem;
@@ -18,6 +19,7 @@ mod sniff;
 mod source;
 pub mod vertex;
 
+pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
 pub use problem::FileProblem;
 pub use read::ReadError;

@@ -10,28 +10,43 @@ const STEM_ABOVE: usize = 3;
 /// Gives equal words equal numbers, from 0.
 #[derive(Default)]
 pub(super) struct Interner<'a> {
-    known: FxHashMap<Cow<'a, str>, u32>,
+    /// Words of up to seven bytes, by the bytes themselves and their number.
+    short: FxHashMap<u64, u32>,
+    long: FxHashMap<Cow<'a, str>, u32>,
 }
 
 impl<'a> Interner<'a> {
     pub(super) fn with_room(words: usize) -> Interner<'a> {
-        Interner { known: FxHashMap::with_capacity_and_hasher(words, Default::default()) }
+        let short = FxHashMap::with_capacity_and_hasher(words, Default::default());
+        Interner { short, ..Interner::default() }
     }
 
     /// The number of a word.
     pub(super) fn id(&mut self, word: Cow<'a, str>) -> u32 {
-        let next = self.known.len() as u32;
-        *self.known.entry(word).or_insert(next)
+        let next = self.kinds() as u32;
+        match short_key(word.as_bytes()) {
+            Some(key) => *self.short.entry(key).or_insert(next),
+            None => *self.long.entry(word).or_insert(next),
+        }
     }
 
     /// How many different words there are.
     pub(super) fn kinds(&self) -> usize {
-        self.known.len()
+        self.short.len() + self.long.len()
     }
 
     pub(super) fn all(&mut self, words: impl Iterator<Item = Cow<'a, str>>) -> Vec<u32> {
         words.map(|word| self.id(word)).collect()
     }
+}
+
+/// A short word as one number, which no other word has.
+fn short_key(word: &[u8]) -> Option<u64> {
+    if word.len() > 7 {
+        return None;
+    }
+    let bytes = word.iter().fold(0u64, |key, byte| key << 8 | u64::from(*byte));
+    Some(bytes | (word.len() as u64) << 56)
 }
 
 /// A text as rouge_score's tokeniser takes it: lower-cased.
@@ -112,6 +127,14 @@ pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_words_and_only_they_have_one_number() {
+        let mut interner = Interner::default();
+        let words = ["a", "", "a\0", "\0a", "abcdefg", "abcdefgh", "abcdefghi", "é", "a"];
+        let ids = interner.all(words.iter().map(|word| Cow::Borrowed(*word)));
+        assert_eq!((ids, interner.kinds()), (vec![0, 1, 2, 3, 4, 5, 6, 7, 0], 8));
+    }
 
     #[test]
     fn runs_are_shared_as_often_as_they_stand_on_both_sides() {

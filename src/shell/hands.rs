@@ -4,7 +4,7 @@ use super::criteria;
 use crate::app::{
     Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, rescored,
 };
-use crate::domain::Attempt;
+use crate::domain::{Attempt, AttemptKey, adk_status, case_status};
 use crate::formats::SetFile;
 use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
@@ -184,7 +184,8 @@ pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generati
 }
 
 fn summarise(hands: &Borrowed, set: usize, generation: u64) -> Option<Msg> {
-    let open = open_set(&hands.sets[set]).ok()?;
+    // A file too large to be held is too large to be looked through for every filter.
+    let open = open_set(&hands.sets[set]).ok().filter(|open| open.file.is_held())?;
     let summaries = (0..open.file.len()).map(|index| summary(&open.file, index)).collect();
     Some(Msg::Summarised { set, generation, summaries: Arc::new(summaries) })
 }
@@ -244,8 +245,8 @@ fn prepare(
 
 /// Past outcomes, oldest first, so that the newest stay: ADK's own results, then our runs.
 fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let mut found: Vec<_> =
-        hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)).collect();
+    let mut found: Vec<_> = recorded(hands);
+    found.extend(hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)));
     let mut runs = our_runs(&hands.workspace.root);
     runs.truncate(PAST_RUNS);
     for entry in runs.into_iter().rev() {
@@ -257,6 +258,34 @@ fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
             if let Some(set) = hands.sets.iter().position(|set| set.path == *path) {
                 found.push((plan.run_id.clone(), CaseRef { set, index: planned.index }, attempt.clone()));
             }
+        }
+    }
+    found
+}
+
+/// The scores that data sets bring along: what was computed elsewhere is shown until it is scored here.
+fn recorded(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let mut found = Vec::new();
+    for (set, path) in hands.sets.iter().enumerate() {
+        let Ok(file) = open_set(path).map(|open| open.file) else { continue };
+        let has_scores = |at: usize| file.case(at).is_ok_and(|case| !case.recorded.is_empty());
+        if file.form.is_adk() || !file.is_held() || file.is_empty() || !has_scores(0) {
+            continue;
+        }
+        for index in 0..file.len() {
+            let Ok(case) = file.case(index) else { continue };
+            let key = AttemptKey { case: index, attempt: 1 };
+            let saved = case.saved.clone().unwrap_or_default();
+            let attempt = Attempt {
+                expected: case.turns().to_vec(),
+                status: case_status(&case.recorded),
+                adk_status: adk_status(&case.recorded),
+                metrics: case.recorded,
+                actual: saved.turns,
+                latency_s: saved.latency_s.unwrap_or(0.0),
+                ..Attempt::blank(key, &case.eval_id)
+            };
+            found.push(("in the file".to_string(), CaseRef { set, index }, Arc::new(attempt)));
         }
     }
     found

@@ -24,8 +24,14 @@ pub(super) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
 /// What is listed (or selected) and did not pass.
 pub(super) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
-    let cases = model.browse.visible.iter().copied().filter(failing).collect();
-    start(model, cases, Against::Agent)
+    let cases: Vec<CaseRef> = model.browse.visible.iter().copied().filter(failing).collect();
+    // What has no agent was scored before, and can only be scored again.
+    let is_saved = |case: &CaseRef| {
+        let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
+        scored && model.sets[case.set].agent.is_err()
+    };
+    let against = if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent };
+    start(model, cases, against)
 }
 
 fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {

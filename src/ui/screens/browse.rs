@@ -320,7 +320,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
         false => "nothing matches the filter; esc clears it".into(),
         true if model.looking => "looking through the folder…".into(),
-        true if model.sets.is_empty() => "no *.evalset.json or *.test.json here; try `evaltrail demo`".into(),
+        true if model.sets.is_empty() => "no eval sets or data sets here; try `evaltrail demo`".into(),
         true => "no cases".into(),
     });
     let span =
