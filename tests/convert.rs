@@ -31,7 +31,8 @@ fn pruned(value: Value) -> Value {
             .filter(|(key, value)| {
                 let empty = value.as_array().is_some_and(Vec::is_empty)
                     || value.as_object().is_some_and(|m| m.is_empty());
-                !value.is_null() && !(empty && EMPTY_BY_DEFAULT.contains(&key.as_str()))
+                let unset = value.is_null() || empty && EMPTY_BY_DEFAULT.contains(&key.as_str());
+                !unset
             })
             .map(|(key, value)| {
                 let value = match key.as_str() {

@@ -63,7 +63,7 @@ impl Bleu {
         let mut order = LONGEST;
         let mut smooth = 1.0;
         let mut logs = [LOG_ZERO; LONGEST];
-        for n in 0..LONGEST {
+        for (n, log) in logs.iter_mut().enumerate() {
             if self.totals[n] == 0 {
                 break;
             }
@@ -78,7 +78,7 @@ impl Bleu {
                 }
                 count => 100.0 * count as f64 / total,
             };
-            logs[n] = precision.ln();
+            *log = precision.ln();
         }
         let mean = logs[..order].iter().sum::<f64>() / order as f64;
         self.brevity_penalty * mean.exp() / 100.0

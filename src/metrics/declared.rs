@@ -38,22 +38,21 @@ fn regex(pattern: &str) -> Result<Regex, Unusable> {
     Regex::new(pattern).map_err(|error| wrong("pattern", "a regular expression", error.to_string()))
 }
 
-fn all_calls<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a ToolCall>, Outcome> {
-    let unknown = evidence.actual.iter().any(|turn| turn.trajectory == Trajectory::Unknown);
-    match unknown {
-        true => Err(Outcome::none("it is not known which calls the agent made", evidence.actual.len())),
-        false => Ok(evidence.actual.iter().flat_map(Invocation::calls).collect()),
-    }
+/// The calls of all turns; nothing when those of some turn are not known.
+fn all_calls<'a>(evidence: &Evidence<'a>) -> Option<Vec<&'a ToolCall>> {
+    let known = evidence.actual.iter().all(|turn| turn.trajectory != Trajectory::Unknown);
+    known.then(|| evidence.actual.iter().flat_map(Invocation::calls).collect())
+}
+
+fn unknown_calls(evidence: &Evidence) -> Outcome {
+    Outcome::none("it is not known which calls the agent made", evidence.actual.len())
 }
 
 struct Tools(Vec<WildMatch>);
 
 impl Measure for Tools {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        let calls = match all_calls(evidence) {
-            Ok(calls) => calls,
-            Err(outcome) => return outcome,
-        };
+        let Some(calls) = all_calls(evidence) else { return unknown_calls(evidence) };
         let missing: Vec<String> = self
             .0
             .iter()
@@ -99,10 +98,7 @@ impl Argument {
 impl Measure for Argument {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let turns = evidence.actual.len();
-        let calls = match all_calls(evidence) {
-            Ok(calls) => calls,
-            Err(outcome) => return outcome,
-        };
+        let Some(calls) = all_calls(evidence) else { return unknown_calls(evidence) };
         let args: Vec<Value> = calls
             .iter()
             .filter(|call| self.tool.matches(&call.name))

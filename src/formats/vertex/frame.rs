@@ -19,7 +19,7 @@ impl Frame {
     pub(in crate::formats) fn of(value: &Value) -> Option<Frame> {
         match value {
             Value::Array(rows) => {
-                let known = |row: &Value| row.as_object().is_some_and(|map| has_columns(map));
+                let known = |row: &Value| row.as_object().is_some_and(has_columns);
                 rows.iter().any(known).then(|| Frame {
                     rows: rows.clone(),
                     index: (0..rows.len()).map(Step::Index).collect(),
