@@ -83,12 +83,8 @@ impl Matched {
         let excused =
             (0..expected.len()).filter(|&at| pairing[at].is_none() && self.matcher.is_optional(expected[at]));
         let needed = expected.len() - excused.count();
-        let of = |count: usize| match (paired, count, needed + actual.len()) {
-            // Nothing was to be done, and nothing was.
-            (_, _, 0) => 1.0,
-            (_, 0, _) => 0.0,
-            (paired, count, _) => paired as f64 / count as f64,
-        };
+        // Of nothing, all came and nothing was wrong.
+        let of = |count: usize| if count == 0 { 1.0 } else { paired as f64 / count as f64 };
         let (precision, recall) = (of(actual.len()), of(needed));
         let score = match self.reading {
             Reading::Precision => precision,
@@ -256,6 +252,7 @@ mod tests {
         assert_eq!(all("a", "aa"), [0.5, 1.0, 2.0 / 3.0]);
         assert_eq!(all("abcd", "abc"), [1.0, 0.75, 6.0 / 7.0]);
         assert_eq!(all("", ""), [1.0, 1.0, 1.0]);
-        assert_eq!(all("a", ""), [0.0, 0.0, 0.0]);
+        assert_eq!(all("a", ""), [1.0, 0.0, 0.0]);
+        assert_eq!(all("", "a"), [0.0, 1.0, 0.0]);
     }
 }
