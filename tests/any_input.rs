@@ -24,6 +24,14 @@ fn read_as_everything(text: &str) {
     check_text(text, "x");
 }
 
+/// Data sets: lines, a table, columns, the newer client's.
+const DATA_SETS: [&str; 4] = [
+    "{\"prompt\": \"a\", \"reference_trajectory\": [{\"tool_name\": \"f\", \"tool_input\": {\"x\": 1}}], \"response\": \"b\"}\n{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n",
+    "prompt,reference_trajectory,response\n\"a, b\",\"[{'tool_name': 'f', 'tool_input': {'x': None}}]\",c\nd,[],e\n",
+    "{\"prompt\": {\"0\": \"a\"}, \"predicted_trajectory\": {\"0\": \"[{'tool_name': 'f'}]\"}}",
+    "{\"eval_cases\": [{\"prompt\": {\"parts\": [{\"text\": \"a\"}]}, \"agent_data\": {\"turns\": [{\"events\": [{\"author\": \"user\", \"content\": {\"parts\": [{\"text\": \"x\"}]}}]}]}}]}",
+];
+
 fn samples() -> Vec<String> {
     let folder = root().join("fixtures/workspace");
     let names = [
@@ -31,7 +39,10 @@ fn samples() -> Vec<String> {
         "library_desk/tone/tone.evalset.json",
         "library_desk/tone/test_config.json",
     ];
-    names.iter().map(|name| std::fs::read_to_string(folder.join(name)).unwrap()).collect()
+    let mut samples: Vec<String> =
+        names.iter().map(|name| std::fs::read_to_string(folder.join(name)).unwrap()).collect();
+    samples.extend(DATA_SETS.map(String::from));
+    samples
 }
 
 #[test]
@@ -65,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_with_a_piece_exchanged(at in 0..2000usize, len in 0..30usize, piece in "[\\[\\]{}:,\"a-z0-9 .]{0,8}", which in 0..3usize) {
+    fn a_file_with_a_piece_exchanged(at in 0..2000usize, len in 0..30usize, piece in "[\\[\\]{}:,\"a-z0-9 .]{0,8}", which in 0..7usize) {
         let text = &samples()[which];
         let start = text.floor_char_boundary(at.min(text.len()));
         let end = text.floor_char_boundary((start + len).min(text.len()));

@@ -203,6 +203,30 @@ fn overlays() {
     insta::assert_snapshot!("jump", text(&frame(&model, "default")));
 }
 
+#[test]
+fn what_if() {
+    for size in [(40, 12), (120, 32)] {
+        let name = |screen: &str| format!("what_if_{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        keys(&mut model, "w");
+        update(&mut model, Msg::Paste("water_* litres ignore".into()));
+        insta::assert_snapshot!(name("rule"), text(&frame(&model, "default")));
+        keys(&mut model, "enter");
+        insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
+        keys(&mut model, "F");
+        insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
+        keys(&mut model, "esc W");
+        let written = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
+        assert!(written.contains("Write this?") && written.contains("y yes"), "{written}");
+        keys(&mut model, "n S");
+        insta::assert_snapshot!(name("statistics"), text(&frame(&model, "default")));
+        keys(&mut model, "esc I");
+        insta::assert_snapshot!(name("metrics"), text(&frame(&model, "default")));
+    }
+}
+
 /// Nothing is told by colour alone: without colours the same frame says the same.
 #[test]
 fn every_theme_draws_the_same_words() {
@@ -229,8 +253,17 @@ fn pictures_are_current() {
     keys(&mut failing, "q n enter");
     let mut live = sample((116, 18));
     run(&mut live, 9);
-    let pictures =
-        [("browse", &ended, "Sets and cases"), ("case", &failing, "A failing case"), ("run", &live, "A run")];
+    let mut trial = sample((116, 24));
+    run(&mut trial, usize::MAX / 2);
+    keys(&mut trial, "q w");
+    update(&mut trial, Msg::Paste("water_* litres ignore".into()));
+    keys(&mut trial, "enter m m");
+    let pictures = [
+        ("browse", &ended, "Sets and cases"),
+        ("case", &failing, "A failing case"),
+        ("run", &live, "A run"),
+        ("what_if", &trial, "What if: a rule and a match type on trial"),
+    ];
     for (name, model, title) in pictures {
         let path = root().join("assets").join(format!("{name}.svg"));
         let drawn = svg(&frame(model, "dark"), title);

@@ -24,7 +24,7 @@ pub(super) fn metrics(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let body = areas.body;
-    let above = Layout { body: Rect { height: LISTED.min(body.height), ..body }, ..*areas };
+    let above = Layout { body: Rect { height: LISTED.min(body.height / 2).max(4), ..body }, ..*areas };
     let below = Rect { y: body.y + above.body.height, height: body.height - above.body.height, ..body };
     let row = |(name, _): &(&'static str, String), area: Rect, style: Style, buffer: &mut Buffer| {
         let Some(metric) = info(name) else { return };
@@ -33,7 +33,7 @@ pub(super) fn metrics(
         put(buffer, area.x + 47, area.y, wide, metric.family.label(), style.patch(theme.style(Role::Faint)));
     };
     let cursor = pick(picker, "metrics   type to find, esc closes", &above, theme, buffer, row);
-    if let Some((name, _)) = picker.found.get(picker.cursor) {
+    if let Some((name, _)) = picker.found.get(picker.cursor).filter(|_| below.height >= 4) {
         about(name, below, theme, buffer);
     }
     Some(cursor)
