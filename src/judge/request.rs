@@ -1,7 +1,8 @@
 //! What a program is told about a case.
 
-use crate::domain::{Criterion, Invocation, Trajectory, plain_json};
+use crate::domain::{Criterion, Invocation, plain_json};
 use crate::formats::adk::write_invocation;
+use crate::formats::vertex::write_trajectory;
 use crate::metrics::Evidence;
 use serde_json::{Map, Value, json};
 
@@ -40,24 +41,12 @@ fn instance(evidence: &Evidence) -> Value {
     put("prompt", expected.or(actual).map(|turn| turn.user.scored_text().into()));
     put("reference", expected.and_then(text));
     put("response", actual.and_then(text));
-    put("reference_trajectory", expected.and_then(trajectory));
-    put("predicted_trajectory", actual.and_then(trajectory));
+    put("reference_trajectory", expected.and_then(write_trajectory));
+    put("predicted_trajectory", actual.and_then(write_trajectory));
     put("latency_in_seconds", evidence.latency_s.map(Value::from));
     Value::Object(row)
 }
 
 fn text(turn: &Invocation) -> Option<Value> {
     turn.final_response.as_ref().map(|content| content.scored_text().into())
-}
-
-/// Calls as Vertex writes them; nothing where they are not known.
-fn trajectory(turn: &Invocation) -> Option<Value> {
-    if turn.trajectory == Trajectory::Unknown {
-        return None;
-    }
-    let calls = turn
-        .calls()
-        .into_iter()
-        .map(|call| json!({"tool_name": call.name, "tool_input": call.args.clone().unwrap_or_default()}));
-    Some(calls.collect())
 }

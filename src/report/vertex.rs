@@ -2,7 +2,8 @@
 //! `EvaluationResult`.
 
 use super::{attempts_in_order, metric_names};
-use crate::domain::{Attempt, Invocation, MetricResult, RunState, Status, Trajectory, plain_json};
+use crate::domain::{Attempt, Invocation, MetricResult, RunState, Status, plain_json};
+use crate::formats::vertex::write_trajectory;
 use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
 
@@ -24,8 +25,8 @@ fn row(attempt: &Attempt, names: &[&str]) -> Value {
     let failed = attempt.status == Status::Errored;
     let said = actual.and_then(response).or(failed.then(String::new));
     row.insert("response".into(), said.into());
-    row.insert("reference_trajectory".into(), expected.and_then(trajectory).into());
-    row.insert("predicted_trajectory".into(), actual.and_then(trajectory).filter(|_| !failed).into());
+    row.insert("reference_trajectory".into(), expected.and_then(write_trajectory).into());
+    row.insert("predicted_trajectory".into(), actual.and_then(write_trajectory).filter(|_| !failed).into());
     row.insert("latency_in_seconds".into(), attempt.latency_s.into());
     row.insert("failure".into(), u8::from(failed).into());
     for name in names {
@@ -42,18 +43,6 @@ fn row(attempt: &Attempt, names: &[&str]) -> Value {
 
 fn response(turn: &Invocation) -> Option<String> {
     turn.final_response.as_ref().map(|content| content.scored_text())
-}
-
-/// A trajectory as Vertex writes it; null where it is not known.
-pub(super) fn trajectory(turn: &Invocation) -> Option<Value> {
-    if turn.trajectory == Trajectory::Unknown {
-        return None;
-    }
-    let calls = turn
-        .calls()
-        .into_iter()
-        .map(|call| json!({"tool_name": call.name, "tool_input": call.args.clone().unwrap_or_default()}));
-    Some(calls.collect())
 }
 
 /// `summary_metrics`: row count, mean and sample deviation of each metric; and, so that errors cannot

@@ -17,7 +17,7 @@ mod table;
 mod write;
 
 pub use lines::{LineIndexer, Lines};
-pub use write::write_row;
+pub use write::{write_row, write_trajectory};
 
 pub(super) use calls::arguments;
 pub(super) use frame::Frame;

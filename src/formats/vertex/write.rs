@@ -68,7 +68,7 @@ fn write_turns(
     }
     row.insert("prompt".into(), said(&last.user, "user"));
     row.insert("reference".into(), last.final_response.as_ref().map(|content| said(content, "model")).into());
-    row.insert("reference_trajectory".into(), trajectory(last).into());
+    row.insert("reference_trajectory".into(), write_trajectory(last).into());
     let mut drop = |what: bool, words: &str| lost.extend(what.then(|| words.to_string()));
     drop(!last.responses().is_empty(), "what tools answered");
     drop(last.calls().iter().any(|call| call.id.is_some()), "ids of tool calls");
@@ -92,8 +92,8 @@ fn said(content: &Content, role: &str) -> Value {
     }
 }
 
-/// Calls as Vertex writes them; null where they are not known.
-fn trajectory(turn: &Invocation) -> Option<Value> {
+/// Calls as Vertex writes them; nothing where they are not known.
+pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
     if turn.trajectory == Trajectory::Unknown {
         return None;
     }
@@ -115,7 +115,7 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
             None => response,
         };
         row.insert("response".into(), response.into());
-        row.insert("predicted_trajectory".into(), trajectory(last).into());
+        row.insert("predicted_trajectory".into(), write_trajectory(last).into());
         if matches!(last.trajectory, Trajectory::Events(_)) || !last.responses().is_empty() {
             lost.push("events of what the agent did; its calls and its response are kept".into());
         }
