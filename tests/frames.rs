@@ -33,7 +33,7 @@ fn sample(size: (u16, u16)) -> Model {
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
     for set in 0..model.sets.len() {
         let open = open_set(&model.sets[set].path).unwrap();
-        let agent = Ok(model.sets[set].path.app.clone().unwrap());
+        let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
         let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent });
         update(&mut model, Msg::SetLoaded(SetLoaded { set, generation: 0, result }));
         let file = model.file(set).unwrap().clone();
@@ -62,7 +62,7 @@ fn plan(model: &Model) -> RunPlan {
     };
     for (set, view) in model.sets.iter().enumerate() {
         let file = model.file(set).unwrap();
-        let app = view.path.app.clone().unwrap();
+        let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
             id: file.id.clone(),
             file: view.path.shown.clone(),

@@ -267,6 +267,32 @@ fn our_exports_are_read_again() {
     );
 }
 
+/// A table that lies about in a folder of agents changes nothing for `run`, and the eval sets nothing for `score`.
+#[test]
+fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});
+    let place = Place::new(&[
+        ("rows.jsonl", lines(&[row("of_the_table", "1", "Done now please")])),
+        ("s.evalset.json", set.to_string()),
+        ("replay.jsonl", json!({"eval_id": "of_the_set", "turns": []}).to_string()),
+    ]);
+    let ids = |report: &Value| -> Vec<String> {
+        report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|case| case["eval_id"].as_str().unwrap().into())
+            .collect()
+    };
+    assert_eq!(ids(&place.score(&["."]).0), ["of_the_table"]);
+    let ran = place.run(&["run", ".", "--agent", "replay:replay.jsonl?speed=0", "--json", "-q"]);
+    let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    assert_eq!(ids(&report), ["of_the_set"]);
+    let named = place.run(&["run", "rows.jsonl", "--agent", "replay:replay.jsonl?speed=0", "--json", "-q"]);
+    let report: Value = serde_json::from_str(&text(&named)).unwrap_or_else(|_| panic!("{}", both(&named)));
+    assert_eq!(ids(&report), ["of_the_table"]);
+}
+
 #[test]
 fn metrics_are_told_on_the_command_line() {
     let place = Place::new(&[]);

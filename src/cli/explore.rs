@@ -33,6 +33,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ),
     ("recordings/garden.jsonl", include_str!("../../fixtures/workspace/recordings/garden.jsonl")),
     ("recordings/library_desk.jsonl", include_str!("../../fixtures/workspace/recordings/library_desk.jsonl")),
+    ("saved_answers/answers.jsonl", include_str!("../../fixtures/workspace/saved_answers/answers.jsonl")),
 ];
 
 pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {

@@ -1,7 +1,7 @@
 //! `PATH[:id,id]`: which files and cases are meant.
 
 use crate::runner::Selection;
-use crate::workspace::Workspace;
+use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,8 @@ pub(super) fn parse_target(text: &str) -> Target {
 }
 
 /// Opens what was typed as one workspace. The same file named twice is one selection: a mention with
-/// cases and one without run only the cases, as `adk eval` has it.
-pub(super) fn open_targets(targets: &[Target]) -> anyhow::Result<(Workspace, Vec<Selection>)> {
+/// cases and one without run only the cases, as `adk eval` has it. `saved` is what is to be done: scoring.
+pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let mut workspace: Option<Workspace> = None;
     let mut selections: Vec<Selection> = Vec::new();
     for target in targets {
@@ -47,7 +47,7 @@ pub(super) fn open_targets(targets: &[Target]) -> anyhow::Result<(Workspace, Vec
                 target.path.display()
             );
         }
-        for set in &opened.sets {
+        for set in meant(&opened.sets, target.path.is_dir(), saved) {
             match selections.iter_mut().find(|selection| selection.set.path == set.path) {
                 Some(known) => known.ids.extend(target.ids.clone()),
                 None => selections.push(Selection { ids: target.ids.clone(), ..Selection::all(set.clone()) }),
@@ -66,6 +66,16 @@ pub(super) fn open_targets(targets: &[Target]) -> anyhow::Result<(Workspace, Vec
         }
     }
     Ok((workspace, selections))
+}
+
+/// Of a folder, its eval sets are run and its data sets are scored, where it has any. The others are meant
+/// only when they are named.
+fn meant(sets: &[SetPath], folder: bool, saved: bool) -> Vec<&SetPath> {
+    let fitting: Vec<&SetPath> = sets.iter().filter(|set| set.is_data() == saved).collect();
+    match folder && !fitting.is_empty() {
+        true => fitting,
+        false => sets.iter().collect(),
+    }
 }
 
 /// Two workspaces as one: its root holds both.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
-    let (workspace, selections) = opened(cases)?;
+    let (workspace, selections) = opened(cases, false)?;
     let options = options(&args, &workspace);
     let request = Request { agent: args.agent.clone(), options, ..request(cases, selections)? };
     let how = How { resume: args.resume, record: args.record.clone(), agent: args.agent.clone() };
@@ -27,7 +27,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 /// `evaltrail score`: the same without an agent.
 pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
-    let (workspace, selections) = opened(cases)?;
+    let (workspace, selections) = opened(cases, true)?;
     let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
     let options = RunOptions { jobs: cases.jobs.unwrap_or(defaults.jobs), ..defaults };
     let request = Request { saved: true, options, ..request(cases, selections)? };
@@ -42,9 +42,9 @@ struct How {
     agent: Option<String>,
 }
 
-fn opened(cases: &CaseArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
+fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let targets: Vec<_> = cases.paths.iter().map(|path| parse_target(path)).collect();
-    let (workspace, selections) = open_targets(&targets)?;
+    let (workspace, selections) = open_targets(&targets, saved)?;
     for name in &workspace.config.unused {
         tell(&format!("note: {name} in evaltrail.toml is not used by this version"));
     }

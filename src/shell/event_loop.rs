@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc;
 
 /// What takes longer is done after the first frame.
@@ -64,6 +64,7 @@ pub fn explore(explorer: Explorer) -> io::Result<()> {
 impl Loop {
     fn open(explorer: Explorer) -> io::Result<Loop> {
         let began = Instant::now();
+        let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
         let opened = explorer.opened;
         let found = look_around(&opened, back.clone())?;
@@ -77,7 +78,7 @@ impl Loop {
         let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
         model.looking = looking;
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
-        let mut hands = Hands { workspace, opened, sets, back, run: None, places };
+        let mut hands = Hands { workspace, opened, sets, since, back, run: None, places };
         first_sets(&mut model, &mut hands, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));

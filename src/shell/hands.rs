@@ -13,7 +13,7 @@ use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_text
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::Sender;
 
 /// After a file changed: editors write in steps.
@@ -40,6 +40,8 @@ pub(super) struct Hands {
     pub(super) opened: PathBuf,
     /// The sets in the model's order.
     pub(super) sets: Arc<Vec<SetPath>>,
+    /// When the first files were read: what changed since then, before anyone watched, is read again.
+    pub(super) since: SystemTime,
     pub(super) back: Sender<Arrival>,
     pub(super) run: Option<RunHandle>,
     pub(super) places: Option<Places>,
@@ -105,10 +107,18 @@ impl Hands {
     /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
     pub(super) fn watch(&self) {
         let (workspace, back) = (self.workspace.clone(), self.back.clone());
+        let (sets, since) = (self.sets.clone(), self.since);
         std::thread::spawn(move || {
             let (changed, changes) = std::sync::mpsc::channel();
             let Ok(watch) = Watch::start(&workspace.folders, changed) else { return };
             if back.blocking_send(Arrival::Watching(watch)).is_err() {
+                return;
+            }
+            let is_newer = |set: &SetPath| {
+                let modified = std::fs::metadata(&set.path).and_then(|meta| meta.modified());
+                modified.is_ok_and(|modified| modified >= since)
+            };
+            if sets.iter().any(is_newer) && back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
                 return;
             }
             // Ends when the watch is dropped.

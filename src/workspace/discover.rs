@@ -46,6 +46,14 @@ pub struct SetPath {
     pub app: Option<String>,
 }
 
+impl SetPath {
+    /// Whether it is a data set by its name, and none of ADK's files: one for scoring rather than for running.
+    pub fn is_data(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        !name.ends_with(".evalset.json") && !name.ends_with(".test.json")
+    }
+}
+
 /// Why a folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {

@@ -25,6 +25,9 @@ fn short_metric(name: &str) -> &str {
     match name {
         "tool_trajectory_avg_score" => "trajectory",
         "response_match_score" => "response",
+        "trajectory_match" => "matched",
+        "session_state_match" => "state",
+        "trajectory_exact_match" => "exact",
         name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
     }
 }
