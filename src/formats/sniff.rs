@@ -6,8 +6,7 @@ use super::index::{self, Top};
 pub const HEAD: usize = 8 << 10;
 
 /// Keys that alone tell a data set.
-const TELLING: &[&str] =
-    &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data", "messages"];
+const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data"];
 
 /// Whether a file that begins so holds cases. `name` is the file's.
 pub fn looks_like_cases(name: &str, head: &str) -> bool {
@@ -21,11 +20,16 @@ pub fn looks_like_cases(name: &str, head: &str) -> bool {
         }
         Some("jsonl" | "ndjson") => head.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
             let keys = index::first_keys(line);
-            is_row(&keys.iter().map(String::as_str).collect::<Vec<_>>())
+            is_row(&keys.iter().map(String::as_str).collect::<Vec<_>>()) || has_messages(&keys, line)
         }),
         Some("json") => is_document(head),
         _ => false,
     }
+}
+
+/// Many files have messages; those of a conversation have roles.
+fn has_messages(keys: &[impl AsRef<str>], text: &str) -> bool {
+    keys.iter().any(|key| key.as_ref() == "messages") && text.contains("\"role\"")
 }
 
 fn is_row(keys: &[&str]) -> bool {
@@ -45,8 +49,13 @@ fn is_document(head: &str) -> bool {
                 || has("evalCases")
                 || (has("eval_case_results") && !has("eval_set_id"))
                 || is_row(&keys)
+                || has_messages(&keys, head)
         }
-        Top::Array => (keys.contains(&"role") && keys.contains(&"content")) || is_row(&keys),
+        Top::Array => {
+            (keys.contains(&"role") && keys.contains(&"content"))
+                || is_row(&keys)
+                || has_messages(&keys, head)
+        }
         _ => false,
     }
 }
@@ -65,6 +74,7 @@ mod tests {
             ("a.json", "[{\"prompt\": \"x\", \"predicted_trajectory\": []}"),
             ("a.json", "[{\"role\": \"user\", \"content\": \"x\"}, {\"ro"),
             ("a.json", "{\"eval_case_results\": [{"),
+            ("a.jsonl", "{\"messages\": [{\"role\": \"user\""),
         ];
         let no = [
             ("a.jsonl", "{\"eval_id\": \"x\", \"turns\": [{\"prompt\": \"y\", \"response\": 1}]}\n"),
@@ -73,6 +83,7 @@ mod tests {
             ("a.txt", "{\"eval_cases\": ["),
             ("a.json", "{\"eval_set_id\": \"x\", \"eval_case_results\": []}"),
             ("a.jsonl", ""),
+            ("en.json", "{\"messages\": {\"hello\": \"Hello\"}}"),
         ];
         for (name, head) in yes {
             assert!(looks_like_cases(name, head), "{name} {head}");

@@ -304,7 +304,9 @@ type Answer = Result<Content, String>;
 /// A response: what was said, or `{"error": …}`, which the client writes where an agent failed.
 fn answer(node: Node) -> Read<Option<Answer>> {
     let value = opened(node.value);
-    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+    // An agent may well answer with an object that has an error among other things.
+    let alone = value.as_object().is_some_and(|map| map.len() == 1);
+    if let Some(error) = value.get("error").filter(|error| alone && !error.is_null()) {
         let words = error.get("message").unwrap_or(error);
         return Ok(Some(Err(words.as_str().map_or_else(|| words.to_string(), str::to_string))));
     }
