@@ -118,7 +118,7 @@ proptest! {
         let thresholds = [("response_match_score".to_string(), threshold)].into();
         let change = WhatIf { match_type: kinds[kind], ignore_args: ignore, thresholds, rules };
         let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
-        (attempt.expected, attempt.actual) = (vec![turn(&a, "a b c")], vec![turn(&b, &said)]);
+        (attempt.expected, attempt.actual) = ([turn(&a, "a b c")].into(), [turn(&b, &said)].into());
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
         let rescored = Rescorer::new(&change).rescore(&attempt);

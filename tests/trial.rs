@@ -38,7 +38,7 @@ fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt
         Criterion::new("response_match_score", Some(0.8)),
     ];
     let mut attempt = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("c{case}"));
-    (attempt.expected, attempt.actual) = (vec![expected], vec![actual]);
+    (attempt.expected, attempt.actual) = ([expected].into(), [actual].into());
     attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
     attempt.status = case_status(&attempt.metrics);
     Arc::new(attempt)

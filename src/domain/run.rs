@@ -208,10 +208,10 @@ pub struct Attempt {
     pub error: Option<String>,
     /// The scores.
     pub metrics: Vec<MetricResult>,
-    /// What was expected, as the file said it then.
-    pub expected: Vec<Invocation>,
+    /// What was expected, as the file said it then. Shared: the same turns are scored many times over.
+    pub expected: Arc<[Invocation]>,
     /// What the agent did.
-    pub actual: Vec<Invocation>,
+    pub actual: Arc<[Invocation]>,
     /// The session's state that the file expects afterwards, where it names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_state: Option<serde_json::Value>,
@@ -238,8 +238,8 @@ impl Attempt {
             latency_s: 0.0,
             error: None,
             metrics: Vec::new(),
-            expected: Vec::new(),
-            actual: Vec::new(),
+            expected: Arc::default(),
+            actual: Arc::default(),
             expected_state: None,
             actual_state: None,
             session_id: String::new(),

@@ -70,7 +70,7 @@ fn for_calls(attempt: &Attempt, metric: &MetricResult) -> Vec<WhatIf> {
 /// A rule for each argument in which calls of one tool differ.
 fn argument_rules(attempt: &Attempt) -> Vec<MatchRule> {
     let mut rules: Vec<MatchRule> = Vec::new();
-    for (expected, actual) in attempt.expected.iter().zip(&attempt.actual) {
+    for (expected, actual) in attempt.expected.iter().zip(attempt.actual.iter()) {
         let (expected, actual) = (expected.calls(), actual.calls());
         for pair in align(&expected, &actual).pairs {
             let (PairKind::Changed, Some(e), Some(a)) = (pair.kind, pair.expected, pair.actual) else {
@@ -116,8 +116,8 @@ mod tests {
             Criterion::new("response_match_score", Some(0.8)),
         ];
         let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
-        attempt.expected = vec![turn(&expected, "the lamp is off now")];
-        attempt.actual = vec![turn(&actual, said)];
+        attempt.expected = [turn(&expected, "the lamp is off now")].into();
+        attempt.actual = [turn(&actual, said)].into();
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
         attempt

@@ -88,16 +88,37 @@ impl WhatIf {
     }
 }
 
-/// Rescores attempts under a change. Criteria are made ready once, however many attempts share them.
+/// Rescores attempts under a change. Criteria are read and made ready once, however many attempts in a row
+/// share them.
 pub struct Rescorer<'a> {
     change: &'a WhatIf,
     ready: Vec<(Criterion, Scored)>,
+    shared: Shared,
+}
+
+/// The criteria of the last attempt, as they are and as they would be.
+#[derive(Default)]
+struct Shared {
+    before: Vec<Criterion>,
+    after: Vec<Criterion>,
+    /// What they were read from.
+    written: Vec<(String, Option<f64>, Option<Value>)>,
+}
+
+impl Shared {
+    fn are_of(&self, metrics: &[MetricResult]) -> bool {
+        let same =
+            |((name, threshold, written), metric): (&(String, Option<f64>, Option<Value>), &MetricResult)| {
+                *name == metric.metric && *threshold == metric.threshold && *written == metric.criterion
+            };
+        self.written.len() == metrics.len() && self.written.iter().zip(metrics).all(same)
+    }
 }
 
 impl<'a> Rescorer<'a> {
     /// A rescorer for a change.
     pub fn new(change: &'a WhatIf) -> Rescorer<'a> {
-        Rescorer { change, ready: Vec::new() }
+        Rescorer { change, ready: Vec::new(), shared: Shared::default() }
     }
 
     /// The attempt as it would have come out. What broke stays broken; what a judge or a program said stays,
@@ -106,25 +127,47 @@ impl<'a> Rescorer<'a> {
         if attempt.status == Status::Errored {
             return attempt.clone();
         }
-        let before: Vec<Criterion> = attempt.metrics.iter().map(criterion_of).collect();
-        let after = self.change.apply(before.clone());
+        let shared = match self.shared.are_of(&attempt.metrics) {
+            true => std::mem::take(&mut self.shared),
+            false => self.read(&attempt.metrics),
+        };
         let evidence = Evidence::of(attempt);
-        let metrics: Vec<MetricResult> = after
-            .iter()
-            .map(|criterion| {
-                let at = before.iter().position(|other| other.metric == criterion.metric);
-                match at.map(|at| (&before[at], &attempt.metrics[at])) {
-                    Some((same, result)) if same == criterion => result.clone(),
-                    Some((_, result)) => self.anew(criterion, &evidence, Some(result)),
-                    None => self.anew(criterion, &evidence, None),
-                }
-            })
-            .collect();
+        let mut metrics = Vec::with_capacity(shared.after.len());
+        for criterion in &shared.after {
+            let at = shared.before.iter().position(|other| other.metric == criterion.metric);
+            metrics.push(match at.map(|at| (&shared.before[at], &attempt.metrics[at])) {
+                Some((same, result)) if same == criterion => result.clone(),
+                Some((_, result)) => self.anew(criterion, &evidence, Some(result)),
+                None => self.anew(criterion, &evidence, None),
+            });
+        }
+        self.shared = shared;
+        let (status, adk_status) = (case_status(&metrics), adk_status(&metrics));
         Attempt {
-            status: case_status(&metrics),
-            adk_status: adk_status(&metrics),
+            status,
+            adk_status,
             metrics,
-            ..attempt.clone()
+            eval_id: attempt.eval_id.clone(),
+            started: attempt.started.clone(),
+            error: attempt.error.clone(),
+            expected: attempt.expected.clone(),
+            actual: attempt.actual.clone(),
+            expected_state: attempt.expected_state.clone(),
+            actual_state: attempt.actual_state.clone(),
+            session_id: attempt.session_id.clone(),
+            user_id: attempt.user_id.clone(),
+            ..*attempt
+        }
+    }
+
+    fn read(&self, metrics: &[MetricResult]) -> Shared {
+        let before: Vec<Criterion> = metrics.iter().map(criterion_of).collect();
+        let written =
+            |metric: &MetricResult| (metric.metric.clone(), metric.threshold, metric.criterion.clone());
+        Shared {
+            after: self.change.apply(before.clone()),
+            before,
+            written: metrics.iter().map(written).collect(),
         }
     }
 

@@ -93,7 +93,7 @@ impl Shared {
 
     /// Scores what the file says an agent already did.
     async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
-        attempt.expected = case.turns().to_vec();
+        attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state;
         let Some(saved) = case.saved else {
             let set = self.plan.set_of(attempt.key.case);
@@ -107,7 +107,7 @@ impl Shared {
             attempt.adk_status = adk_status(&attempt.metrics);
             return;
         };
-        attempt.actual = saved.turns;
+        attempt.actual = saved.turns.into();
         attempt.actual_state = saved.state;
         attempt.latency_s = saved.latency_s.unwrap_or(0.0);
         match saved.error {
@@ -126,7 +126,7 @@ impl Shared {
     }
 
     async fn converse(&self, attempt: &mut Attempt, case: &EvalCase, tell: &mut impl Tell) {
-        attempt.expected = case.turns().to_vec();
+        attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state.clone();
         let opening = opening_of(case, attempt.key.attempt);
         attempt.user_id = opening.user_id.clone();
@@ -137,7 +137,7 @@ impl Shared {
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
             let talk = self.one_try(attempt, case, &opening, tell).await;
-            attempt.actual = talk.turns;
+            attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
             attempt.actual_state = talk.state;
             attempt.latency_s = round(talk.latency);

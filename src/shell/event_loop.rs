@@ -186,12 +186,16 @@ impl Loop {
     /// Takes over what the folder holds now. The sets' order is the model's.
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
+        let other_folders = self.hands.workspace.folders != workspace.folders;
         self.hands.workspace = Arc::new(workspace);
         let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
         let other_sets = *self.hands.sets != sets;
         self.hands.sets = Arc::new(sets);
         if other_sets {
             self.hands.read_history(self.model.generation);
+        }
+        if other_folders {
+            self.hands.watch();
         }
         effects.into_iter().try_for_each(|effect| self.effect(effect))
     }

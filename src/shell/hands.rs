@@ -287,11 +287,11 @@ fn recorded(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
             let key = AttemptKey { case: index, attempt: 1 };
             let saved = case.saved.clone().unwrap_or_default();
             let attempt = Attempt {
-                expected: case.turns().to_vec(),
+                expected: case.turns().into(),
                 status: case_status(&case.recorded),
                 adk_status: adk_status(&case.recorded),
                 metrics: case.recorded,
-                actual: saved.turns,
+                actual: saved.turns.into(),
                 latency_s: saved.latency_s.unwrap_or(0.0),
                 ..Attempt::blank(key, &case.eval_id)
             };

@@ -210,7 +210,7 @@ mod tests {
         let call = ToolCall::new("t", args.as_object().cloned());
         let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
         let actual = vec![Invocation { trajectory, ..Invocation::default() }];
-        run.append(&Attempt { actual, ..attempt(0) }).unwrap();
+        run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
         assert_eq!(load_run(run.path()).unwrap().state.totals.ended(), 1);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         let call = ToolCall::new("t", args.as_object().cloned());
         let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
         let actual = vec![Invocation { trajectory, ..Invocation::default() }];
-        run.append(&Attempt { actual, ..attempt(0) }).unwrap();
+        run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
         run.append(&attempt(1)).unwrap();
         let loaded = load_run(run.path()).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);

@@ -146,7 +146,7 @@ fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
 }
 
 /// Endings of files that may hold cases.
-const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
+pub(super) const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
 
 /// The name of a file of cases, without its ending.
 fn stem_of(name: &str) -> &str {

@@ -1,5 +1,6 @@
 //! Noticing that files changed on disk.
 
+use super::discover::DATA;
 use notify::event::CreateKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub struct Watch {
 const FOLDERS_AT_MOST: usize = 4096;
 
 impl Watch {
-    /// Sends a word for every change of an eval set, a config or `evaltrail.toml` in these folders, and
+    /// Sends a word for every change of a file that may hold cases, a config or `evaltrail.toml` in these folders, and
     /// for new folders. The listener waits a moment and then looks what changed.
     pub fn start(folders: &[PathBuf], changed: Sender<()>) -> notify::Result<Watch> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -44,8 +45,5 @@ fn is_ours(path: &Path) -> bool {
 
 fn matters(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".evalset.json")
-        || name.ends_with(".test.json")
-        || name == "test_config.json"
-        || name == crate::config::FILE_NAME
+    DATA.iter().any(|ending| name.ends_with(ending)) || name == crate::config::FILE_NAME
 }
