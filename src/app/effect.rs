@@ -51,6 +51,8 @@ pub enum Effect {
         /// The outcomes as they are.
         before: Arc<Outcomes>,
     },
+    /// Let go of outcomes that are not shown any more: of many, that takes a while.
+    Forget(Arc<Outcomes>),
     /// Write changed criteria to the configs of these sets.
     WriteCriteria(WhatIf, Vec<usize>),
     /// End the run early.

@@ -64,6 +64,10 @@ impl Hands {
                 let (outcomes, flips) = rescored(&before, &change);
                 Some(Msg::Rescored(version, Box::new(outcomes), flips))
             }),
+            Effect::Forget(outcomes) => self.elsewhere(move |_| {
+                drop(outcomes);
+                None
+            }),
             Effect::WriteCriteria(change, sets) => self.elsewhere(move |hands| {
                 let paths: Vec<&SetPath> = sets.iter().filter_map(|set| hands.sets.get(*set)).collect();
                 Some(match criteria::write(&hands.workspace, &paths, &change) {

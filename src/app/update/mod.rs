@@ -46,8 +46,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
         Msg::Rescored(version, outcomes, flips) => {
-            trial::rescored_elsewhere(model, version, *outcomes, flips);
-            Vec::new()
+            trial::rescored_elsewhere(model, version, *outcomes, flips)
         }
         Msg::CriteriaWritten(words) => trial::written(model, words),
         Msg::BodyBuilt(key, body) => {

@@ -61,21 +61,31 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
     effects
 }
 
-/// A late answer for another change is dropped.
-pub(super) fn rescored_elsewhere(model: &mut Model, version: u64, outcomes: Outcomes, flips: Vec<Flip>) {
-    if model.trial.as_ref().is_some_and(|trial| trial.version == version) {
-        take(model, outcomes, flips);
-        relist(model);
-    }
+/// A late answer for another change is let go of.
+pub(super) fn rescored_elsewhere(
+    model: &mut Model,
+    version: u64,
+    outcomes: Outcomes,
+    flips: Vec<Flip>,
+) -> Vec<Effect> {
+    let awaited = model.trial.as_ref().is_some_and(|trial| trial.version == version);
+    let gone = match awaited {
+        true => take(model, outcomes, flips),
+        false => outcomes,
+    };
+    relist(model);
+    vec![Effect::Forget(Arc::new(gone))]
 }
 
-fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) {
+/// Shows these outcomes; what was shown before comes back.
+fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) -> Outcomes {
+    let before = std::mem::replace(&mut model.outcomes, outcomes);
     if let Some(trial) = &mut model.trial {
         trial.flips = flips;
         trial.pending = false;
-        model.outcomes = outcomes;
     }
     look_again(model);
+    before
 }
 
 /// The lines of a case that is open are of other scores now.
@@ -88,9 +98,12 @@ fn look_again(model: &mut Model) {
 /// Back to what is.
 pub(super) fn drop_trial(model: &mut Model) -> Vec<Effect> {
     if let Some(trial) = model.trial.take() {
-        model.outcomes = Arc::unwrap_or_clone(trial.before);
+        let shown = std::mem::replace(&mut model.outcomes, Arc::unwrap_or_clone(trial.before));
         look_again(model);
         relist(model);
+        if shown.attempts() > AT_ONCE {
+            return vec![Effect::Forget(Arc::new(shown))];
+        }
     }
     Vec::new()
 }
