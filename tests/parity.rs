@@ -118,6 +118,45 @@ fn bleu() {
     }
 }
 
+/// The table of text metrics in the facts sheet: prediction, reference; rouge 1, 2, L, Lsum; BLEU of effective
+/// order, and not.
+#[test]
+fn the_golden_table_of_text_metrics() {
+    let table: &[(&str, &str, [f64; 6])] = &[
+        ("The cat sat on the mat.", "The cat is on the mat.", [0.8333, 0.6, 0.8333, 0.8333, 0.4889, 0.4889]),
+        ("the quick brown fox", "the fox quick brown", [1.0, 0.3333, 0.75, 0.75, 0.3799, 0.3799]),
+        (
+            "Line one here.\nLine two there.",
+            "Line two there.\nLine one here.",
+            [1.0, 0.8, 0.5, 1.0, 0.7186, 0.7186],
+        ),
+        ("It's 3.50 dollars", "its 3.5 dollars", [0.4444, 0.0, 0.4444, 0.4444, 0.2752, 0.0]),
+        (
+            "12:30 PM flight to São Paulo",
+            "flight to Sao Paulo at 12:30 pm",
+            [0.75, 0.4286, 0.375, 0.375, 0.2388, 0.2388],
+        ),
+        ("running dogs", "run dog", [0.0; 6]),
+        ("", "a b", [0.0; 6]),
+        ("a b", "", [0.0; 6]),
+    ];
+    for (said, reference, expected) in table {
+        let bleu = metrics::bleu(reference, said);
+        let ours = [
+            metrics::rouge_n_of(1, reference, said, false).fmeasure,
+            metrics::rouge_n_of(2, reference, said, false).fmeasure,
+            metrics::rouge_l_of(reference, said, false).fmeasure,
+            metrics::rouge_l_sum_of(reference, said, false).fmeasure,
+            bleu.effective_order,
+            bleu.score,
+        ];
+        for (ours, expected) in ours.iter().zip(expected) {
+            assert!((ours - expected).abs() <= 5e-5, "{said:?} against {reference:?}: {ours} and {expected}");
+        }
+    }
+    assert_eq!(metrics::rouge_n_of(1, "run dog", "running dogs", true).fmeasure, 1.0);
+}
+
 #[test]
 fn vertex_trajectory() {
     for row in rows("vertex_trajectory") {

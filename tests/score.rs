@@ -78,6 +78,47 @@ fn a_table_is_scored_without_an_agent() {
     assert_eq!((&exact["mean"], &exact["mean_errors_as_zero"]), (&json!(0.5), &json!(0.25)));
 }
 
+/// What a row does not hold is not evaluated, and never passed; ids that stand twice are two cases. The default
+/// `response_match_score` is ADK's, to which a missing reference is an empty one, and scores 0.
+#[test]
+fn missing_columns_and_duplicated_ids() {
+    let rows = [
+        json!({"id": "twice", "prompt": "x", "reference": "Done", "response": "Done"}),
+        json!({"id": "twice", "prompt": "x", "reference": "Done"}),
+        json!({"id": "other", "prompt": "x", "response": "Done"}),
+        json!({"id": "big", "prompt": "x", "reference": "Done", "response": "Done",
+               "reference_trajectory": [{"tool_name": "f", "tool_input": {"n": 123456789012345678901234567890u128}}],
+               "predicted_trajectory": [{"tool_name": "f", "tool_input": {"n": 123456789012345678901234567891u128}}]}),
+    ];
+    let place = Place::new(&[("rows.jsonl", lines(&rows))]);
+    let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+    let cases: Vec<(&str, &str)> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| (case["eval_id"].as_str().unwrap(), case["status"].as_str().unwrap()))
+        .collect();
+    let unknown = "not_evaluated";
+    assert_eq!(cases, [("twice", unknown), ("twice", unknown), ("other", "failed"), ("big", "failed")]);
+    let adk = metric(&report, 2, "response_match_score");
+    assert!(
+        adk["explanation"].as_str().unwrap().contains("nothing is expected to be said, which scores 0"),
+        "{adk}"
+    );
+    assert_eq!(code, 1);
+    assert_eq!(metric(&report, 0, "exact_match")["score"], 1.0);
+    assert!(
+        metric(&report, 1, "exact_match")["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("nothing that an agent did")
+    );
+    assert!(
+        metric(&report, 2, "exact_match")["explanation"].as_str().unwrap().contains("no reference response")
+    );
+    assert_eq!(metric(&report, 3, "trajectory_exact_match")["score"], 0.0, "integers are exact at any size");
+}
+
 #[test]
 fn an_empty_file_is_an_error_and_no_pass() {
     let place = Place::new(&[("empty.jsonl", String::new()), ("latin.csv", String::new())]);

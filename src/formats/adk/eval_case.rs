@@ -79,7 +79,7 @@ fn trajectory(node: Node) -> Read<Trajectory> {
     })
 }
 
-fn session_input(node: Node) -> Read<SessionInput> {
+pub(in crate::formats) fn session_input(node: Node) -> Read<SessionInput> {
     node.object()?;
     Ok(SessionInput {
         app_name: node.opt_str("app_name")?.unwrap_or_default(),

@@ -23,7 +23,7 @@ pub use result_file::{ResultEntry, ResultFile};
 pub use write::write_case;
 
 pub(super) use content::content as read_content;
-pub(super) use eval_case::eval_case;
+pub(super) use eval_case::{eval_case, session_input};
 pub(super) use event::event;
 pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};

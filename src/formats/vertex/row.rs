@@ -11,9 +11,7 @@
 
 use super::calls::{decoded, is_nothing, trajectory};
 use super::{recorded, rubrics};
-use crate::domain::{
-    Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, SessionInput, Trajectory,
-};
+use crate::domain::{Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory};
 use crate::formats::adk::{self, invocations_of};
 use crate::formats::messages;
 use crate::formats::read::{Node, Read, ReadError, lax_float};
@@ -86,7 +84,9 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     Ok(EvalCase {
         eval_id: eval_id.into(),
         conversation: Conversation::Turns(talk.expected),
-        session_input: cell(node, "session_inputs").map(session_input).transpose()?,
+        session_input: cell(node, "session_inputs")
+            .map(|cell| in_text(cell, adk::session_input))
+            .transpose()?,
         rubrics: rubrics::all(node)?,
         final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
         saved: talk.saved.map(|turns| Saved { turns, latency_s, error, state }),
@@ -368,21 +368,6 @@ fn agent_data(data: Node) -> Read<Talk> {
         talk.expected.push(Invocation::default());
     }
     Ok(talk)
-}
-
-fn session_input(node: Node) -> Read<SessionInput> {
-    in_text(node, |node| {
-        Ok(SessionInput {
-            app_name: node.opt_str("app_name")?.unwrap_or_default(),
-            user_id: node.opt_str("user_id")?.unwrap_or_default(),
-            session_id: node.opt_str("session_id")?,
-            state: match node.get("state") {
-                Some(state) => state.object()?.clone(),
-                None => Map::new(),
-            },
-            extra: node.others(&["app_name", "user_id", "session_id", "state"]),
-        })
-    })
 }
 
 /// Whether a text cell stands for no value.
