@@ -309,6 +309,7 @@ mod tests {
             rubrics: vec![],
             criterion: None,
             details: None,
+            judgement: None,
         }];
         let subject = Subject { metrics: &metrics, ..Subject::default() };
         assert!(matches("metric:response_match_score<0.8", &subject));

@@ -1,6 +1,6 @@
 //! A run as data: the plan, what happens, and what came of each attempt.
 
-use super::{Criterion, Invocation, MetricResult, Status};
+use super::{Criterion, Invocation, MetricResult, Rubric, Status};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -218,6 +218,12 @@ pub struct Attempt {
     /// The session's state afterwards, where the agent told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual_state: Option<serde_json::Value>,
+    /// The case's rubrics, which hold for every turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Rubric>,
+    /// The scenario that a simulated user played, as the file says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<serde_json::Value>,
     /// The agent's session.
     pub session_id: String,
     /// The user it ran as.
@@ -242,6 +248,8 @@ impl Attempt {
             actual: Arc::default(),
             expected_state: None,
             actual_state: None,
+            rubrics: Vec::new(),
+            scenario: None,
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,

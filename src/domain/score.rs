@@ -1,5 +1,6 @@
 //! Scores and statuses, of metrics and of cases.
 
+use super::{Judgement, Votes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,6 +107,17 @@ pub struct MetricResult {
     /// Numbers behind the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<MetricDetails>,
+    /// What the judge was asked and what it answered, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<Judgement>>,
+}
+
+impl MetricResult {
+    /// Whether the judge's samples alone would fall on both sides of the threshold.
+    pub fn is_unsteady(&self) -> bool {
+        let decided = matches!(self.status, Status::Passed | Status::Failed);
+        decided && self.judgement.as_ref().is_some_and(|judgement| judgement.is_unsteady(self.threshold))
+    }
 }
 
 /// The score of one turn.
@@ -121,10 +133,13 @@ pub struct InvocationScore {
     /// Numbers behind the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<MetricDetails>,
+    /// The turn's rubrics with the judge's verdicts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<RubricScore>,
 }
 
 /// A judge's verdict on one rubric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RubricScore {
     /// The rubric's id.
     pub rubric_id: String,
@@ -132,6 +147,9 @@ pub struct RubricScore {
     pub score: Option<f64>,
     /// The judge's reason.
     pub rationale: Option<String>,
+    /// How the samples voted, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<Votes>,
 }
 
 /// What a metric counted on the way.
@@ -198,6 +216,9 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
 /// A metric as ADK sees it: one that we made informational has its threshold in the criterion as written.
 fn adk_view(metric: &MetricResult) -> Status {
     let written = metric.criterion.as_ref().and_then(|criterion| criterion.get("threshold")?.as_f64());
+    if metric.judgement.is_some() && metric.threshold.is_some() {
+        return Status::of(metric.score, metric.threshold);
+    }
     match (metric.status, metric.score, written) {
         (Status::Informational, Some(_), Some(_)) => Status::of(metric.score, written),
         (status, ..) => status,
@@ -219,6 +240,7 @@ mod tests {
             rubrics: vec![],
             criterion: None,
             details: None,
+            judgement: None,
         };
         statuses.iter().map(metric).collect()
     }

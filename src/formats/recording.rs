@@ -134,6 +134,8 @@ mod tests {
         let mut actual = invocations_of(&read.turns[0].events);
         actual[0].user = crate::domain::Content::text("user", "hi");
         let attempt = Attempt {
+            rubrics: Vec::new(),
+            scenario: None,
             expected_state: None,
             actual_state: None,
             key: crate::domain::AttemptKey { case: 0, attempt: 1 },

@@ -39,7 +39,13 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
             .map(|turn| {
                 let score = turn.get("score").and_then(Value::as_f64);
                 let status = status(score, decided(turn));
-                InvocationScore { score, status, explanation: String::new(), details: None }
+                InvocationScore {
+                    score,
+                    status,
+                    explanation: String::new(),
+                    details: None,
+                    rubrics: Vec::new(),
+                }
             })
             .collect(),
         None => Vec::new(),

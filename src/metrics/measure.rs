@@ -1,6 +1,6 @@
 //! What a metric is given, what it gives back, and what all metrics by turn share.
 
-use crate::domain::{Attempt, Invocation, MetricDetails, Status, Trajectory};
+use crate::domain::{Attempt, Invocation, MetricDetails, Rubric, Status, Trajectory};
 use serde_json::Value;
 
 /// All that a case can be scored by. Borrowed: the same outcome is scored under many criteria.
@@ -18,6 +18,10 @@ pub struct Evidence<'a> {
     pub expected_state: Option<&'a Value>,
     /// The session's state afterwards.
     pub actual_state: Option<&'a Value>,
+    /// The case's rubrics, which hold for every turn.
+    pub rubrics: &'a [Rubric],
+    /// The scenario that a simulated user played.
+    pub scenario: Option<&'a Value>,
 }
 
 impl<'a> Evidence<'a> {
@@ -29,12 +33,14 @@ impl<'a> Evidence<'a> {
     /// What an attempt holds.
     pub fn of(attempt: &'a Attempt) -> Evidence<'a> {
         Evidence {
-            expected: Some(&attempt.expected),
+            expected: attempt.scenario.is_none().then_some(&*attempt.expected),
             actual: &attempt.actual,
             latency_s: Some(attempt.latency_s).filter(|seconds| *seconds > 0.0),
             error: attempt.error.as_deref().filter(|_| attempt.status == Status::Errored),
             expected_state: attempt.expected_state.as_ref(),
             actual_state: attempt.actual_state.as_ref(),
+            rubrics: &attempt.rubrics,
+            scenario: attempt.scenario.as_ref(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //!     Vertex   vertex_trajectory, text (bleu, rouge), tool_call
 //!     ours     matched (matching: rules, one-to-one pairs), state
 //!     yours    declared
+//!     asked    judged: questions to a judge, and what its answers come to
 //! ```
 
 mod aggregate;
@@ -15,6 +16,7 @@ mod bleu;
 mod catalog;
 mod declared;
 mod efficiency;
+mod judged;
 mod matched;
 mod matching;
 mod measure;
@@ -37,6 +39,7 @@ mod words;
 pub use aggregate::{Aggregate, aggregates};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
+pub use judged::{JudgeOptions, JudgedMetric, Question, fill, is_rubric_kind, replies};
 pub use matched::MatchMode;
 pub use measure::Evidence;
 pub use porter::stem;

@@ -69,7 +69,7 @@ fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
     }
     let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
     Ok(match metric.kind {
-        Kind::Judge => return Err(Unusable::NeedsJudge(metric.name)),
+        Kind::Judge(_) => return Err(Unusable::NeedsJudge(metric.name)),
         Kind::Vertex => return Err(Unusable::NeedsVertex(metric.name)),
         Kind::Cost(_) if criterion.threshold.is_some() => {
             return Err(Unusable::TakesNoThreshold(metric.name));
@@ -215,6 +215,7 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
             status: status(score),
             explanation,
             details: details.next().flatten(),
+            rubrics: Vec::new(),
         })
         .collect();
     MetricResult {
@@ -227,6 +228,7 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
         rubrics: Vec::new(),
         criterion: as_written(criterion),
         details: outcome.overall,
+        judgement: None,
     }
 }
 
@@ -245,7 +247,13 @@ fn not_evaluated(criterion: &Criterion, turns: usize, why: &str) -> MetricResult
 
 /// The result of a criterion without a score.
 pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) -> MetricResult {
-    let nothing = InvocationScore { score: None, status, explanation: String::new(), details: None };
+    let nothing = InvocationScore {
+        score: None,
+        status,
+        explanation: String::new(),
+        details: None,
+        rubrics: Vec::new(),
+    };
     MetricResult {
         metric: criterion.metric.clone(),
         score: None,
@@ -256,6 +264,7 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
         rubrics: Vec::new(),
         criterion: as_written(criterion),
         details: None,
+        judgement: None,
     }
 }
 

@@ -154,6 +154,8 @@ impl<'a> Rescorer<'a> {
             actual: attempt.actual.clone(),
             expected_state: attempt.expected_state.clone(),
             actual_state: attempt.actual_state.clone(),
+            rubrics: attempt.rubrics.clone(),
+            scenario: attempt.scenario.clone(),
             session_id: attempt.session_id.clone(),
             user_id: attempt.user_id.clone(),
             ..*attempt

@@ -122,6 +122,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
                 status: score.status,
                 explanation: String::new(),
                 details: score.details.clone(),
+                rubrics: score.rubrics.clone(),
             });
         }
     }
@@ -133,6 +134,8 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
     Ok(Attempt {
         expected_state: None,
         actual_state: None,
+        rubrics: Vec::new(),
+        scenario: None,
         key,
         eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
         status: match error {
@@ -184,6 +187,7 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         rubrics,
         criterion: node.get("criterion").map(|criterion| criterion.value.clone()),
         details: details.map(metric_details).transpose()?.flatten(),
+        judgement: None,
     })
 }
 
@@ -192,6 +196,7 @@ fn rubric_score(node: Node) -> Read<RubricScore> {
         rubric_id: node.need("rubric_id")?.str()?,
         score: node.opt_number("score")?,
         rationale: node.opt_str("rationale")?,
+        votes: None,
     })
 }
 

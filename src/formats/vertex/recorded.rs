@@ -48,6 +48,7 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
         rubrics: Vec::new(),
         criterion: None,
         details: None,
+        judgement: None,
     }
 }
 
@@ -78,5 +79,6 @@ fn verdict(node: Node) -> Read<RubricScore> {
         rubric_id: text("/evaluated_rubric/rubric_id").or(words).unwrap_or_default(),
         score: Some(f64::from(u8::from(yes))),
         rationale: text("/reasoning"),
+        votes: None,
     })
 }

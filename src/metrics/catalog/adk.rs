@@ -1,13 +1,9 @@
 //! ADK's metrics, in its order.
 
 use super::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, UNIT, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, UNIT, judged, option,
 };
 use crate::metrics::efficiency::Cost;
-
-const fn judged(name: &'static str, summary: &'static str, needs: &'static [Need]) -> MetricInfo {
-    MetricInfo { name, summary, needs, definition: "A judge model decides; this version asks none.", ..BASE }
-}
 
 const fn cloud(name: &'static str, summary: &'static str, range: Option<(f64, f64)>) -> MetricInfo {
     MetricInfo {
@@ -75,36 +71,12 @@ pub(super) const METRICS: &[MetricInfo] = &[
         UNIT,
     ),
     cloud("multi_turn_tool_use_quality_v1", "tool use over the conversation, as Vertex AI judges it", UNIT),
-    judged(
-        "final_response_match_v2",
-        "a judge's verdict on whether the response agrees with the reference",
-        &[Need::ReferenceResponse, Need::Response, Need::Judge],
-    ),
-    judged(
-        "rubric_based_final_response_quality_v1",
-        "the share of response rubrics that a judge says yes to",
-        &[Need::Rubrics, Need::Response, Need::Judge],
-    ),
-    judged(
-        "hallucinations_v1",
-        "the share of sentences that a judge finds supported",
-        &[Need::Events, Need::Judge],
-    ),
-    judged(
-        "rubric_based_tool_use_quality_v1",
-        "the share of tool use rubrics that a judge says yes to",
-        &[Need::Rubrics, Need::Trajectory, Need::Judge],
-    ),
-    judged(
-        "per_turn_user_simulator_quality_v1",
-        "whether the simulated user keeps to its plan",
-        &[Need::Judge],
-    ),
-    judged(
-        "rubric_based_multi_turn_trajectory_quality_v1",
-        "the share of trajectory rubrics that a judge says yes to",
-        &[Need::Rubrics, Need::Events, Need::Judge],
-    ),
+    judged::RESPONSE_MATCH,
+    judged::RESPONSE_QUALITY,
+    judged::HALLUCINATIONS,
+    judged::TOOL_USE,
+    judged::USER_QUALITY,
+    judged::TRAJECTORY_QUALITY,
     cost(
         "tool_call_count_v1",
         Cost::ToolCalls,

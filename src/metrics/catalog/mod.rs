@@ -2,10 +2,12 @@
 //! screen of metrics and the registry all read it.
 
 mod adk;
+mod judged;
 mod own;
 mod vertex;
 
 use super::efficiency::Cost;
+use super::judged::JudgedKind;
 use super::matched::Reading;
 use super::text::RougeKind;
 use super::tool_call::Aspect;
@@ -107,6 +109,8 @@ pub enum Need {
     State,
     /// Rubrics.
     Rubrics,
+    /// A conversation that a simulated user had.
+    Scenario,
     /// A judge model.
     Judge,
     /// Google's service.
@@ -124,6 +128,7 @@ impl Need {
             Need::Events => "events",
             Need::State => "session state",
             Need::Rubrics => "rubrics",
+            Need::Scenario => "scenario",
             Need::Judge => "judge model",
             Need::Cloud => "Vertex AI",
         }
@@ -167,7 +172,7 @@ pub(in crate::metrics) enum Kind {
     ToolCall(Aspect),
     Matched(Reading),
     State,
-    Judge,
+    Judge(JudgedKind),
     Vertex,
 }
 
@@ -191,7 +196,7 @@ const BASE: MetricInfo = MetricInfo {
     direction: Direction::Higher,
     options: &[],
     source: "google-adk 2.13.0",
-    kind: Kind::Judge,
+    kind: Kind::Vertex,
 };
 
 const fn option(

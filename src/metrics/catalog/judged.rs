@@ -1,0 +1,117 @@
+//! ADK's metrics that a judge decides.
+
+use super::{BASE, Kind, MetricInfo, Need, OptionInfo, option};
+use crate::metrics::judged::{JudgedKind, Quality};
+
+const MODEL: OptionInfo = option(
+    "judge_model_options",
+    "judge_model, judge_model_config, num_samples, parallelism_limit",
+    "gemini-2.5-flash, 5 samples",
+    "which model answers and how often it is asked; [judge] of evaltrail.toml goes before",
+);
+const INTERMEDIATE: OptionInfo = option(
+    "include_intermediate_responses_in_final",
+    "true or false",
+    "false",
+    "what the agent says on the way counts as part of its response",
+);
+const RUBRICS: OptionInfo = option(
+    "rubrics",
+    "a list of {rubric_id, rubric_content: {text_property}}",
+    "none",
+    "rubrics for every turn of every case, beside those in the set",
+);
+
+const VOTES: &str = "The majority of the samples decides and a tie is a no, as in ADK. The prompt is ours. An answer \
+                     that contradicts itself or only quotes the agent is no verdict, and a turn without a verdict \
+                     is not green; compat = \"adk\" under [judge] takes the first match and lets it pass, as ADK does.";
+const RUBRIC_VOTES: &str = "A rubric's majority decides and a tie is a no; the score is the mean over all rubrics of \
+                            all turns, as in ADK. A rubric that the judge leaves out does not count in the score, \
+                            and keeps the case from being green. Each turn's answers are read by that turn's \
+                            rubrics; ADK reads them by the last turn's, and so does compat = \"adk\".";
+
+pub(super) const RESPONSE_MATCH: MetricInfo = MetricInfo {
+    name: "final_response_match_v2",
+    summary: "a judge's verdict on whether the response agrees with the reference",
+    definition: "1 for a turn whose response a judge finds valid against the reference, else 0; the mean over the \
+                 turns with a verdict.",
+    choices: VOTES,
+    needs: &[Need::ReferenceResponse, Need::Response, Need::Judge],
+    options: &[MODEL, INTERMEDIATE],
+    kind: Kind::Judge(JudgedKind::ResponseVerdict),
+    ..BASE
+};
+
+pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
+    name: "rubric_based_final_response_quality_v1",
+    summary: "the share of response rubrics that a judge says yes to",
+    definition: "The mean over rubrics: the criterion's, and those of type FINAL_RESPONSE_QUALITY in the set.",
+    choices: RUBRIC_VOTES,
+    needs: &[Need::Rubrics, Need::Response, Need::Judge],
+    options: &[MODEL, RUBRICS, INTERMEDIATE],
+    kind: Kind::Judge(JudgedKind::Rubrics(Quality::FinalResponse)),
+    ..BASE
+};
+
+pub(super) const HALLUCINATIONS: MetricInfo = MetricInfo {
+    name: "hallucinations_v1",
+    summary: "the share of sentences that a judge finds supported",
+    definition: "A judge splits each response into sentences, then labels each: supported and not_applicable count \
+                 1; unsupported, contradictory and disputed 0. The mean over the sentences of a response, over \
+                 the responses of a turn, over the turns.",
+    choices: "num_samples and parallelism_limit change nothing, as in ADK: each is asked once. The sentences with \
+              their labels are kept. A sentence without a label does not count in the score, and keeps the case \
+              from being green unless compat = \"adk\".",
+    needs: &[Need::Events, Need::Judge],
+    options: &[
+        MODEL,
+        option(
+            "evaluate_intermediate_nl_responses",
+            "true or false",
+            "false",
+            "each text on the way is judged too, by the events before it",
+        ),
+    ],
+    kind: Kind::Judge(JudgedKind::Hallucinations),
+    ..BASE
+};
+
+pub(super) const TOOL_USE: MetricInfo = MetricInfo {
+    name: "rubric_based_tool_use_quality_v1",
+    summary: "the share of tool use rubrics that a judge says yes to",
+    definition: "The mean over rubrics: the criterion's, and those of type TOOL_USE_QUALITY in the set. The final \
+                 response is not shown to the judge.",
+    choices: RUBRIC_VOTES,
+    needs: &[Need::Rubrics, Need::Trajectory, Need::Judge],
+    options: &[MODEL, RUBRICS],
+    kind: Kind::Judge(JudgedKind::Rubrics(Quality::ToolUse)),
+    ..BASE
+};
+
+pub(super) const USER_QUALITY: MetricInfo = MetricInfo {
+    name: "per_turn_user_simulator_quality_v1",
+    summary: "whether the simulated user keeps to its plan",
+    definition: "1 for a first message that is the starting prompt, and for each later one that a judge finds valid; \
+                 the sum over the turns at or above the threshold, divided by all turns. The end of the \
+                 conversation is judged too, and an early one is the last turn's failure.",
+    choices: VOTES,
+    needs: &[Need::Scenario, Need::Judge],
+    options: &[
+        MODEL,
+        option("stop_signal", "a text", "</finished>", "what ends the conversation, for the judge"),
+    ],
+    kind: Kind::Judge(JudgedKind::UserQuality),
+    ..BASE
+};
+
+pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
+    name: "rubric_based_multi_turn_trajectory_quality_v1",
+    summary: "the share of trajectory rubrics that a judge says yes to",
+    definition: "One judgement of the whole conversation. The mean over rubrics: the criterion's, and those of type \
+                 TRAJECTORY_QUALITY in the set.",
+    choices: RUBRIC_VOTES,
+    needs: &[Need::Rubrics, Need::Events, Need::Judge],
+    options: &[MODEL, RUBRICS],
+    kind: Kind::Judge(JudgedKind::Rubrics(Quality::Trajectory)),
+    ..BASE
+};

@@ -1,0 +1,128 @@
+//! Reading the two answers of `hallucinations_v1` (`facts/adk.md` 4.6): the sentences of a text, and a label
+//! for each.
+
+use crate::domain::Reading;
+
+/// The sentences of a segmenter's answer.
+pub fn sentences(reply: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = reply;
+    while let Some((_, after)) = rest.split_once("<sentence>") {
+        let Some((sentence, after)) = after.split_once("</sentence>") else { break };
+        found.push(sentence.to_string());
+        rest = after;
+    }
+    found
+}
+
+/// A validator's block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labelled {
+    /// The sentence as the judge repeated it.
+    pub sentence: String,
+    /// The label as it stands there.
+    pub label: String,
+    /// The judge's reason.
+    pub rationale: String,
+    /// What supports it.
+    pub supporting: Option<String>,
+    /// What contradicts it.
+    pub contradicting: Option<String>,
+}
+
+impl Labelled {
+    /// 1 for what is supported or needs no support, 0 for what is not; `None` for other labels.
+    pub fn score(&self, reading: Reading) -> Option<f64> {
+        let label = self.label.trim().to_lowercase();
+        let label = match reading {
+            Reading::Adk => label,
+            Reading::Careful => {
+                let plain = label.trim_matches(|c: char| !c.is_alphanumeric());
+                plain.replace([' ', '-'], "_")
+            }
+        };
+        match label.as_str() {
+            "supported" | "not_applicable" => Some(1.0),
+            "unsupported" | "contradictory" | "disputed" => Some(0.0),
+            _ => None,
+        }
+    }
+}
+
+const KEYS: [&str; 4] = ["\nlabel:", "\nrationale:", "\nsupporting_excerpt:", "\ncontradicting_excerpt:"];
+const FIRST: &str = "sentence:";
+
+/// The blocks of a validator's answer. The careful reading takes decorated labels as well.
+pub fn labelled(reply: &str, reading: Reading) -> Vec<Labelled> {
+    match reading {
+        Reading::Adk => blocks(reply),
+        Reading::Careful => blocks(&undecorated(reply)),
+    }
+}
+
+/// Lines without bullets and emphasis before a label.
+fn undecorated(reply: &str) -> String {
+    let labels = ["sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"];
+    let lines = reply.lines().map(|line| {
+        let plain = line.trim_start_matches(|c: char| c.is_whitespace() || "*-•#>`_".contains(c));
+        let label = labels
+            .iter()
+            .find(|label| plain.get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label)));
+        let Some(label) = label else { return line.to_string() };
+        let rest = plain[label.len()..].trim_start_matches(['*', '_', '`', ' ']);
+        match rest.strip_prefix(':') {
+            Some(value) => format!("{label}: {}", value.trim_start_matches(['*', '_']).trim()),
+            None => line.to_string(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// ADK's: the labels in their order, each right after a line break, whatever stands between.
+fn blocks(reply: &str) -> Vec<Labelled> {
+    let lower = reply.to_ascii_lowercase();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = lower[at..].find(FIRST).map(|found| at + found + FIRST.len()) {
+        let mut values = [""; 4];
+        let mut from = start;
+        let complete = KEYS.iter().zip(&mut values).all(|(key, value)| {
+            let Some(next) = lower[from..].find(key).map(|found| from + found) else { return false };
+            *value = &reply[from..next];
+            from = next + key.len();
+            true
+        });
+        if !complete {
+            break;
+        }
+        let end = lower[from..].find("\nsentence:").map_or(reply.len(), |found| from + found);
+        let excerpt = |text: &str| {
+            Some(text.trim()).filter(|text| !text.eq_ignore_ascii_case("null")).map(str::to_string)
+        };
+        let [sentence, label, rationale, supporting] = values.map(str::trim);
+        found.push(Labelled {
+            sentence: sentence.to_string(),
+            label: label.to_string(),
+            rationale: rationale.to_string(),
+            supporting: excerpt(supporting),
+            contradicting: excerpt(&reply[from..end]),
+        });
+        at = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decorated_labels_are_read_carefully() {
+        let reply = "- **sentence:** It is off.\n- **label:** `Not applicable`\n- rationale: r\n\
+                     - supporting_excerpt: null\n- contradicting_excerpt: \"x\"";
+        assert_eq!(labelled(reply, Reading::Adk), []);
+        let found = labelled(reply, Reading::Careful);
+        assert_eq!((found.len(), found[0].score(Reading::Careful)), (1, Some(1.0)));
+        assert_eq!(found[0].sentence, "It is off.");
+    }
+}

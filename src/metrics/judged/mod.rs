@@ -1,0 +1,311 @@
+//! Metrics that a judge decides. Pure, too: an outcome makes questions, answers make a score. Who asks
+//! the model is the room `judge`.
+//!
+//! ```text
+//! evidence ──questions──▶ prompts ──(asked elsewhere)──▶ replies ──read──▶ samples ──vote──▶ score
+//!                 ▲                                         │
+//!                 └───────────── next step ◀────────────────┘   (hallucinations ask twice)
+//! ```
+//!
+//! Prompts are our own words (`prompts/`). What is voted, how ties break and how turns make a case is
+//! ADK's; how an answer is read is ADK's too, or more careful ([`Reading`]).
+
+mod evidence_text;
+mod hallucination_reply;
+mod hallucinations;
+mod options;
+mod planted;
+mod prompt;
+mod response_reply;
+mod response_verdict;
+mod rubric_reply;
+mod rubrics;
+mod user_quality;
+
+pub use options::JudgeOptions;
+pub use prompt::fill;
+pub use rubrics::is_rubric_kind;
+
+/// How single answers are read, for those who compare with ADK.
+pub mod replies {
+    pub use super::hallucination_reply::{Labelled, labelled, sentences};
+    pub use super::rubric_reply::{Block, adk_blocks};
+}
+
+use super::measure::{Evidence, unlike_turns};
+use super::registry::{self, Unusable};
+use super::{Direction, info};
+use crate::domain::{
+    Asked, Criterion, InvocationScore, Judgement, MetricResult, QuestionId, Reading, RubricScore, Sample,
+    Spent, Status,
+};
+
+/// Something to ask a judge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Which question of the case.
+    pub id: QuestionId,
+    /// What is asked for, in a word.
+    pub about: &'static str,
+    /// The whole prompt.
+    pub prompt: String,
+    /// How often it is asked.
+    pub samples: u32,
+}
+
+/// Which judged metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::metrics) enum JudgedKind {
+    ResponseVerdict,
+    Rubrics(rubrics::Quality),
+    Hallucinations,
+    UserQuality,
+}
+
+pub(in crate::metrics) use rubrics::Quality;
+
+/// A judged metric with its options read.
+trait Judge: Send + Sync {
+    /// What can be asked now; nothing when all is answered. The error is why it cannot be asked at all.
+    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String>;
+
+    /// Reads the replies, writing into each sample what it comes to, and scores the case.
+    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict;
+}
+
+/// What the answers come to, before it is held against the threshold.
+#[derive(Default)]
+struct Verdict {
+    score: Option<f64>,
+    turns: Vec<TurnVerdict>,
+    rubrics: Vec<RubricScore>,
+    /// What was asked about and has no verdict, so that a pass would hide it.
+    gap: Option<String>,
+}
+
+/// What they come to in a turn.
+#[derive(Clone, Default)]
+struct TurnVerdict {
+    score: Option<f64>,
+    why: String,
+    rubrics: Vec<RubricScore>,
+}
+
+/// A criterion that a judge decides, made ready.
+pub struct JudgedMetric {
+    criterion: Criterion,
+    direction: Direction,
+    options: JudgeOptions,
+    reading: Reading,
+    judge: Box<dyn Judge>,
+}
+
+impl JudgedMetric {
+    /// Reads a criterion; `None` when no judge decides it.
+    pub fn of(
+        criterion: &Criterion,
+        reading: Reading,
+        samples: Option<u32>,
+    ) -> Result<Option<JudgedMetric>, Unusable> {
+        let Some(metric) = info(criterion.name()).filter(|_| criterion.custom.is_none()) else {
+            return Ok(None);
+        };
+        let super::catalog::Kind::Judge(kind) = metric.kind else { return Ok(None) };
+        let mut options = JudgeOptions::of(criterion)?;
+        options.samples = options.samples.or(samples);
+        let judge: Box<dyn Judge> = match kind {
+            JudgedKind::ResponseVerdict => {
+                Box::new(response_verdict::ResponseVerdict::of(criterion, &options, reading)?)
+            }
+            JudgedKind::Rubrics(quality) => {
+                Box::new(rubrics::Rubrics::of(quality, criterion, &options, reading)?)
+            }
+            JudgedKind::Hallucinations => Box::new(hallucinations::Hallucinations::of(criterion, reading)?),
+            JudgedKind::UserQuality => Box::new(user_quality::UserQuality::of(criterion, &options, reading)?),
+        };
+        let criterion = criterion.clone();
+        Ok(Some(JudgedMetric { criterion, direction: metric.direction, options, reading, judge }))
+    }
+
+    /// Which model, with which settings.
+    pub fn options(&self) -> &JudgeOptions {
+        &self.options
+    }
+
+    /// The criterion.
+    pub fn criterion(&self) -> &Criterion {
+        &self.criterion
+    }
+
+    /// What can be asked now, given what is answered; nothing when all is. The error says why nothing can
+    /// be asked about this case at all.
+    pub fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+        let unlike =
+            evidence.expected.and_then(|expected| unlike_turns(expected.len(), evidence.actual.len()));
+        if let Some(unlike) = unlike {
+            return Err(unlike.explanation);
+        }
+        if evidence.actual.is_empty() {
+            return Err("there are no turns to judge".into());
+        }
+        self.judge.questions(evidence, answered)
+    }
+
+    /// The result, from all answers.
+    pub fn result(
+        &self,
+        evidence: &Evidence,
+        mut answered: Vec<Asked>,
+        model: &str,
+        spent: Spent,
+    ) -> MetricResult {
+        answered.sort_by_key(|asked| asked.id);
+        let verdict = self.judge.score(evidence, &mut answered);
+        let alone = self.alone(evidence, &answered);
+        let status = self.status(&verdict, &answered);
+        let per_invocation = verdict.turns.iter().map(|turn| InvocationScore {
+            score: turn.score,
+            status: registry::status_of(self.direction, turn.score, self.criterion.threshold),
+            explanation: turn.why.clone(),
+            details: None,
+            rubrics: turn.rubrics.clone(),
+        });
+        let judgement = Judgement {
+            model: model.to_string(),
+            alone,
+            spent,
+            warnings: planted::warnings(evidence),
+            questions: answered,
+        };
+        MetricResult {
+            score: verdict.score,
+            status,
+            explanation: explain(&verdict, &judgement, status, self.criterion.threshold),
+            per_invocation: per_invocation.collect(),
+            rubrics: verdict.rubrics,
+            judgement: Some(Box::new(judgement)),
+            ..registry::unscored(&self.criterion, 0, status, "")
+        }
+    }
+
+    /// Scores again what was answered before, under this criterion.
+    pub fn rescored(&self, evidence: &Evidence, known: &Judgement) -> MetricResult {
+        self.result(evidence, known.questions.clone(), &known.model, known.spent)
+    }
+
+    /// ADK lets a pass stand though a turn or a rubric has no verdict, and though the judge broke. What was
+    /// not judged is not green here, unless ADK's reading was asked for.
+    fn status(&self, verdict: &Verdict, answered: &[Asked]) -> Status {
+        let status = registry::status_of(self.direction, verdict.score, self.criterion.threshold);
+        if self.reading == Reading::Adk {
+            return status;
+        }
+        if broken(answered).is_some() {
+            return Status::Errored;
+        }
+        match status {
+            Status::Passed if verdict.gap.is_some() => Status::NotEvaluated,
+            Status::NotEvaluated if self.criterion.threshold.is_none() => Status::Informational,
+            status => status,
+        }
+    }
+
+    /// The score that each sample would give were it the only one.
+    fn alone(&self, evidence: &Evidence, answered: &[Asked]) -> Vec<Option<f64>> {
+        let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
+        if most < 2 {
+            return Vec::new();
+        }
+        let only = |at: usize| {
+            let pick = |asked: &Asked| Asked {
+                samples: asked.samples.get(at).cloned().into_iter().collect(),
+                ..asked.clone()
+            };
+            let mut picked: Vec<Asked> = answered.iter().map(pick).collect();
+            self.judge.score(evidence, &mut picked).score
+        };
+        (0..most).map(only).collect()
+    }
+}
+
+/// The first answer that never came.
+fn broken(answered: &[Asked]) -> Option<&str> {
+    answered.iter().flat_map(|asked| &asked.samples).find_map(|sample| sample.error.as_deref())
+}
+
+fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: Option<f64>) -> String {
+    let mut words = Vec::new();
+    if let Some(error) = broken(&judgement.questions) {
+        words.push(format!("the judge failed: {error}"));
+    }
+    if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
+        words.push(gap.clone());
+    }
+    if judgement.is_unsteady(threshold) {
+        let (low, high) = judgement.spread().unwrap_or_default();
+        words.push(format!("unsteady: samples alone score {low:.2} to {high:.2}"));
+    }
+    let of_rubrics = verdict.rubrics.iter().map(|rubric| {
+        let sign = match rubric.score {
+            Some(score) if score >= 1.0 => "✓",
+            Some(_) => "✗",
+            None => "?",
+        };
+        let votes = rubric.votes.filter(|votes| votes.is_split() || votes.none > 0);
+        let votes = votes.map(|votes| format!(" {}", votes.words())).unwrap_or_default();
+        format!("{sign} {}{votes}", rubric.rubric_id)
+    });
+    match verdict.rubrics.is_empty() {
+        false => words.push(of_rubrics.collect::<Vec<_>>().join("  ")),
+        true => words.extend(lowest(&verdict.turns)),
+    }
+    words.join("; ")
+}
+
+/// The reason of the worst turn.
+fn lowest(turns: &[TurnVerdict]) -> Option<String> {
+    let rank = |turn: &TurnVerdict| turn.score.unwrap_or(f64::MAX);
+    let told = turns.iter().enumerate().filter(|(_, turn)| !turn.why.is_empty());
+    let (at, turn) = told.min_by(|(_, a), (_, b)| rank(a).total_cmp(&rank(b)))?;
+    Some(if turns.len() > 1 { format!("turn {}: {}", at + 1, turn.why) } else { turn.why.clone() })
+}
+
+/// The majority of scored samples: the first that won, a tie goes to the first against; without any,
+/// the first sample (ADK's rule).
+fn majority<'a, T>(samples: &'a [T], score: impl Fn(&T) -> Option<f64>) -> Option<&'a T> {
+    let is = |wanted: bool| {
+        let score = &score;
+        move |sample: &&T| score(sample).is_some_and(|score| (score > 0.0) == wanted)
+    };
+    let (yes, no) = (samples.iter().filter(is(true)).count(), samples.iter().filter(is(false)).count());
+    match (yes, no) {
+        (0, 0) => samples.first(),
+        _ if yes > no => samples.iter().find(is(true)),
+        _ => samples.iter().find(is(false)),
+    }
+}
+
+/// Whether every sample of a question was answered: ADK gives a turn up when one was not.
+fn all_answered(samples: &[Sample]) -> bool {
+    samples.iter().all(|sample| sample.error.is_none())
+}
+
+/// Whether a question is answered.
+fn is_answered(answered: &[Asked], id: QuestionId) -> bool {
+    answered.iter().any(|asked| asked.id == id)
+}
+
+/// Writes into each sample what its reply comes to.
+fn read_samples(asked: &mut Asked, read: impl Fn(&str) -> (Option<f64>, String, Vec<RubricScore>)) {
+    for sample in &mut asked.samples {
+        if let (Some(reply), None) = (&sample.reply, &sample.error) {
+            (sample.score, sample.reason, sample.verdicts) = read(reply);
+        }
+    }
+}
+
+/// Whether what an agent says on the way is part of its response.
+fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
+    let (snake, camel) = ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
+    super::options::flag_option(criterion, snake, camel)
+}

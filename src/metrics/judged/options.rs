@@ -1,0 +1,113 @@
+//! `judge_model_options` of a criterion.
+
+use crate::domain::Criterion;
+use crate::metrics::options::number;
+use crate::metrics::registry::Unusable;
+use serde_json::{Map, Value};
+
+/// Which model a criterion wants, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JudgeOptions {
+    /// The model; [`JudgeOptions::MODEL`] when `None`.
+    pub model: Option<String>,
+    /// The model's settings, as google-genai spells them.
+    pub config: Map<String, Value>,
+    /// How often each question is asked; [`JudgeOptions::SAMPLES`] when `None`.
+    pub samples: Option<u32>,
+    /// Requests at once for this metric of a case; no limit but the judge's when `None`.
+    pub parallelism: Option<u32>,
+}
+
+const KEYS: &[(&str, &str)] = &[
+    ("judge_model", "judgeModel"),
+    ("judge_model_config", "judgeModelConfig"),
+    ("num_samples", "numSamples"),
+    ("parallelism_limit", "parallelismLimit"),
+];
+
+impl JudgeOptions {
+    /// ADK's model where none is named.
+    pub const MODEL: &'static str = "gemini-2.5-flash";
+    /// ADK's number of samples where none is given.
+    pub const SAMPLES: u32 = 5;
+
+    /// How often each question is asked.
+    pub fn samples(&self) -> u32 {
+        self.samples.unwrap_or(Self::SAMPLES)
+    }
+
+    /// Reads them; like ADK, it takes no key that it does not know.
+    pub(super) fn of(criterion: &Criterion) -> Result<JudgeOptions, Unusable> {
+        let given = match criterion.option("judge_model_options", "judgeModelOptions") {
+            None | Some(Value::Null) => return Ok(JudgeOptions::default()),
+            Some(Value::Object(map)) => map,
+            Some(other) => return Err(wrong("judge_model_options", "an object", other)),
+        };
+        let known = |key: &str| KEYS.iter().any(|(snake, camel)| key == *snake || key == *camel);
+        if let Some(key) = given.keys().find(|key| !known(key)) {
+            let expected = "judge_model, judge_model_config, num_samples, parallelism_limit";
+            return Err(Unusable::Option { option: "judge_model_options", expected, found: key.clone() });
+        }
+        let get = |at: usize| {
+            given.get(KEYS[at].1).or_else(|| given.get(KEYS[at].0)).filter(|value| !value.is_null())
+        };
+        let text = |at: usize| match get(at) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(wrong(KEYS[at].0, "a text", other)),
+        };
+        let config = match get(1) {
+            None => Map::new(),
+            Some(Value::Object(map)) => map.clone(),
+            Some(other) => return Err(wrong("judge_model_config", "an object", other)),
+        };
+        Ok(JudgeOptions {
+            model: text(0)?,
+            config,
+            samples: count(get(2), "num_samples")?,
+            parallelism: count(get(3), "parallelism_limit")?,
+        })
+    }
+}
+
+fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unusable> {
+    let Some(value) = value else { return Ok(None) };
+    let number = match value {
+        Value::String(text) => text.trim().parse().ok(),
+        other => number(other),
+    };
+    match number {
+        Some(number) if number >= 1.0 && number.fract() == 0.0 && number <= f64::from(u32::MAX) => {
+            Ok(Some(number as u32))
+        }
+        _ => Err(wrong(option, "a whole number from 1", value)),
+    }
+}
+
+fn wrong(option: &'static str, expected: &'static str, found: &Value) -> Unusable {
+    Unusable::Option { option, expected, found: found.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(options: Value) -> Result<JudgeOptions, String> {
+        let mut criterion = Criterion::new("final_response_match_v2", Some(0.5));
+        criterion.options.insert("judgeModelOptions".into(), options);
+        JudgeOptions::of(&criterion).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn both_spellings_are_read_and_nothing_else() {
+        let read_ = read(json!({"judge_model": "openai/x", "numSamples": 3, "parallelism_limit": "2"}));
+        let options = read_.unwrap();
+        assert_eq!((options.model.as_deref(), options.samples()), (Some("openai/x"), 3));
+        assert_eq!(options.parallelism, Some(2));
+        assert_eq!(read(json!({})).unwrap().samples(), 5);
+        assert!(read(json!({"judge": "x"})).unwrap_err().contains("found judge"));
+        assert!(read(json!({"num_samples": 0})).unwrap_err().contains("from 1"));
+        assert!(read(json!({"num_samples": 1.5})).is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! `final_response_match_v2`: a judge says whether the response agrees with the reference.
+
+use super::{
+    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
+    majority, read_samples, response_reply,
+};
+use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
+use crate::metrics::measure::{Evidence, mean};
+use crate::metrics::registry::Unusable;
+
+const PROMPT: &str = include_str!("prompts/response_verdict.md");
+
+pub(super) struct ResponseVerdict {
+    samples: u32,
+    with_intermediate: bool,
+    reading: Reading,
+}
+
+impl ResponseVerdict {
+    pub(super) fn of(
+        criterion: &Criterion,
+        options: &JudgeOptions,
+        reading: Reading,
+    ) -> Result<ResponseVerdict, Unusable> {
+        Ok(ResponseVerdict {
+            samples: options.samples(),
+            with_intermediate: super::with_intermediate(criterion)?,
+            reading,
+        })
+    }
+
+    fn read(&self, reply: &str, said: &str) -> (Option<f64>, String) {
+        let score = |valid: bool| Some(f64::from(u8::from(valid)));
+        let unread = "no verdict in the judge's answer".to_string();
+        match self.reading {
+            Reading::Adk => match response_reply::adk(reply) {
+                Some(valid) => (score(valid), response_reply::reasoning(reply)),
+                None => (None, unread),
+            },
+            Reading::Careful => match response_reply::careful(reply, said) {
+                Ok(valid) => (score(valid), response_reply::reasoning(reply)),
+                Err(why) => (None, why),
+            },
+        }
+    }
+
+    fn turn(&self, asked: &Asked) -> TurnVerdict {
+        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score));
+        let chosen = majority(&asked.samples, |sample: &Sample| sample.score);
+        let score = chosen.and_then(|sample| sample.score).filter(|_| all_answered(&asked.samples));
+        let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
+        let verdict = match score {
+            Some(score) if score > 0.0 => "valid",
+            Some(_) => "invalid",
+            None => "no verdict",
+        };
+        TurnVerdict { score, why: format!("{verdict} {}: {reason}", votes.words()), rubrics: Vec::new() }
+    }
+}
+
+impl Judge for ResponseVerdict {
+    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+        let Some(expected) = evidence.expected else {
+            return Err("the case has no reference response: a scenario has no reference turns".into());
+        };
+        let turns = expected.iter().zip(evidence.actual).enumerate();
+        let questions = turns.map(|(turn, (expected, actual))| Question {
+            id: QuestionId { turn, ..QuestionId::default() },
+            about: "verdict",
+            prompt: fill(
+                PROMPT,
+                &[
+                    ("user_prompt", &expected.user.scored_text()),
+                    ("agent_response", &evidence_text::said(actual, self.with_intermediate)),
+                    ("reference_response", &evidence_text::said(expected, self.with_intermediate)),
+                ],
+            ),
+            samples: self.samples,
+        });
+        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+    }
+
+    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+        for asked in answered {
+            let said = evidence.actual.get(asked.id.turn).map(std::slice::from_ref).unwrap_or_default();
+            let said = evidence_text::all_said(said);
+            read_samples(asked, |reply| {
+                let (score, reason) = self.read(reply, &said);
+                (score, reason, Vec::new())
+            });
+            if let Some(turn) = turns.get_mut(asked.id.turn) {
+                *turn = self.turn(asked);
+            }
+        }
+        let unjudged = turns.iter().position(|turn| turn.score.is_none());
+        Verdict {
+            score: mean(turns.iter().filter_map(|turn| turn.score)),
+            gap: unjudged.map(|at| format!("turn {} has no verdict", at + 1)),
+            turns,
+            rubrics: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! ADK's three rubric metrics: a judge says yes or no to each property.
+
+use super::{
+    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
+    majority, read_samples, rubric_reply,
+};
+use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
+use crate::metrics::measure::{Evidence, mean};
+use crate::metrics::registry::Unusable;
+use serde_json::Value;
+
+/// Which of the three.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::metrics) enum Quality {
+    FinalResponse,
+    ToolUse,
+    Trajectory,
+}
+
+impl Quality {
+    /// The type of the rubrics in a set that it reads.
+    fn kind(self) -> &'static str {
+        match self {
+            Quality::FinalResponse => "FINAL_RESPONSE_QUALITY",
+            Quality::ToolUse => "TOOL_USE_QUALITY",
+            Quality::Trajectory => "TRAJECTORY_QUALITY",
+        }
+    }
+
+    fn prompt(self) -> &'static str {
+        match self {
+            Quality::FinalResponse => include_str!("prompts/final_response_quality.md"),
+            Quality::ToolUse => include_str!("prompts/tool_use_quality.md"),
+            Quality::Trajectory => include_str!("prompts/trajectory_quality.md"),
+        }
+    }
+}
+
+/// Whether some metric reads rubrics of this type in a set's file.
+pub fn is_rubric_kind(kind: &str) -> bool {
+    [Quality::FinalResponse, Quality::ToolUse, Quality::Trajectory]
+        .iter()
+        .any(|quality| quality.kind() == kind)
+}
+
+pub(super) struct Rubrics {
+    quality: Quality,
+    /// The criterion's own, which hold for every turn.
+    rubrics: Vec<Rubric>,
+    samples: u32,
+    with_intermediate: bool,
+    reading: Reading,
+}
+
+impl Rubrics {
+    pub(super) fn of(
+        quality: Quality,
+        criterion: &Criterion,
+        options: &JudgeOptions,
+        reading: Reading,
+    ) -> Result<Rubrics, Unusable> {
+        Ok(Rubrics {
+            quality,
+            rubrics: criterion_rubrics(criterion)?,
+            samples: options.samples(),
+            with_intermediate: super::with_intermediate(criterion)?,
+            reading,
+        })
+    }
+
+    /// The rubrics of a turn: the criterion's, the case's and the turn's of the metric's type.
+    fn of_turn(&self, evidence: &Evidence, turn: usize) -> Result<Vec<Rubric>, String> {
+        let of_turn = evidence.expected.and_then(|turns| turns.get(turn)).map(|turn| &turn.rubrics[..]);
+        let in_set = evidence.rubrics.iter().chain(of_turn.unwrap_or_default());
+        let in_set = in_set.filter(|rubric| rubric.kind.as_deref() == Some(self.quality.kind()));
+        let all: Vec<Rubric> = self.rubrics.iter().chain(in_set).cloned().collect();
+        for (at, rubric) in all.iter().enumerate() {
+            if all[..at].iter().any(|other| other.id == rubric.id) {
+                return Err(format!("two rubrics have the id {:?}; ids must differ", rubric.id));
+            }
+        }
+        match all.is_empty() {
+            true => Err(format!(
+                "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it",
+                turn + 1,
+                self.quality.kind()
+            )),
+            false => Ok(all),
+        }
+    }
+
+    /// The turns that are asked about.
+    fn turns(&self, evidence: &Evidence) -> std::ops::Range<usize> {
+        let of = evidence.actual.len();
+        match self.quality {
+            Quality::Trajectory => of.saturating_sub(1)..of,
+            _ => 0..of,
+        }
+    }
+
+    fn prompt(&self, evidence: &Evidence, turn: usize, rubrics: &[Rubric]) -> String {
+        let actual = &evidence.actual[turn];
+        let properties: Vec<String> = rubrics
+            .iter()
+            .map(|rubric| format!("- [id: {}] {}", rubric.id, rubric.text.as_deref().unwrap_or_default()))
+            .collect();
+        let user = actual.user.scored_text();
+        let mut data: Vec<(&str, String)> =
+            vec![("properties", properties.join("\n")), ("available_tools", evidence_text::tools(actual))];
+        match self.quality {
+            Quality::FinalResponse => data.extend([
+                ("developer_instructions", evidence_text::developer_instructions(actual)),
+                ("user_prompt", user),
+                ("response_steps", evidence_text::steps(actual)),
+                ("grounding_metadata", evidence_text::grounding(actual)),
+                ("final_answer", evidence_text::said(actual, self.with_intermediate)),
+            ]),
+            Quality::ToolUse => {
+                data.extend([("user_prompt", user), ("response_steps", evidence_text::steps(actual))]);
+            }
+            Quality::Trajectory => data.extend([
+                ("agent_instructions", all_instructions(evidence.actual)),
+                ("conversation_history", evidence_text::conversation(evidence.actual)),
+            ]),
+        }
+        let data: Vec<(&str, &str)> = data.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        fill(self.quality.prompt(), &data)
+    }
+
+    fn turn(&self, asked: &Asked) -> TurnVerdict {
+        if !all_answered(&asked.samples) {
+            return TurnVerdict { why: "the judge failed".into(), ..TurnVerdict::default() };
+        }
+        let verdicts: Vec<&RubricScore> = asked.samples.iter().flat_map(|sample| &sample.verdicts).collect();
+        let mut ids: Vec<&str> = Vec::new();
+        for verdict in &verdicts {
+            if !ids.contains(&verdict.rubric_id.as_str()) {
+                ids.push(&verdict.rubric_id);
+            }
+        }
+        let of = |id: &str| -> Option<RubricScore> {
+            let mine: Vec<&RubricScore> =
+                verdicts.iter().copied().filter(|one| one.rubric_id == id).collect();
+            let mut votes = Votes::of(mine.iter().map(|one| one.score));
+            let silent = asked.samples.iter().filter(|s| s.verdicts.iter().all(|one| one.rubric_id != id));
+            votes.none += silent.count() as u32;
+            majority(&mine, |one| one.score).map(|one| RubricScore { votes: Some(votes), ..(*one).clone() })
+        };
+        let rubrics: Vec<RubricScore> = ids.into_iter().filter_map(of).collect();
+        let score = mean(rubrics.iter().filter_map(|rubric| rubric.score));
+        let why = match rubrics.is_empty() {
+            true => "no verdicts in the judge's answers".to_string(),
+            false => String::new(),
+        };
+        TurnVerdict { score, why, rubrics }
+    }
+
+    /// What has no verdict though it was asked about.
+    fn gap(&self, evidence: &Evidence, turns: &[TurnVerdict]) -> Option<String> {
+        self.turns(evidence).find_map(|at| {
+            let rubrics = self.of_turn(evidence, at).ok()?;
+            let judged = |rubric: &&Rubric| {
+                turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
+            };
+            let missing: Vec<&str> =
+                rubrics.iter().filter(|rubric| !judged(rubric)).map(|rubric| rubric.id.as_str()).collect();
+            let words = format!("the judge gave no verdict on {} in turn {}", missing.join(", "), at + 1);
+            (!missing.is_empty()).then_some(words)
+        })
+    }
+}
+
+impl Judge for Rubrics {
+    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+        let mut questions = Vec::new();
+        for turn in self.turns(evidence) {
+            let rubrics = self.of_turn(evidence, turn)?;
+            let id = QuestionId { turn, ..QuestionId::default() };
+            if !is_answered(answered, id) {
+                let prompt = self.prompt(evidence, turn, &rubrics);
+                questions.push(Question { id, about: "rubrics", prompt, samples: self.samples });
+            }
+        }
+        Ok(questions)
+    }
+
+    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+        let last = evidence.actual.len().saturating_sub(1);
+        for asked in answered {
+            // ADK reads every turn's answers against the last turn's rubrics.
+            let read_as = if self.reading == Reading::Adk { last } else { asked.id.turn };
+            let rubrics = self.of_turn(evidence, read_as).unwrap_or_default();
+            let said = evidence_text::all_said(evidence.actual);
+            read_samples(asked, |reply| {
+                let verdicts = match self.reading {
+                    Reading::Adk => rubric_reply::adk(reply, &rubrics),
+                    Reading::Careful => rubric_reply::careful(reply, &rubrics, &said),
+                };
+                let score = mean(verdicts.iter().filter_map(|one| one.score));
+                let why = if verdicts.is_empty() { "no verdicts in the judge's answer" } else { "" };
+                (score, why.to_string(), verdicts)
+            });
+            if let Some(turn) = turns.get_mut(asked.id.turn) {
+                *turn = self.turn(asked);
+            }
+        }
+        let gap = self.gap(evidence, &turns);
+        let all: Vec<&RubricScore> = turns.iter().flat_map(|turn| &turn.rubrics).collect();
+        Verdict {
+            score: mean(all.iter().filter_map(|rubric| rubric.score)),
+            rubrics: over_turns(&all),
+            gap,
+            turns,
+        }
+    }
+}
+
+/// Each rubric over all turns: the mean; its reason where it stands in one turn only.
+fn over_turns(all: &[&RubricScore]) -> Vec<RubricScore> {
+    let mut ids: Vec<&str> = Vec::new();
+    for rubric in all {
+        if !ids.contains(&rubric.rubric_id.as_str()) {
+            ids.push(&rubric.rubric_id);
+        }
+    }
+    let of = |id: &str| {
+        let mine: Vec<&&RubricScore> = all.iter().filter(|one| one.rubric_id == id).collect();
+        let votes = mine.iter().filter_map(|one| one.votes).fold(Votes::default(), |sum, one| Votes {
+            yes: sum.yes + one.yes,
+            no: sum.no + one.no,
+            none: sum.none + one.none,
+        });
+        RubricScore {
+            rubric_id: id.to_string(),
+            score: mean(mine.iter().filter_map(|one| one.score)),
+            rationale: match mine[..] {
+                [only] => only.rationale.clone(),
+                _ => None,
+            },
+            votes: Some(votes),
+        }
+    };
+    ids.into_iter().map(of).collect()
+}
+
+fn all_instructions(turns: &[Invocation]) -> String {
+    let mut blocks: Vec<String> = Vec::new();
+    for (name, text) in turns.iter().flat_map(evidence_text::instructions) {
+        let block = format!("Agent {name} instructions:\n{text}");
+        if !blocks.contains(&block) {
+            blocks.push(block);
+        }
+    }
+    blocks.join("\n\n")
+}
+
+/// The rubrics that a criterion holds itself.
+pub(super) fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
+    let wrong = |found: &Value| Unusable::Option {
+        option: "rubrics",
+        expected: "a list of {rubric_id, rubric_content: {text_property}}",
+        found: found.to_string(),
+    };
+    let rubrics = match criterion.options.get("rubrics") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(rubrics)) => rubrics,
+        Some(other) => return Err(wrong(other)),
+    };
+    let text = |value: &Value, snake: &str, camel: &str| {
+        value.get(camel).or_else(|| value.get(snake)).and_then(Value::as_str).map(str::to_string)
+    };
+    let read = |value: &Value| {
+        let content = value.get("rubricContent").or_else(|| value.get("rubric_content"));
+        Ok(Rubric {
+            id: text(value, "rubric_id", "rubricId").ok_or_else(|| wrong(value))?,
+            text: content.and_then(|content| text(content, "text_property", "textProperty")),
+            description: text(value, "description", "description"),
+            kind: text(value, "type", "type"),
+        })
+    };
+    rubrics.iter().map(read).collect()
+}

@@ -1,0 +1,229 @@
+//! `per_turn_user_simulator_quality_v1`: a judge says whether the simulated user kept to its scenario
+//! (`facts/adk.md` 4.7).
+
+use super::response_reply::objects;
+use super::{
+    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill, is_answered, majority,
+    read_samples,
+};
+use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::metrics::measure::{Evidence, flag};
+use crate::metrics::registry::Unusable;
+use regex::Regex;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+const PROMPT: &str = include_str!("prompts/user_quality.md");
+
+pub(super) struct UserQuality {
+    samples: u32,
+    stop_signal: String,
+    threshold: Option<f64>,
+    reading: Reading,
+}
+
+impl UserQuality {
+    pub(super) fn of(
+        criterion: &Criterion,
+        options: &JudgeOptions,
+        reading: Reading,
+    ) -> Result<UserQuality, Unusable> {
+        let stop_signal = match criterion.option("stop_signal", "stopSignal") {
+            None => "</finished>".to_string(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => {
+                return Err(Unusable::Option {
+                    option: "stop_signal",
+                    expected: "a text",
+                    found: other.to_string(),
+                });
+            }
+        };
+        Ok(UserQuality { samples: options.samples(), stop_signal, threshold: criterion.threshold, reading })
+    }
+
+    fn read(&self, reply: &str) -> (Option<f64>, String) {
+        let valid = match self.reading {
+            Reading::Adk => adk(reply),
+            Reading::Careful => careful(reply),
+        };
+        let score = valid.map(flag);
+        (score, if score.is_some() { reasons(reply) } else { "no verdict in the judge's answer".into() })
+    }
+
+    fn judged(&self, asked: &Asked) -> TurnVerdict {
+        let chosen = majority(&asked.samples, |sample: &Sample| sample.score);
+        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score));
+        let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
+        TurnVerdict {
+            score: chosen.and_then(|sample| sample.score),
+            why: format!("{}: {reason}", votes.words()),
+            rubrics: Vec::new(),
+        }
+    }
+}
+
+fn text(scenario: &Value, snake: &str, camel: &str) -> String {
+    let value = scenario.get(camel).or_else(|| scenario.get(snake));
+    value.and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
+/// The persona in words: its description, and what it does.
+pub(super) fn persona(scenario: &Value) -> String {
+    let persona = scenario.get("user_persona").or_else(|| scenario.get("userPersona"));
+    match persona {
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Object(_)) => super::evidence_text::pretty(persona.unwrap_or(&Value::Null)),
+        _ => "none".into(),
+    }
+}
+
+fn history(turns: &[Invocation]) -> String {
+    let said = turns.iter().flat_map(|turn| {
+        [format!("user: {}", turn.user.scored_text()), format!("model: {}", turn.response_text())]
+    });
+    said.collect::<Vec<_>>().join("\n\n")
+}
+
+/// ADK's: first match, any letter case.
+fn adk(reply: &str) -> Option<bool> {
+    static PATTERN: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)"is_valid":\s*\[*\s*"*([^"\]]*)"*\s*\]*\s*[,\n}]"#).ok());
+    let found = PATTERN.as_ref()?.captures(reply)?;
+    let word =
+        found[1].trim().trim_matches(|c: char| c == ',' || c == '}' || c.is_whitespace()).to_lowercase();
+    match word.as_str() {
+        "true" | "valid" => Some(true),
+        "false" | "invalid" | "almost" | "partially valid" | "partially_valid" | "partially" => Some(false),
+        _ => None,
+    }
+}
+
+/// The verdict of the JSON objects that have one, when they agree; ADK's where there is no such object.
+fn careful(reply: &str) -> Option<bool> {
+    let verdicts: Vec<Option<bool>> = objects(reply)
+        .iter()
+        .filter_map(|(_, _, object)| object.get("is_valid"))
+        .map(|value| match value {
+            Value::Bool(valid) => Some(*valid),
+            Value::String(word) => match word.trim().to_lowercase().as_str() {
+                "true" | "valid" | "yes" => Some(true),
+                "false" | "invalid" | "no" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    match verdicts.split_first() {
+        None => adk(reply),
+        Some((first, rest)) => rest.iter().all(|other| other == first).then_some(*first).flatten(),
+    }
+}
+
+/// What it did not keep to, in the judge's words.
+fn reasons(reply: &str) -> String {
+    let objects = objects(reply);
+    let criteria =
+        objects.iter().rev().find_map(|(_, _, object)| object.get("criteria")?.as_array().cloned());
+    let failed = criteria.into_iter().flatten().filter(|one| {
+        matches!(&one["passes"], Value::Bool(false))
+            || one["passes"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("false"))
+    });
+    let words = failed.map(|one| {
+        format!("{}: {}", one["name"].as_str().unwrap_or("?"), one["reasoning"].as_str().unwrap_or_default())
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+impl Judge for UserQuality {
+    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+        let Some(scenario) = evidence.scenario else {
+            return Err("the case is no scenario: nobody played its user".into());
+        };
+        let turns = evidence.actual;
+        // The last is the stop signal, judged as if it had been said.
+        let messages = turns.iter().map(|turn| turn.user.scored_text()).chain([self.stop_signal.clone()]);
+        let questions = messages.enumerate().skip(1).map(|(turn, message)| Question {
+            id: QuestionId { turn, ..QuestionId::default() },
+            about: "user",
+            prompt: fill(
+                PROMPT,
+                &[
+                    ("conversation_plan", &text(scenario, "conversation_plan", "conversationPlan")),
+                    ("conversation_history", &history(&turns[..turn])),
+                    ("user_persona", &persona(scenario)),
+                    ("stop_signal", &self.stop_signal),
+                    ("user_message", &message),
+                ],
+            ),
+            samples: self.samples,
+        });
+        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+    }
+
+    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+        let begins =
+            evidence.scenario.map(|one| text(one, "starting_prompt", "startingPrompt")).unwrap_or_default();
+        let count = evidence.actual.len();
+        let mut turns = vec![TurnVerdict::default(); count];
+        if let (Some(turn), Some(first)) = (turns.first_mut(), evidence.actual.first()) {
+            let same = first.user.scored_text().trim() == begins.trim();
+            let why = if same { "" } else { "the first message is not the starting prompt" };
+            *turn = TurnVerdict { score: Some(flag(same)), why: why.into(), rubrics: Vec::new() };
+        }
+        for asked in answered.iter_mut() {
+            read_samples(asked, |reply| {
+                let (score, reason) = self.read(reply);
+                (score, reason, Vec::new())
+            });
+            let judged = self.judged(asked);
+            let threshold = self.threshold.unwrap_or(f64::MIN);
+            match turns.get_mut(asked.id.turn) {
+                Some(turn) => *turn = judged,
+                // Stopping too early is the last turn's fault.
+                None if judged.score.is_some_and(|score| score < threshold) => {
+                    if let Some(last) = turns.last_mut() {
+                        *last = judged;
+                    }
+                }
+                None => {}
+            }
+        }
+        if !answered.iter().all(|asked| all_answered(&asked.samples)) {
+            return Verdict { turns: vec![TurnVerdict::default(); count], ..Verdict::default() };
+        }
+        let gap = turns.iter().position(|turn| turn.score.is_none());
+        let passed = turns
+            .iter()
+            .filter_map(|turn| turn.score)
+            .filter(|score| self.threshold.is_none_or(|t| *score >= t));
+        Verdict {
+            score: (count > 0).then(|| passed.sum::<f64>() / count as f64),
+            gap: gap.map(|at| format!("turn {} has no verdict", at + 1)),
+            turns,
+            rubrics: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of `facts/adk.md` 12.4.
+    #[test]
+    fn adks_reading_is_adks() {
+        for (reply, wanted) in [
+            ("{\"is_valid\": True}", Some(true)),
+            ("{\"is_valid\": true,}", Some(true)),
+            ("{\"is_valid\": \"Valid\"}", Some(true)),
+            ("{\"is_valid\":false}", Some(false)),
+            ("{\"is_valid\": partially valid}", Some(false)),
+            ("{\"is_valid\": True", None),
+        ] {
+            assert_eq!(adk(reply), wanted, "{reply}");
+        }
+        let both = "{\"is_valid\": true} {\"is_valid\": false}";
+        assert_eq!((adk(both), careful(both)), (Some(true), None));
+    }
+}
