@@ -91,7 +91,7 @@ fn pure_rooms_touch_nothing() {
 /// (what, the only files that may).
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("Command::new(", &["agents/process.rs", "shell/clipboard.rs", "shell/editor.rs"]),
-    ("Client::builder", &["agents/adk.rs"]),
+    ("Client::builder", &["agents/http.rs"]),
     ("fs::write(", &["store/journal.rs"]),
     ("OpenOptions::new()", &["store/journal.rs", "store/save.rs", "cli/explore.rs"]),
     ("enable_raw_mode", &["shell/terminal.rs"]),

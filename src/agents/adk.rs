@@ -1,6 +1,7 @@
 //! An application on an ADK server, in any of ADK's languages (`facts/adk.md` 6).
 
 use super::adk_server::Server;
+use super::http::{self, BodyError, cause, chain, client, retry_after};
 use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn};
 use crate::domain::{AdkServer, Content};
 use crate::formats::adk::{Event, read_event, write_content};
@@ -13,15 +14,12 @@ use std::time::{Duration, Instant};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-const CONNECT: Duration = Duration::from_secs(10);
 /// For everything but a turn, which has the attempt's limit.
 const SHORT_CALL: Duration = Duration::from_secs(30);
 /// How long a run waits at its end for sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
 /// More events than this in a turn, in bytes, are a flood.
 const LONGEST_TURN: usize = 256 << 20;
-/// More of an answer than this is not read.
-const LONGEST_ANSWER: usize = 32 << 20;
 
 /// An application on a server.
 #[derive(Debug)]
@@ -63,7 +61,7 @@ impl AdkAgent {
         let base = Url::parse(&base)
             .map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
         let remote = Arc::new(Remote {
-            client: client(&base)?,
+            client: client(&base).map_err(|why| AgentError::new(ErrorKind::Setup, why))?,
             base,
             app: app.to_string(),
             tidying: TaskTracker::new(),
@@ -98,28 +96,6 @@ impl AdkAgent {
     }
 }
 
-fn client(base: &Url) -> Result<Client, AgentError> {
-    // The provider is process-wide; another one in place already is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .connect_timeout(CONNECT)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("evaltrail/", env!("CARGO_PKG_VERSION")));
-    if is_loopback(base) {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| AgentError::new(ErrorKind::Setup, chain(&error)))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
 impl Remote {
     fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.base.clone();
@@ -148,15 +124,12 @@ impl Remote {
     }
 
     async fn text(&self, response: Response) -> Result<String, AgentError> {
-        let mut bytes = Vec::new();
-        let mut stream = response.bytes_stream();
-        while let Some(chunk) = stream.next().await {
-            bytes.extend_from_slice(&chunk.map_err(|error| self.broken(error))?);
-            if bytes.len() > LONGEST_ANSWER {
-                return Err(AgentError::new(ErrorKind::Protocol, "the server's answer is longer than 32 MB"));
+        http::text(response).await.map_err(|error| match error {
+            BodyError::Broken(error) => self.broken(error),
+            BodyError::TooLong => {
+                AgentError::new(ErrorKind::Protocol, "the server's answer is longer than 32 MB")
             }
-        }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        })
     }
 
     /// Says hello: is the application there?
@@ -243,24 +216,6 @@ impl Remote {
     }
 }
 
-/// The cause alone: reqwest's own text repeats the address, which may hold secrets.
-fn cause(error: &reqwest::Error) -> &dyn std::error::Error {
-    std::error::Error::source(error).unwrap_or(error)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
-        }
-        next = error.source();
-    }
-    words
-}
-
 /// The server is there and asks to come back.
 fn is_busy(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
@@ -280,17 +235,6 @@ fn said(status: StatusCode, text: &str) -> String {
         true => format!("the server answered {status}"),
         false => format!("the server answered {status}: {words}"),
     }
-}
-
-/// Seconds, or a date.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let text = response.headers().get("retry-after")?.to_str().ok()?;
-    if let Ok(seconds) = text.trim().parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    let wait = date.duration_since(jiff::Timestamp::now());
-    Duration::try_from(wait).ok()
 }
 
 impl AdkSession {

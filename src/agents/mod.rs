@@ -15,8 +15,10 @@ mod adk_server;
 mod command;
 mod connect;
 mod error;
+pub(crate) mod http;
 mod process;
 mod replay;
+mod retry;
 mod sse;
 
 pub use connect::{Agent, Agents, Opening, Session, Turn};
@@ -24,4 +26,5 @@ pub use error::{AgentError, ErrorKind};
 pub use process::{KEEPER_COMMAND, keep};
 pub(crate) use process::{Program, Tail};
 pub use replay::Replay;
+pub use retry::Backoff;
 pub use sse::SseDecoder;

@@ -6,6 +6,7 @@
 //! ```
 
 pub mod adk;
+mod answers;
 pub mod index;
 pub mod json;
 mod check_rows;
@@ -19,6 +20,7 @@ mod sniff;
 mod source;
 pub mod vertex;
 
+pub use answers::{RecordedAnswers, read_answers};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
 pub use problem::FileProblem;

@@ -1,12 +1,31 @@
-//! Asks whoever judges what cannot be computed here: a person's own programs and Python functions.
+//! Asks whoever judges what cannot be computed here: models, and a person's own programs.
 //!
 //! ```text
+//! JudgedMetric ─questions─▶ scoring ─▶ Judges ─ known already? ──▶ store::Answers
+//!      ▲                                  │ may it cost more? ─▶ budget
+//!      └────────── answers ◀──────────────┤ recorded? ─────────▶ formats::answers
+//!                                         └▶ Model: gate ─▶ wire (gemini, openai, …) ─▶ HTTP
+//!
 //! CustomMetric::Command ── one process a case: JSON in, a score out
 //! CustomMetric::Python  ── the bridge, one process a run: a line in, a line out
 //! ```
+//!
+//! Keys come from the environment, go into headers and nowhere else (`secret`).
 
 mod answer;
+mod budget;
+mod endpoint;
+mod error;
+mod gate;
+mod judges;
+mod model;
 mod program;
 mod request;
+mod scoring;
+mod secret;
+mod wire;
 
+pub use error::{Fault, JudgeError};
+pub use judges::{Answered, Asking, Judges, missing};
 pub use program::Programs;
+pub use scoring::{Judging, Watch};

@@ -1,7 +1,6 @@
 //! One attempt: connect, hold the conversation, score it.
 
-use super::retry::Backoff;
-use crate::agents::{AgentError, Agents, ErrorKind, Opening, Turn};
+use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening, Turn};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan,
     Status, adk_status, case_status,

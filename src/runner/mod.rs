@@ -15,9 +15,7 @@ mod dispatcher;
 mod executor;
 mod plan;
 mod results;
-mod retry;
 mod start;
 
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, prepare, trust_questions};
-pub use retry::Backoff;
 pub use start::{Run, RunHandle, failed_in, start};

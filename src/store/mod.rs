@@ -7,6 +7,7 @@
 //! the platform's own places: trust, state, logs
 //! ```
 
+mod answers;
 mod history;
 mod journal;
 mod places;
@@ -14,6 +15,7 @@ mod remembered;
 mod save;
 mod trust;
 
+pub use answers::{Answers, KeptAnswer};
 pub use history::{HistoryEntry, adk_results, our_runs};
 pub use journal::{JournalError, LoadedRun, RunFolder, load_run, newest_unfinished};
 pub use places::Places;

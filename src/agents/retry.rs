@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(8);
 /// A server that asks for more than this is not waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -11,13 +9,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Backoff {
     next: Duration,
+    longest: Duration,
     left: u32,
 }
 
 impl Backoff {
-    /// So many tries after the first.
+    /// So many tries after the first, for agents: half a second, doubling up to eight.
     pub fn new(retries: u32) -> Backoff {
-        Backoff { next: FIRST, left: retries }
+        Backoff::between(retries, Duration::from_millis(500), Duration::from_secs(8))
+    }
+
+    /// So many tries after the first, from one delay up to another.
+    pub fn between(retries: u32, first: Duration, longest: Duration) -> Backoff {
+        Backoff { next: first, longest, left: retries }
     }
 
     /// The delay before the next try; `None` when there is none. `chance` is between 0 and 1;
@@ -25,7 +29,7 @@ impl Backoff {
     pub fn next(&mut self, asked: Option<Duration>, chance: f64) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let delay = self.next.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
-        self.next = (self.next * 2).min(LONGEST);
+        self.next = (self.next * 2).min(self.longest);
         match asked {
             Some(asked) if asked > PATIENCE => None,
             Some(asked) => Some(delay.max(asked)),

@@ -1,0 +1,56 @@
+//! Recorded answers of a judge, JSON Lines: which case, metric and turn, and the samples in order.
+//!
+//! ```json
+//! {"eval_id": "lights_off", "metric": "rubric_based_final_response_quality_v1", "turn": 1, "replies": ["…", "…"]}
+//! ```
+//!
+//! `turn` and `text` count from 1; `about` tells the steps of a metric that asks twice apart
+//! (`sentences`, `support`). What is left out is 1, or anything.
+
+use serde::Deserialize;
+
+/// The answers to one question.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedAnswers {
+    /// The case.
+    pub eval_id: String,
+    /// The metric, label included.
+    pub metric: String,
+    /// The turn, from 1.
+    #[serde(default = "first")]
+    pub turn: usize,
+    /// Which text of the turn, from 1.
+    #[serde(default = "first")]
+    pub text: usize,
+    /// What was asked for; any question of the turn when `None`.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// The samples.
+    pub replies: Vec<String>,
+}
+
+fn first() -> usize {
+    1
+}
+
+/// Reads a recording. The error names the line.
+pub fn read_answers(text: &str) -> Result<Vec<RecordedAnswers>, String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_answers() {
+        let text = "{\"eval_id\": \"a\", \"metric\": \"m\", \"replies\": [\"x\"]}\n\n";
+        let read = read_answers(text).unwrap();
+        assert_eq!((read[0].turn, read[0].about.as_ref(), read[0].replies.len()), (1, None, 1));
+        assert!(read_answers("{}\n").unwrap_err().starts_with("line 1: missing field"));
+    }
+}

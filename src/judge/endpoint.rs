@@ -1,0 +1,244 @@
+//! Where a model is asked and with which key: from the configuration, the model's name and the environment,
+//! as ADK resolves names (`facts/adk.md` 4.3).
+
+use super::error::{Fault, JudgeError};
+use super::secret::Secret;
+use crate::agents::http::is_loopback;
+use crate::domain::{JudgeSpec, Provider};
+use url::Url;
+
+/// A model that can be asked.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Whose protocol.
+    pub provider: Provider,
+    /// The model's name at the provider.
+    pub model: String,
+    /// The address up to where the protocol begins.
+    pub base: Url,
+    /// The key, where one is sent.
+    pub key: Option<Secret>,
+    /// Google Cloud's project and location, for Vertex AI.
+    pub place: Option<(String, String)>,
+}
+
+/// Providers that speak like OpenAI: their name, address, and where the key is.
+const LIKE_OPENAI: &[(&str, &str, &str)] = &[
+    ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    ("together_ai", "https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
+    ("fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+];
+
+/// Reads an environment variable; empty ones are none.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What is known before keys are looked for.
+struct Known<'a> {
+    provider: Provider,
+    model: &'a str,
+    base: String,
+    keys: Vec<&'a str>,
+}
+
+/// The endpoint for a model's name. The error says what to set.
+pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoint, JudgeError> {
+    let setup = |why: String| JudgeError::new(Fault::Setup, why);
+    let known = known(spec, model, env).map_err(setup)?;
+    let base = spec.url.clone().unwrap_or(known.base);
+    let base = Url::parse(&base).map_err(|error| setup(format!("[judge] url {base}: {error}")))?;
+    if !matches!(base.scheme(), "http" | "https") {
+        return Err(setup(format!("[judge] url {base}: it must begin with http:// or https://")));
+    }
+    let names: Vec<&str> = match &spec.key_env {
+        Some(name) => vec![name],
+        // A server of one's own gets no key that it was not given.
+        None if spec.url.is_some() => Vec::new(),
+        None => known.keys,
+    };
+    let key = names.iter().find_map(|name| env(name)).map(Secret::new);
+    if key.is_none() && !names.is_empty() {
+        let hint = match known.provider {
+            Provider::Vertex => " (a token: gcloud auth print-access-token shows one)",
+            _ => "",
+        };
+        return Err(setup(format!("{model} needs a key: set {}{hint}", names.join(" or "))));
+    }
+    if key.is_some() && base.scheme() == "http" && !is_loopback(&base) {
+        return Err(setup(format!("a key is not sent to {base} without encryption; use https://")));
+    }
+    let place = match known.provider {
+        Provider::Vertex => Some(place(spec, env).map_err(setup)?),
+        _ => None,
+    };
+    Ok(Endpoint { provider: known.provider, model: known.model.to_string(), base, key, place })
+}
+
+fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known<'a>, String> {
+    let (prefix, rest) = match model.split_once('/') {
+        Some((prefix, rest)) if !model.starts_with("projects/") => (Some(prefix), rest),
+        _ => (None, model),
+    };
+    let on_vertex = env("GOOGLE_GENAI_USE_VERTEXAI")
+        .is_some_and(|word| matches!(word.to_lowercase().as_str(), "1" | "true"));
+    let named = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    let is_o = model.starts_with('o') && model[1..].starts_with(|c: char| c.is_ascii_digit());
+    let provider = match (spec.provider, prefix) {
+        (Some(provider), _) => provider,
+        (None, Some("openai")) => Provider::Openai,
+        (None, Some("anthropic")) => Provider::Anthropic,
+        (None, Some("ollama" | "ollama_chat")) => Provider::Ollama,
+        (None, Some("vertex_ai")) => Provider::Vertex,
+        (None, Some("gemini")) => Provider::Gemini,
+        (None, Some(prefix)) if LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => Provider::Openai,
+        (None, Some(prefix)) => {
+            return Err(format!(
+                "evaltrail does not know where {prefix}/ models are; name a server that speaks like OpenAI as url under [judge]"
+            ));
+        }
+        (None, None) if named(&["projects/"]) => Provider::Vertex,
+        (None, None) if named(&["gemini-", "gemma-", "model-optimizer-"]) && on_vertex => Provider::Vertex,
+        (None, None) if named(&["gemini-", "gemma-", "model-optimizer-"]) => Provider::Gemini,
+        (None, None) if named(&["claude-"]) => Provider::Anthropic,
+        (None, None) if named(&["gpt-"]) || is_o => Provider::Openai,
+        (None, None) => {
+            return Err(format!(
+                "{model:?} tells no provider; write provider/model, as openai/{model}, or set kind under [judge]"
+            ));
+        }
+    };
+    // A prefix that names the provider is no part of the model's own name.
+    let own = match prefix {
+        Some("openai" | "anthropic" | "ollama" | "ollama_chat" | "vertex_ai" | "gemini") => rest,
+        Some(prefix) if spec.provider.is_none() && LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => {
+            rest
+        }
+        _ => model,
+    };
+    let (base, keys) = address(provider, prefix.filter(|_| spec.provider.is_none()), spec, env);
+    Ok(Known { provider, model: own, base, keys })
+}
+
+/// Where a provider is, and the variables that may hold its key.
+fn address(
+    provider: Provider,
+    prefix: Option<&str>,
+    spec: &JudgeSpec,
+    env: Environment,
+) -> (String, Vec<&'static str>) {
+    let from = |name: &str, usual: &str| env(name).unwrap_or_else(|| usual.to_string());
+    if let Some((_, base, key)) = LIKE_OPENAI.iter().find(|(name, ..)| Some(*name) == prefix) {
+        return ((*base).to_string(), vec![key]);
+    }
+    match provider {
+        Provider::Gemini => (
+            from("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+            vec!["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        ),
+        Provider::Vertex => {
+            let location = place(spec, env).map(|(_, location)| location).unwrap_or_default();
+            (
+                from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)),
+                vec!["CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"],
+            )
+        }
+        Provider::Openai => (from("OPENAI_BASE_URL", "https://api.openai.com/v1"), vec!["OPENAI_API_KEY"]),
+        Provider::Anthropic => {
+            (from("ANTHROPIC_BASE_URL", "https://api.anthropic.com"), vec!["ANTHROPIC_API_KEY"])
+        }
+        Provider::Ollama => {
+            let host = from("OLLAMA_HOST", "http://localhost:11434");
+            (if host.contains("://") { host } else { format!("http://{host}") }, Vec::new())
+        }
+        Provider::Replay => ("http://localhost".into(), Vec::new()),
+    }
+}
+
+/// The host of a location (`facts/vertex-and-protocols.md` 5.1).
+pub(super) fn vertex_host(location: &str) -> String {
+    match location {
+        "global" | "" => "https://aiplatform.googleapis.com".into(),
+        "us" | "eu" => format!("https://aiplatform.{location}.rep.googleapis.com"),
+        other => format!("https://{other}-aiplatform.googleapis.com"),
+    }
+}
+
+/// Google Cloud's project and location.
+pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, String), String> {
+    let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
+    let location = spec.location.clone().or_else(|| env("GOOGLE_CLOUD_LOCATION"));
+    match (project, location) {
+        (Some(project), Some(location)) => Ok((project, location)),
+        (None, _) => {
+            Err("Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or project under [judge]".into())
+        }
+        _ => Err("Vertex AI needs a location: set GOOGLE_CLOUD_LOCATION, or location under [judge]".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<'a>(vars: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        move |name| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string())
+    }
+
+    fn at(model: &str, vars: &[(&str, &str)]) -> Result<(Provider, String, String), String> {
+        let found = resolve(&JudgeSpec::standard(), model, &with(vars)).map_err(|error| error.message)?;
+        Ok((found.provider, found.model, found.base.to_string()))
+    }
+
+    #[test]
+    fn names_are_resolved_as_adk_resolves_them() {
+        let google = [("GOOGLE_API_KEY", "k")];
+        let gemini = "https://generativelanguage.googleapis.com/";
+        let found = at("gemini-2.5-flash", &google).unwrap();
+        assert_eq!(found, (Provider::Gemini, "gemini-2.5-flash".into(), gemini.into()));
+        let found = at("openai/gpt-5", &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://[::1]:1/v1")]);
+        assert_eq!(found.unwrap(), (Provider::Openai, "gpt-5".into(), "http://[::1]:1/v1".into()));
+        assert_eq!(at("o3-mini", &[("OPENAI_API_KEY", "k")]).unwrap().0, Provider::Openai);
+        let groq = at("groq/llama-3/x", &[("GROQ_API_KEY", "k")]).unwrap();
+        assert_eq!((groq.1.as_str(), groq.2.as_str()), ("llama-3/x", "https://api.groq.com/openai/v1"));
+        assert_eq!(at("claude-x", &[("ANTHROPIC_API_KEY", "k")]).unwrap().0, Provider::Anthropic);
+        assert_eq!(at("ollama_chat/q", &[("OLLAMA_HOST", "h:1")]).unwrap().2, "http://h:1/");
+        let cloud = [
+            ("GOOGLE_GENAI_USE_VERTEXAI", "true"),
+            ("GOOGLE_CLOUD_PROJECT", "p"),
+            ("GOOGLE_CLOUD_LOCATION", "us-central1"),
+            ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t"),
+        ];
+        assert_eq!(
+            at("gemini-2.5-flash", &cloud).unwrap().2,
+            "https://us-central1-aiplatform.googleapis.com/"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert!(at("gemini-2.5-flash", &[]).unwrap_err().contains("set GOOGLE_API_KEY or GEMINI_API_KEY"));
+        assert!(at("bedrock/x", &[]).unwrap_err().contains("bedrock/"));
+        assert!(at("mystery", &[]).unwrap_err().contains("openai/mystery"));
+        let far = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://far.example/v1")];
+        assert!(at("gpt-5", &far).unwrap_err().contains("without encryption"));
+        let cloud = [("GOOGLE_GENAI_USE_VERTEXAI", "1"), ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")];
+        assert!(at("gemini-2.5-flash", &cloud).unwrap_err().contains("GOOGLE_CLOUD_PROJECT"));
+    }
+
+    #[test]
+    fn ones_own_server_gets_no_key_it_was_not_given() {
+        let own = JudgeSpec {
+            provider: Some(Provider::Openai),
+            url: Some("https://judge.example/v1".into()),
+            ..JudgeSpec::standard()
+        };
+        let vars = [("OPENAI_API_KEY", "k"), ("MINE", "m")];
+        assert!(resolve(&own, "some/model", &with(&vars)).unwrap().key.is_none());
+        assert_eq!(resolve(&own, "some/model", &with(&vars)).unwrap().model, "some/model");
+        let named = JudgeSpec { key_env: Some("MINE".into()), ..own };
+        assert_eq!(resolve(&named, "m", &with(&vars)).unwrap().key.unwrap().expose(), "m");
+    }
+}

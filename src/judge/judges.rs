@@ -1,0 +1,218 @@
+//! The judges of a run: which model answers, what is known already, what it costs.
+
+use super::budget::Budget;
+use super::endpoint::{self, resolve};
+use super::error::{Fault, JudgeError};
+use super::gate::Gate;
+use super::model::Model;
+use super::wire::{Answer, Settings};
+use crate::domain::{JudgeSpec, Provider, QuestionId, Spent};
+use crate::formats::{RecordedAnswers, read_answers};
+use crate::metrics::JudgeOptions;
+use crate::store::{Answers, KeptAnswer, fingerprint};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// All judges of a run.
+#[derive(Debug)]
+pub struct Judges {
+    spec: JudgeSpec,
+    models: Mutex<HashMap<String, Result<Arc<Model>, JudgeError>>>,
+    /// By origin: models of one server share its limits.
+    gates: Mutex<HashMap<String, Arc<Gate>>>,
+    answers: Option<Answers>,
+    budget: Budget,
+    recording: Option<Result<Vec<RecordedAnswers>, String>>,
+}
+
+/// What is asked, and for which case.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The case.
+    pub eval_id: &'a str,
+    /// The metric, label included; `user` for a simulated user.
+    pub metric: &'a str,
+    /// Which question.
+    pub id: QuestionId,
+    /// What is asked for.
+    pub about: &'a str,
+    /// The sample, from 1.
+    pub sample: u32,
+    /// The prompt.
+    pub prompt: &'a str,
+}
+
+/// An answer, and what it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The answer's text, without keys.
+    pub text: String,
+    /// Whether it was kept from before.
+    pub cached: bool,
+    /// What it took.
+    pub spent: Spent,
+}
+
+impl Judges {
+    /// The judges of a run; answers are kept below `cache`, where one is given.
+    pub fn new(spec: &JudgeSpec, answers: Option<Answers>) -> Judges {
+        let recording = match (spec.provider, &spec.recording) {
+            (Some(Provider::Replay), Some(path)) => Some(
+                std::fs::read_to_string(path)
+                    .map_err(|error| error.to_string())
+                    .and_then(|text| read_answers(&text))
+                    .map_err(|why| format!("{}: {why}", path.display())),
+            ),
+            _ => None,
+        };
+        Judges {
+            budget: Budget::of(spec),
+            answers: answers.filter(|_| spec.cache),
+            spec: spec.clone(),
+            models: Mutex::default(),
+            gates: Mutex::default(),
+            recording,
+        }
+    }
+
+    /// How it is configured.
+    pub fn spec(&self) -> &JudgeSpec {
+        &self.spec
+    }
+
+    /// The model that answers for a criterion: the configured one, else the criterion's, else ADK's.
+    pub fn model_for(&self, options: &JudgeOptions) -> String {
+        if self.recording.is_some() {
+            return "recorded answers".into();
+        }
+        let named = self.spec.model.clone().or_else(|| options.model.clone());
+        named.unwrap_or_else(|| JudgeOptions::MODEL.to_string())
+    }
+
+    /// Whether a model can be asked, as far as that can be told without asking it. The error says what to
+    /// do; it is remembered, so that nobody asks in vain.
+    pub async fn ready(&self, model: &str) -> Result<(), JudgeError> {
+        if let Some(recording) = &self.recording {
+            return recording.as_ref().map(|_| ()).map_err(|why| JudgeError::new(Fault::Setup, why));
+        }
+        let found = self.model(model)?;
+        let hello = found.hello().await;
+        if let (Err(error), Ok(mut models)) = (&hello, self.models.lock()) {
+            models.insert(model.to_string(), Err(error.clone()));
+        }
+        hello
+    }
+
+    fn model(&self, name: &str) -> Result<Arc<Model>, JudgeError> {
+        let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
+        let mut models = self.models.lock().map_err(broken)?;
+        let found = models.entry(name.to_string()).or_insert_with(|| {
+            let endpoint = resolve(&self.spec, name, &environment)?;
+            let origin = endpoint.base.origin().ascii_serialization();
+            let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
+            let gate = match self.gates.lock() {
+                Ok(mut gates) => gates.entry(origin).or_insert_with(gate).clone(),
+                Err(_) => gate(),
+            };
+            Model::new(endpoint, &self.spec, gate).map(Arc::new)
+        });
+        found.clone()
+    }
+
+    /// Asks a model once; what was answered before is not asked again.
+    pub async fn ask(
+        &self,
+        model: &str,
+        config: &Map<String, Value>,
+        asking: Asking<'_>,
+    ) -> Result<Answered, JudgeError> {
+        if let Some(recording) = &self.recording {
+            let recorded = recording.as_ref().map_err(|why| JudgeError::new(Fault::Setup, why))?;
+            return replay(recorded, asking);
+        }
+        let found = self.model(model)?;
+        let digest = self.digest(&found, config, asking);
+        if let Some(kept) = self.answers.as_ref().and_then(|answers| answers.get(&digest)) {
+            let spent = Spent { cached: 1, ..Spent::default() };
+            return Ok(Answered { text: kept.text, cached: true, spent });
+        }
+        self.budget.may_spend()?;
+        let (answer, retries) = found.ask(asking.prompt, &Settings::new(config)).await;
+        let Answer { text, input_tokens, output_tokens } = answer?;
+        let text = found.mask(&text);
+        let cost = self.budget.cost(input_tokens, output_tokens);
+        self.budget.spend(cost);
+        if let Some(answers) = &self.answers {
+            // An answer that cannot be kept is an answer nonetheless.
+            let _ = answers.put(&digest, &KeptAnswer { text: text.clone(), input_tokens, output_tokens });
+        }
+        let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
+        Ok(Answered { text, cached: false, spent })
+    }
+
+    /// What an answer depends on: whom, how, what, and the how-manieth sample.
+    fn digest(&self, model: &Model, config: &Map<String, Value>, asking: Asking) -> String {
+        let endpoint = &model.endpoint;
+        let settings = Value::Object(config.clone()).to_string();
+        fingerprint(&[
+            endpoint.provider.name().as_bytes(),
+            endpoint.base.as_str().as_bytes(),
+            endpoint.model.as_bytes(),
+            settings.as_bytes(),
+            asking.prompt.as_bytes(),
+            &asking.sample.to_le_bytes(),
+        ])
+    }
+
+    /// What a person is asked before a key goes where the folder says: the address and the key's name.
+    pub fn destination(spec: &JudgeSpec) -> Option<String> {
+        if !spec.from_folder || spec.provider == Some(Provider::Replay) {
+            return None;
+        }
+        let to = spec.url.clone().unwrap_or_else(|| "the provider's own address".into());
+        let key = spec.key_env.as_ref().map(|name| format!(" with the key in {name}")).unwrap_or_default();
+        Some(format!("send what agents say to {to}{key}"))
+    }
+}
+
+fn replay(recorded: &[RecordedAnswers], asking: Asking) -> Result<Answered, JudgeError> {
+    let is_it = |one: &&RecordedAnswers| {
+        one.eval_id == asking.eval_id
+            && one.metric == asking.metric
+            && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
+            && one.about.as_ref().is_none_or(|about| about == asking.about)
+    };
+    let none = |why: String| JudgeError::new(Fault::Setup, why);
+    let found = recorded.iter().find(is_it).ok_or_else(|| {
+        none(format!(
+            "no recorded answer for {} of {} in turn {}",
+            asking.metric,
+            asking.eval_id,
+            asking.id.turn + 1
+        ))
+    })?;
+    let reply = found.replies.get(asking.sample as usize - 1).ok_or_else(|| {
+        none(format!(
+            "only {} answers are recorded for {} of {}",
+            found.replies.len(),
+            asking.metric,
+            asking.eval_id
+        ))
+    })?;
+    let spent = Spent { asked: 1, ..Spent::default() };
+    Ok(Answered { text: reply.clone(), cached: false, spent })
+}
+
+/// An environment variable; an empty one is none.
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// What is missing for a judge to be asked, told without any request.
+pub fn missing(spec: &JudgeSpec, model: &str) -> Option<String> {
+    match spec.provider {
+        Some(Provider::Replay) => None,
+        _ => endpoint::resolve(spec, model, &environment).err().map(|error| error.message),
+    }
+}

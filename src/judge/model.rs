@@ -1,0 +1,177 @@
+//! One model that is asked over HTTP.
+
+use super::endpoint::Endpoint;
+use super::error::{Fault, JudgeError};
+use super::gate::Gate;
+use super::secret::Secret;
+use super::wire::{self, Answer, Call, Settings};
+use crate::agents::Backoff;
+use crate::agents::http::{self, BodyError, cause, chain};
+use crate::domain::JudgeSpec;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
+
+/// A model with what it takes to ask it.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) endpoint: Endpoint,
+    client: Client,
+    gate: Arc<Gate>,
+    timeout: Duration,
+    retries: u32,
+}
+
+impl Model {
+    pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
+        let client = http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
+        let timeout = Duration::from_millis(spec.timeout_ms);
+        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries })
+    }
+
+    /// Asks, again where that may help. Also says how often it was asked again.
+    pub(super) async fn ask(&self, prompt: &str, settings: &Settings) -> (Result<Answer, JudgeError>, u32) {
+        let timeout = settings.timeout().unwrap_or(self.timeout);
+        let mut backoff = match settings.retries() {
+            Some((retries, first, longest)) => Backoff::between(retries, first, longest),
+            None => Backoff::between(self.retries, FIRST_DELAY, LONGEST_DELAY),
+        };
+        let mut again = 0;
+        loop {
+            let room = self.gate.enter().await;
+            let answer = self.once(prompt, settings, timeout).await;
+            drop(room);
+            let error = match answer {
+                Err(error) if error.may_retry() => error,
+                other => return (other, again),
+            };
+            // One that asks to wait makes all wait, so that they do not all come back to hear it again.
+            if let Some(asked) = error.retry_after {
+                self.gate.close_for(asked.min(LONGEST_DELAY));
+            }
+            let Some(delay) = backoff.next(error.retry_after, chance()) else {
+                let tries = again + 1;
+                let message = match tries {
+                    1 => error.message,
+                    _ => format!("{} (asked {tries} times)", error.message),
+                };
+                return (Err(JudgeError { message, ..error }), again);
+            };
+            again += 1;
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    async fn once(&self, prompt: &str, settings: &Settings, timeout: Duration) -> Result<Answer, JudgeError> {
+        let call = wire::call(&self.endpoint, prompt, settings);
+        let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
+        wire::read(self.endpoint.provider, &body).map_err(|error| self.masked(error))
+    }
+
+    /// Whether the model is there and the key is accepted, without asking it anything. What cannot be told
+    /// is no error: asking will tell.
+    pub(super) async fn hello(&self) -> Result<(), JudgeError> {
+        let Some(call) = wire::hello(&self.endpoint) else { return Ok(()) };
+        let error = match self.send(call, self.timeout).await {
+            Ok(_) => return Ok(()),
+            Err(error) => self.masked(error),
+        };
+        // A server that does not know the question says 404 as well, without naming the model.
+        let name = self.endpoint.model.rsplit('/').next().unwrap_or_default();
+        match error.fault {
+            Fault::Refused => Err(error),
+            Fault::UnknownModel if error.message.contains(name) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn send(&self, call: Call, timeout: Duration) -> Result<Value, JudgeError> {
+        let request = match &call.body {
+            Some(body) => self.client.post(call.url).json(body),
+            None => self.client.get(call.url),
+        };
+        let sent = request.headers(headers(&call.secret, &call.headers)?).timeout(timeout).send().await;
+        let response = sent.map_err(|error| self.broken(error, timeout))?;
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(JudgeError::new(Fault::Protocol, redirected(&response)));
+        }
+        let retry_after = http::retry_after(&response);
+        let text = http::text(response).await.map_err(|error| match error {
+            BodyError::Broken(error) if error.is_timeout() => self.broken(error, timeout),
+            BodyError::Broken(error) => JudgeError::new(
+                Fault::Protocol,
+                format!("the judge's answer broke off: {}", chain(cause(&error))),
+            ),
+            BodyError::TooLong => JudgeError::new(Fault::Protocol, "the judge's answer is longer than 32 MB"),
+        })?;
+        if !status.is_success() {
+            return Err(wire::refusal(status.as_u16(), &text, retry_after));
+        }
+        serde_json::from_str(&text).map_err(|error| {
+            JudgeError::new(Fault::Protocol, format!("the judge's answer is not JSON ({error})"))
+        })
+    }
+
+    fn broken(&self, error: reqwest::Error, timeout: Duration) -> JudgeError {
+        let base = &self.endpoint.base;
+        let host = base.host_str().unwrap_or_default();
+        if error.is_timeout() {
+            let why = format!("{host} did not answer within {} s", timeout.as_secs_f64());
+            return JudgeError::new(Fault::Timeout, why);
+        }
+        let why = chain(cause(&error));
+        JudgeError::new(Fault::Unavailable, format!("the judge at {host} cannot be reached: {why}"))
+    }
+
+    fn masked(&self, error: JudgeError) -> JudgeError {
+        JudgeError { message: self.mask(&error.message), ..error }
+    }
+
+    /// A text without the key.
+    pub(super) fn mask(&self, text: &str) -> String {
+        self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(text))
+    }
+}
+
+fn headers(
+    secret: &[(&'static str, Secret)],
+    plain: &[(&'static str, &'static str)],
+) -> Result<HeaderMap, JudgeError> {
+    let wrong = || JudgeError::new(Fault::Setup, "the key holds characters that no header may hold");
+    let mut headers = HeaderMap::new();
+    for (name, key) in secret {
+        let text = match *name {
+            "authorization" => format!("Bearer {}", key.expose()),
+            _ => key.expose().to_string(),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    for (name, value) in plain {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    Ok(headers)
+}
+
+/// Where to, without what may be secret in it.
+fn redirected(response: &Response) -> String {
+    let target =
+        response.headers().get("location").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = response.url().join(target).ok();
+    let host = target.as_ref().and_then(|url| url.host_str()).unwrap_or("another place");
+    format!(
+        "the judge redirects to {host}; keys are not carried there, so set its address as url under [judge]"
+    )
+}
+
+/// Between 0 and 1, from the system's randomness.
+fn chance() -> f64 {
+    f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
+}

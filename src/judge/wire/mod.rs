@@ -1,0 +1,154 @@
+//! The protocols of judges, as pure functions: a prompt becomes a request, a body becomes an answer
+//! (`facts/vertex-and-protocols.md` 5).
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai;
+mod settings;
+
+pub(super) use settings::Settings;
+
+use super::endpoint::Endpoint;
+use super::error::{Fault, JudgeError};
+use super::secret::Secret;
+use crate::domain::Provider;
+use serde_json::Value;
+use std::time::Duration;
+use url::Url;
+
+/// A request, ready to be sent.
+pub(super) struct Call {
+    pub(super) url: Url,
+    /// Headers that are secret.
+    pub(super) secret: Vec<(&'static str, Secret)>,
+    pub(super) headers: Vec<(&'static str, &'static str)>,
+    /// `None` for a GET.
+    pub(super) body: Option<Value>,
+}
+
+/// An answer with what it took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+}
+
+/// Asks the endpoint's model.
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+    match endpoint.provider {
+        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::call(endpoint, prompt, settings),
+        Provider::Openai => openai::call(endpoint, prompt, settings),
+        Provider::Anthropic => anthropic::call(endpoint, prompt, settings),
+        Provider::Ollama => ollama::call(endpoint, prompt, settings),
+    }
+}
+
+/// Asks whether the model is there and the key is accepted; `None` where there is no cheap way to.
+pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
+    match endpoint.provider {
+        Provider::Gemini => Some(gemini::hello(endpoint)),
+        Provider::Openai => Some(openai::hello(endpoint)),
+        Provider::Anthropic => Some(anthropic::hello(endpoint)),
+        Provider::Ollama => Some(ollama::hello(endpoint)),
+        Provider::Vertex | Provider::Replay => None,
+    }
+}
+
+/// Reads a body that came with a status of success.
+pub(super) fn read(provider: Provider, body: &Value) -> Result<Answer, JudgeError> {
+    let answer = match provider {
+        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body),
+        Provider::Openai => openai::read(body),
+        Provider::Anthropic => anthropic::read(body),
+        Provider::Ollama => ollama::read(body),
+    };
+    answer.map_err(|why| JudgeError::new(Fault::NoAnswer, why))
+}
+
+/// What a refusal means: whether waiting helps, what to do.
+pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> JudgeError {
+    let parsed: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+    // Google sometimes puts the error into a list.
+    let error = parsed.get("error").or_else(|| parsed.get(0)?.get("error")).unwrap_or(&Value::Null);
+    let said = error.get("message").or(Some(error)).and_then(Value::as_str);
+    let said = said.map_or_else(
+        || body.trim().chars().take(200).collect(),
+        |words| words.chars().take(500).collect::<String>(),
+    );
+    let has = |word: &str| body.contains(word);
+    let fault = match status {
+        401 | 403 => Fault::Refused,
+        400 if has("API_KEY_INVALID") || has("API key not valid") => Fault::Refused,
+        404 => Fault::UnknownModel,
+        429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
+        408 | 409 | 429 | 500 | 502 | 503 | 504 | 529 => Fault::Unavailable,
+        _ => Fault::Protocol,
+    };
+    let hint = match fault {
+        Fault::Refused => "; the key is not accepted, or not for this model",
+        Fault::Quota => "; the quota is used up",
+        _ => "",
+    };
+    let message = match said.is_empty() {
+        true => format!("the judge answered {status}{hint}"),
+        false => format!("the judge answered {status}: {said}{hint}"),
+    };
+    JudgeError { retry_after: retry_after.max(retry_info(error)), ..JudgeError::new(fault, message) }
+}
+
+/// Google's details of a 429: a quota for a day does not come back in a minute.
+fn is_hard_quota(error: &Value) -> bool {
+    let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+    let violations = details.filter_map(|detail| detail.get("violations")?.as_array()).flatten();
+    violations.filter_map(|one| one.get("quotaId")?.as_str()).any(|id| id.contains("PerDay"))
+}
+
+/// Google's `RetryInfo`: `"34s"`.
+fn retry_info(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
+}
+
+/// An address with more parts to its path.
+fn join(base: &Url, parts: &[&str]) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(parts);
+    }
+    url
+}
+
+fn count(value: Option<&Value>) -> u64 {
+    value.and_then(Value::as_u64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_sorted() {
+        let of = |status, body: &str| refusal(status, body, None);
+        assert_eq!(of(403, "").fault, Fault::Refused);
+        let invalid =
+            r#"{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}"#;
+        assert_eq!(of(400, invalid).fault, Fault::Refused);
+        assert!(of(400, invalid).message.contains("API key not valid."));
+        assert_eq!(of(404, "{}").fault, Fault::UnknownModel);
+        assert!(of(529, r#"{"error": "overloaded"}"#).may_retry());
+        assert!(!of(429, r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#).may_retry());
+        assert_eq!(of(400, "[]").fault, Fault::Protocol);
+    }
+
+    #[test]
+    fn google_says_how_long_to_wait() {
+        let body = r#"[{"error": {"message": "slow down", "details": [{"retryDelay": "3.5s"}]}}]"#;
+        let error = refusal(429, body, Some(Duration::from_secs(1)));
+        assert_eq!((error.may_retry(), error.retry_after), (true, Some(Duration::from_millis(3500))));
+        let daily = r#"{"error": {"details": [{"violations": [{"quotaId": "RequestsPerDayPerModel"}]}]}}"#;
+        assert_eq!(refusal(429, daily, None).fault, Fault::Quota);
+    }
+}

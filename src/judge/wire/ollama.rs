@@ -1,0 +1,54 @@
+//! Ollama's chat.
+
+use super::{Answer, Call, Settings, count, join};
+use crate::judge::endpoint::Endpoint;
+use serde_json::{Map, Value, json};
+
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+    let mut messages = Vec::new();
+    if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.push(json!({"role": "user", "content": prompt}));
+    let known = [
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("seed", "seed"),
+        ("max_output_tokens", "num_predict"),
+    ];
+    let options: Map<String, Value> = known
+        .iter()
+        .filter_map(|(ours, theirs)| Some(((*theirs).to_string(), settings.get(ours)?.clone())))
+        .collect();
+    let mut body = Map::new();
+    body.insert("model".into(), endpoint.model.clone().into());
+    body.insert("messages".into(), messages.into());
+    body.insert("stream".into(), false.into());
+    if !options.is_empty() {
+        body.insert("options".into(), options.into());
+    }
+    request(endpoint, "chat", body.into())
+}
+
+pub(super) fn hello(endpoint: &Endpoint) -> Call {
+    request(endpoint, "show", json!({"model": endpoint.model}))
+}
+
+fn request(endpoint: &Endpoint, what: &str, body: Value) -> Call {
+    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
+    Call { url: join(&endpoint.base, &["api", what]), secret, headers: Vec::new(), body: Some(body) }
+}
+
+pub(super) fn read(body: &Value) -> Result<Answer, String> {
+    if let Some(error) = body.get("error").and_then(Value::as_str) {
+        return Err(format!("the judge failed: {error}"));
+    }
+    match body.pointer("/message/content").and_then(Value::as_str) {
+        Some(text) => Ok(Answer {
+            text: text.to_string(),
+            input_tokens: count(body.get("prompt_eval_count")),
+            output_tokens: count(body.get("eval_count")),
+        }),
+        None => Err("the judge answered without a message".into()),
+    }
+}

@@ -1,0 +1,59 @@
+//! OpenAI's chat completions, and whatever speaks like them.
+
+use super::{Answer, Call, Settings, count, join};
+use crate::judge::endpoint::Endpoint;
+use serde_json::{Map, Value, json};
+
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+    let mut messages = Vec::new();
+    if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.push(json!({"role": "user", "content": prompt}));
+    let mut body = Map::new();
+    body.insert("model".into(), endpoint.model.clone().into());
+    body.insert("messages".into(), messages.into());
+    // Models that reason take no temperature, and count their thoughts.
+    let reasons = endpoint.model.starts_with("gpt-5")
+        || endpoint.model.starts_with('o') && endpoint.model[1..].starts_with(|c: char| c.is_ascii_digit());
+    let limit = if reasons { "max_completion_tokens" } else { "max_tokens" };
+    let known =
+        [("temperature", "temperature"), ("top_p", "top_p"), ("max_output_tokens", limit), ("seed", "seed")];
+    for (ours, theirs) in known {
+        if let Some(value) =
+            settings.get(ours).filter(|_| !(reasons && matches!(ours, "temperature" | "top_p")))
+        {
+            body.insert(theirs.into(), value.clone());
+        }
+    }
+    Call { body: Some(body.into()), ..request(endpoint, &["chat", "completions"]) }
+}
+
+pub(super) fn hello(endpoint: &Endpoint) -> Call {
+    request(endpoint, &["models", &endpoint.model])
+}
+
+fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
+    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
+    Call { url: join(&endpoint.base, parts), secret, headers: Vec::new(), body: None }
+}
+
+pub(super) fn read(body: &Value) -> Result<Answer, String> {
+    let Some(choice) = body.get("choices").and_then(|all| all.get(0)) else {
+        return Err("the judge answered without a choice".into());
+    };
+    let message = choice.get("message").unwrap_or(&Value::Null);
+    if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
+        return Err(format!("the judge refused to answer: {refusal}"));
+    }
+    let Some(text) = message.get("content").and_then(Value::as_str) else {
+        let reason = choice.get("finish_reason").and_then(Value::as_str).unwrap_or("no reason given");
+        return Err(format!("the judge answered without text ({reason})"));
+    };
+    let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
+    Ok(Answer {
+        text: text.to_string(),
+        input_tokens: tokens("prompt_tokens"),
+        output_tokens: tokens("completion_tokens"),
+    })
+}

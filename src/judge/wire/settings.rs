@@ -1,0 +1,97 @@
+//! A model's settings, as `judge_model_config` spells them (google-genai's `GenerateContentConfig`).
+
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Settings of one request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::judge) struct Settings {
+    /// As they were written.
+    written: Map<String, Value>,
+}
+
+/// What is not for the model: how to speak HTTP, and what a judge never has.
+const NOT_GENERATION: &[&str] = &[
+    "http_options",
+    "system_instruction",
+    "safety_settings",
+    "tools",
+    "tool_config",
+    "automatic_function_calling",
+    "cached_content",
+    "labels",
+];
+
+impl Settings {
+    pub(in crate::judge) fn new(written: &Map<String, Value>) -> Settings {
+        Settings { written: written.clone() }
+    }
+
+    /// A setting in either spelling.
+    pub(super) fn get(&self, snake: &str) -> Option<&Value> {
+        self.written.get(&camel(snake)).or_else(|| self.written.get(snake)).filter(|value| !value.is_null())
+    }
+
+    /// All that goes into Gemini's `generationConfig`, in its spelling.
+    pub(super) fn generation(&self) -> Map<String, Value> {
+        let is_generation =
+            |key: &str| !NOT_GENERATION.iter().any(|other| key == *other || key == camel(other));
+        let kept = self.written.iter().filter(|(key, value)| is_generation(key) && !value.is_null());
+        kept.map(|(key, value)| (camel(key), deep(value))).collect()
+    }
+
+    /// The limit for a request, where one is set: milliseconds.
+    pub(in crate::judge) fn timeout(&self) -> Option<Duration> {
+        self.get("http_options")?.get("timeout")?.as_u64().map(Duration::from_millis)
+    }
+
+    /// How often a failure is tried again, and the first and longest delay.
+    pub(in crate::judge) fn retries(&self) -> Option<(u32, Duration, Duration)> {
+        let http = self.get("http_options")?;
+        let retry = http.get("retryOptions").or_else(|| http.get("retry_options"))?;
+        let seconds = |key: &str, usual: f64| {
+            let value = retry.get(camel(key)).or_else(|| retry.get(key)).and_then(Value::as_f64);
+            Duration::try_from_secs_f64(value.unwrap_or(usual)).unwrap_or_default()
+        };
+        let attempts = retry.get("attempts").and_then(Value::as_u64).unwrap_or(5).clamp(1, 20);
+        Some((attempts as u32 - 1, seconds("initial_delay", 1.0), seconds("max_delay", 60.0)))
+    }
+}
+
+fn deep(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (camel(key), deep(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+fn camel(snake: &str) -> String {
+    let mut words = snake.split('_');
+    let first = words.next().unwrap_or_default().to_string();
+    words.fold(first, |mut whole, word| {
+        let mut letters = word.chars();
+        whole.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+        whole.push_str(letters.as_str());
+        whole
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_are_read_in_both_spellings() {
+        let written = json!({
+            "max_output_tokens": 5, "topP": 0.5, "thinking_config": {"thinking_budget": 0},
+            "http_options": {"timeout": 2000, "retry_options": {"attempts": 3, "initial_delay": 0.05}},
+        });
+        let settings = Settings::new(written.as_object().unwrap());
+        let generation = Value::Object(settings.generation());
+        let wanted = json!({"maxOutputTokens": 5, "topP": 0.5, "thinkingConfig": {"thinkingBudget": 0}});
+        assert_eq!(generation, wanted);
+        assert_eq!(settings.timeout(), Some(Duration::from_secs(2)));
+        assert_eq!(settings.retries(), Some((2, Duration::from_millis(50), Duration::from_secs(60))));
+    }
+}

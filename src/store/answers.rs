@@ -1,0 +1,88 @@
+//! Answers of judges, kept by what was asked: a file each, under the digest of the question.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Where answers are kept.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    folder: PathBuf,
+}
+
+/// An answer with what it took when it was given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// The answer as it came.
+    pub text: String,
+    /// Tokens in.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// Tokens out.
+    #[serde(default)]
+    pub output_tokens: u64,
+}
+
+impl Answers {
+    /// Answers below a folder, which need not be there yet.
+    pub fn below(folder: PathBuf) -> Answers {
+        Answers { folder }
+    }
+
+    fn path(&self, digest: &str) -> PathBuf {
+        let (shelf, name) = digest.split_at(digest.len().min(2));
+        self.folder.join(shelf).join(name)
+    }
+
+    /// What was answered, if it is known. What cannot be read is not known.
+    pub fn get(&self, digest: &str) -> Option<KeptAnswer> {
+        serde_json::from_slice(&fs::read(self.path(digest)).ok()?).ok()
+    }
+
+    /// Keeps an answer.
+    pub fn put(&self, digest: &str, answer: &KeptAnswer) -> io::Result<()> {
+        let path = self.path(digest);
+        if let Some(shelf) = path.parent() {
+            fs::create_dir_all(shelf)?;
+        }
+        let shelf = path.parent().unwrap_or(&self.folder);
+        // Not synced: an answer that is lost with the power is asked for again.
+        let mut file = tempfile::NamedTempFile::new_in(shelf)?;
+        file.write_all(&serde_json::to_vec(answer)?)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Forgets all answers; says how many there were.
+    pub fn clear(&self) -> io::Result<usize> {
+        let shelves = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            shelves => shelves?,
+        };
+        let mut count = 0;
+        for shelf in shelves {
+            count += fs::read_dir(shelf?.path())?.count();
+        }
+        fs::remove_dir_all(&self.folder)?;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_found_again_and_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = Answers::below(folder.path().join("judge"));
+        let kept = KeptAnswer { text: "yes".into(), input_tokens: 3, output_tokens: 1 };
+        assert_eq!(answers.get("abcd"), None);
+        answers.put("abcd", &kept).unwrap();
+        assert_eq!(answers.get("abcd"), Some(kept));
+        fs::write(folder.path().join("judge/ab/cd"), "torn").unwrap();
+        assert_eq!(answers.get("abcd"), None);
+        assert_eq!((answers.clear().unwrap(), answers.clear().unwrap()), (1, 0));
+    }
+}
