@@ -55,6 +55,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
     };
     let case = |index| PlannedCase { set: 0, index, eval_id: format!("c{index}") };
     RunState::new(Arc::new(RunPlan {
+        judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
         started: String::new(),
         sets: vec![set],

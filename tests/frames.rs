@@ -54,6 +54,7 @@ fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
 /// The plan of every case of the sample, in the model's order of sets.
 fn plan(model: &Model) -> RunPlan {
     let mut plan = RunPlan {
+        judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "7f3a1c09d2e4".into(),
         started: "2026-01-01T00:00:00Z".into(),
         sets: vec![],
@@ -113,6 +114,8 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         }
     };
     Attempt {
+        rubrics: vec![],
+        scenario: None,
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
@@ -314,6 +317,8 @@ fn hostile() -> (Model, String) {
         &Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual)),
     );
     let attempt = Attempt {
+        rubrics: vec![],
+        scenario: None,
         key: AttemptKey { case: 0, attempt: 1 },
         eval_id: long.clone(),
         status: case_status(&metrics),

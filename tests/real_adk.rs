@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{Server, adk, both, copy_folder, evaltrail, number, oracle, output, root};
+use common::{
+    ScriptedJudge, Server, adk, both, copy_folder, evaltrail, number, oracle, output, python, root,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,12 +110,45 @@ fn the_matrix_of_adk_eval() {
     assert!(compared > 1900, "{compared}");
 }
 
+/// The same for the judged runs, with the oracle's judge behind both: in ADK's reading the same scores and
+/// statuses, faults of the judge included.
+#[test]
+fn the_judged_matrix_of_adk_eval() {
+    let (Some(adk), Some(oracle)) = (adk_or_skip("the_judged_matrix_of_adk_eval"), oracle()) else { return };
+    let work = tempfile::tempdir().unwrap();
+    let agents = work.path().join("agents");
+    copy_folder(&oracle.join("agents"), &agents);
+    copy_folder(&oracle.join("evalsets"), &work.path().join("evalsets"));
+    std::fs::write(work.path().join("evaltrail.toml"), "[judge]\ncompat = \"adk\"\n").unwrap();
+    let server = Server::start(&adk, "api_server", &agents);
+    let expected = read_json(&oracle.join("results/judged_scores.json"));
+    let mut compared = 0;
+    for run in read_json(&oracle.join("results/judged_matrix.json")).as_array().unwrap() {
+        let id = run["run_id"].as_str().unwrap();
+        let judge =
+            ScriptedJudge::start(&python().unwrap(), &oracle, &oracle.join(run["rules"].as_str().unwrap()));
+        let report = run_with(work.path(), run, server.port, |command| judge.judges(command));
+        let (ours, cases) = our_scores(&report);
+        for row in expected.as_array().unwrap().iter().filter(|row| row["run_id"] == id) {
+            compare_row(id, row, &ours, &cases);
+            compared += 1;
+        }
+    }
+    println!("{compared} judged rows compared");
+    assert_eq!(compared, expected.as_array().unwrap().len());
+}
+
 fn run_ours(work: &Path, run: &Value, port: u16) -> Value {
+    run_with(work, run, port, |_| {})
+}
+
+fn run_with(work: &Path, run: &Value, port: u16, with: impl Fn(&mut Command)) -> Value {
     let app = run["agent"].as_str().unwrap().rsplit('/').next().unwrap();
     let sets = run["evalset"].as_str().unwrap().split(' ');
     let report = work.join("report.json");
     let folder = run["cwd"].as_str().map_or(work.to_path_buf(), |cwd| work.join(cwd));
     let mut command = evaltrail(&work.join("home"));
+    with(&mut command);
     command.current_dir(&folder).arg("run").args(sets).args(["-j", "8", "--agent"]);
     command.arg(format!("adk+http://127.0.0.1:{port}/{app}"));
     if let Some(config) = run["config"].as_str() {

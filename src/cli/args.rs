@@ -64,6 +64,15 @@ pub(super) struct CaseArgs {
     /// Only the cases that match, e.g. 'tool:set_light -tag:slow'
     #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
     pub(super) filter: String,
+    /// The model that judges, instead of the configured one: gemini-2.5-flash, openai/gpt-5, ollama/…
+    #[arg(long, value_name = "MODEL")]
+    pub(super) judge: Option<String>,
+    /// How often a judge is asked where the criterion does not say
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) samples: Option<u32>,
+    /// Ask the judge again also what it answered before
+    #[arg(long)]
+    pub(super) no_cache: bool,
     /// Cases at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) jobs: Option<u32>,

@@ -90,5 +90,8 @@ fn doing(progress: &Progress) -> String {
         Progress::Answered(tool) => format!("{} answered", clean_line(tool)),
         Progress::Retrying { delay_ms, .. } => format!("trying again in {:.1}s", *delay_ms as f64 / 1000.0),
         Progress::Scoring => "scoring".into(),
+        Progress::Judging { metric, answered, of, .. } => {
+            format!("judging {answered}/{of} {}", clean_line(metric))
+        }
     }
 }

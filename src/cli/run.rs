@@ -5,7 +5,7 @@ use super::output::{paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
-use crate::domain::{CancelReason, Query, RunEvent, RunOptions, RunState, Status};
+use crate::domain::{CancelReason, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status};
 use crate::formats::recording::recording_line;
 use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
@@ -19,7 +19,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
     let (workspace, selections) = opened(cases, false)?;
     let options = options(&args, &workspace);
-    let request = Request { agent: args.agent.clone(), options, ..request(cases, selections)? };
+    let request = Request { agent: args.agent.clone(), options, ..request(cases, &workspace, selections)? };
     let how = How { resume: args.resume, record: args.record.clone(), agent: args.agent.clone() };
     carry_out(cases, how, &workspace, request)
 }
@@ -30,7 +30,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let (workspace, selections) = opened(cases, true)?;
     let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
     let options = RunOptions { jobs: cases.jobs.unwrap_or(defaults.jobs), ..defaults };
-    let request = Request { saved: true, options, ..request(cases, selections)? };
+    let request = Request { saved: true, options, ..request(cases, &workspace, selections)? };
     carry_out(cases, How::default(), &workspace, request)
 }
 
@@ -45,14 +45,11 @@ struct How {
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let targets: Vec<_> = cases.paths.iter().map(|path| parse_target(path)).collect();
     let (workspace, selections) = open_targets(&targets, saved)?;
-    for name in &workspace.config.unused {
-        tell(&format!("note: {name} in evaltrail.toml is not used by this version"));
-    }
     let selections = if cases.failed { only_failed(&workspace, selections) } else { selections };
     Ok((workspace, selections))
 }
 
-fn request(cases: &CaseArgs, selections: Vec<Selection>) -> anyhow::Result<Request> {
+fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) -> anyhow::Result<Request> {
     if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
         // ADK would silently take its defaults here.
         anyhow::bail!("--config {}: there is no such file", config.display());
@@ -61,6 +58,7 @@ fn request(cases: &CaseArgs, selections: Vec<Selection>) -> anyhow::Result<Reque
         selections,
         config: cases.config.clone(),
         metrics: cases.metric.clone(),
+        judge: judge(cases, workspace),
         query: Query::parse(&cases.filter).context("--filter")?,
         ..Request::default()
     })
@@ -89,6 +87,17 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     runtime.shutdown_timeout(Duration::from_secs(2));
     finish(cases, how.record.as_deref(), &state)?;
     Ok(exit_of(&state, interrupted, bad_input))
+}
+
+/// The judge, the flags over what the configuration says.
+fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
+    let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    JudgeSpec {
+        model: cases.judge.clone().or(configured.model),
+        samples: cases.samples.or(configured.samples),
+        cache: configured.cache && !cases.no_cache,
+        ..configured
+    }
 }
 
 /// The flags over what the configuration says.

@@ -2,7 +2,7 @@
 
 use super::output::tell;
 use crate::domain::clean_line;
-use crate::runner::TrustQuestion;
+use crate::runner::{Deed, TrustQuestion};
 use crate::store::{Places, Trust};
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -13,11 +13,11 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
     let asked = io::stdin().is_terminal() && io::stderr().is_terminal();
     for question in &open {
-        tell("This folder's own files name a program that evaltrail would start:");
+        tell(question.deed.words());
         tell(&format!("    {}", clean_line(&question.command)));
         tell(&format!("    in {}", clean_line(&question.folder)));
-        if asked && !said_yes()? {
-            tell("Not started. Nothing was run.");
+        if asked && !said_yes(question.deed)? {
+            tell("Not allowed. Nothing was run.");
             return Ok(false);
         }
         if asked {
@@ -31,8 +31,12 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
     Ok(true)
 }
 
-fn said_yes() -> io::Result<bool> {
-    write!(io::stderr(), "Start it, and remember this? [y/N] ")?;
+fn said_yes(deed: Deed) -> io::Result<bool> {
+    let what = match deed {
+        Deed::Start => "Start it",
+        Deed::Send => "Send it there",
+    };
+    write!(io::stderr(), "{what}, and remember this? [y/N] ")?;
     io::stderr().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

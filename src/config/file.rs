@@ -1,8 +1,9 @@
 //! Reading `evaltrail.toml`.
 
 use super::agent::split_command;
+use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use crate::domain::{AdkServer, AgentSpec, MatchRule, RunOptions};
+use crate::domain::{AdkServer, AgentSpec, JudgeSpec, MatchRule, RunOptions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ pub struct ConfigFile {
     pub rules: Vec<MatchRule>,
     /// Metrics that are scored in every set.
     pub metrics: Vec<DefinedMetric>,
-    /// What the file asks for that this version does not do.
-    pub unused: Vec<String>,
+    /// Which model judges, and how it is asked.
+    pub judge: Option<JudgeSpec>,
 }
 
 /// Why the file cannot be used; toml's own words with line and column, or ours with the key.
@@ -48,7 +49,7 @@ struct Raw {
     agents: BTreeMap<String, RawAgent>,
     #[serde(default)]
     run: RawRun,
-    judge: Option<toml::Value>,
+    judge: Option<RawJudge>,
     #[serde(default)]
     r#match: Vec<MatchRule>,
     #[serde(default)]
@@ -101,7 +102,7 @@ impl ConfigFile {
         let metrics = raw.metrics.into_iter().map(|(name, metric)| {
             metric.define(&name).map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
         });
-        let later = [("[judge]", raw.judge.is_some())];
+        let judge = raw.judge.map(|judge| judge.spec(root)).transpose();
         Ok(ConfigFile {
             agents,
             agent_jobs,
@@ -112,7 +113,7 @@ impl ConfigFile {
             rate: raw.run.rate,
             rules: raw.r#match,
             metrics: metrics.collect::<Result<_, _>>()?,
-            unused: later.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()).collect(),
+            judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
         })
     }
 }
@@ -174,16 +175,19 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::super::DefinedKind;
     use super::*;
+    use crate::domain::{Provider, Reading};
 
     #[test]
     fn the_file_names_agents() {
         let text = "[agents.home]\nkind = \"adk\"\nstart = \"adk api_server agents --port {port}\"\n\
                     [agents.old]\nkind = \"replay\"\nrecording = \"r.jsonl\"\n[run]\njobs = 8\ntimeout = \"2m\"\n\
-                    [judge]\nkind = \"gemini\"\n";
+                    [judge]\nkind = \"ollama\"\nurl = \"http://x:1\"\ncompat = \"adk\"\n";
         let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
         assert_eq!(file.agents["old"], AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100 });
         assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
-        assert_eq!(file.unused, ["[judge]"]);
+        let judge = file.judge.unwrap();
+        assert_eq!((judge.provider, judge.reading), (Some(Provider::Ollama), Reading::Adk));
+        assert!(judge.from_folder && judge.cache);
     }
 
     #[test]
@@ -211,5 +215,9 @@ mod tests {
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
+        assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
+        assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));
+        assert!(said("[judge]\nurl = \"http://x\"").contains("kind says what is spoken there"));
+        assert!(said("[judge]\nkey = \"secret\"").contains("unknown field `key`"));
     }
 }

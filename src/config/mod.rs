@@ -4,6 +4,7 @@
 
 mod agent;
 mod file;
+mod judge;
 mod metric;
 
 pub use agent::{AgentError, parse_agent_uri, split_command};

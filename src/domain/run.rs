@@ -1,6 +1,6 @@
 //! A run as data: the plan, what happens, and what came of each attempt.
 
-use super::{Criterion, Invocation, MetricResult, Rubric, Status};
+use super::{Criterion, Invocation, JudgeSpec, MetricResult, Rubric, Status};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ pub struct RunPlan {
     pub cases: Vec<PlannedCase>,
     /// How to run them.
     pub options: RunOptions,
+    /// Who judges what a judge must.
+    #[serde(default = "JudgeSpec::standard")]
+    pub judge: JudgeSpec,
 }
 
 impl RunPlan {
@@ -345,6 +348,19 @@ pub enum Progress {
     },
     /// Scores are being computed.
     Scoring,
+    /// A judge is being asked.
+    Judging {
+        /// The metric, label included.
+        metric: String,
+        /// What was asked for last.
+        about: String,
+        /// The turn, from 1.
+        turn: usize,
+        /// Answers so far.
+        answered: usize,
+        /// Of how many.
+        of: usize,
+    },
 }
 
 #[cfg(test)]

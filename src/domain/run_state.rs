@@ -232,6 +232,7 @@ mod tests {
     fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
         let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string() };
         Arc::new(RunPlan {
+            judge: crate::domain::JudgeSpec::standard(),
             run_id: "r".into(),
             started: String::new(),
             sets: vec![],

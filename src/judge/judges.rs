@@ -99,7 +99,8 @@ impl Judges {
         let found = self.model(model)?;
         let hello = found.hello().await;
         if let (Err(error), Ok(mut models)) = (&hello, self.models.lock()) {
-            models.insert(model.to_string(), Err(error.clone()));
+            let known = JudgeError { fault: Fault::Setup, ..error.clone() };
+            models.insert(model.to_string(), Err(known));
         }
         hello
     }

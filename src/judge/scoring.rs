@@ -4,8 +4,8 @@ use super::error::{Fault, JudgeError};
 use super::judges::{Answered, Asking, Judges};
 use crate::domain::{Asked, MetricResult, QuestionId, Sample, Spent, Status};
 use crate::metrics::{Evidence, JudgedMetric, Question, unscored};
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
 
 /// How far a metric's judging is.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,20 +78,18 @@ impl Judges {
     ) -> Result<(Vec<Asked>, Spent), JudgeError> {
         let options = metric.options();
         let name = metric.criterion().metric.as_str();
-        let each = questions
-            .iter()
-            .flat_map(|question| (1..=question.samples).map(move |sample| (question, sample)));
-        let of = each.clone().count();
-        let at_once = options.parallelism.map_or(of, |limit| limit as usize).max(1);
-        let asking = |(question, sample): (&Question, u32)| {
-            let (prompt, id, about) = (question.prompt.clone(), question.id, question.about);
-            async move {
-                let asking = Asking { eval_id, metric: name, id, about, sample, prompt: &prompt };
-                let answer: Answer = (id, sample, self.ask(model, &options.config, asking).await);
-                answer
+        let mut each: Vec<BoxFuture<Answer>> = Vec::new();
+        for question in questions {
+            for sample in 1..=question.samples {
+                let (id, about, prompt) = (question.id, question.about, &question.prompt);
+                let asking = Asking { eval_id, metric: name, id, about, sample, prompt };
+                let answer = async move { (id, sample, self.ask(model, &options.config, asking).await) };
+                each.push(answer.boxed());
             }
-        };
-        let mut answers = stream::iter(each.map(asking)).buffer_unordered(at_once);
+        }
+        let of = each.len();
+        let at_once = options.parallelism.map_or(of, |limit| limit as usize).max(1);
+        let mut answers = stream::iter(each).buffer_unordered(at_once);
         let mut asked: Vec<Asked> = questions
             .iter()
             .map(|question| Asked {

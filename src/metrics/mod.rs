@@ -43,7 +43,9 @@ pub use judged::{JudgeOptions, JudgedMetric, Question, fill, is_rubric_kind, rep
 pub use matched::MatchMode;
 pub use measure::Evidence;
 pub use porter::stem;
-pub use registry::{Scorer, Unusable, info, is_adk, score, score_case, status_of, unscored, usable};
+pub use registry::{
+    Scorer, Unusable, asks_judge, info, is_adk, score, score_case, status_of, unscored, usable,
+};
 pub use relax::relaxation;
 pub use response_match::rouge1;
 pub use rouge::Overlap;

@@ -268,6 +268,12 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
     }
 }
 
+/// Whether a judge decides a criterion.
+pub fn asks_judge(criterion: &Criterion) -> bool {
+    let metric = info(criterion.name()).filter(|_| criterion.custom.is_none());
+    metric.is_some_and(|metric| matches!(metric.kind, Kind::Judge(_)))
+}
+
 /// Whether ADK knows the metric.
 pub fn is_adk(name: &str) -> bool {
     info(name).is_some_and(|metric| metric.family == Family::Adk)

@@ -2,13 +2,15 @@
 
 use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening, Turn};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Part, Progress, RunPlan,
-    Status, adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, MetricResult,
+    Part, Progress, RunPlan, Status, adk_status, case_status,
 };
 use crate::formats::SetFile;
 use crate::formats::adk::{Event, invocations_of};
-use crate::judge::Programs;
-use crate::metrics::{Evidence, Scorer, is_declared, score, score_case, unscored};
+use crate::judge::{Judges, Judging, Programs, Watch};
+use crate::metrics::{Evidence, JudgedMetric, Scorer, Unusable, is_declared, score, score_case, unscored};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +29,9 @@ pub(super) struct Shared {
     pub(super) sets: Vec<Arc<SetFile>>,
     pub(super) agents: Agents,
     programs: Programs,
+    pub(super) judges: Judges,
+    /// The criteria that a judge decides, by set and position.
+    pub(super) judged: Vec<Vec<(usize, Result<JudgedMetric, Unusable>)>>,
     /// The criteria of each set, made ready.
     scorers: Vec<Scorer>,
     /// Cases that fix the same session id take turns.
@@ -48,13 +53,15 @@ struct Talk {
 }
 
 impl Shared {
-    pub(super) fn new(plan: Arc<RunPlan>, sets: Vec<Arc<SetFile>>) -> Shared {
+    pub(super) fn new(plan: Arc<RunPlan>, sets: Vec<Arc<SetFile>>, judges: Judges) -> Shared {
         Shared {
             scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
+            judged: plan.sets.iter().map(|set| judged_of(&set.criteria, &judges)).collect(),
             plan,
             sets,
             agents: Agents::default(),
             programs: Programs::default(),
+            judges,
             pinned: Mutex::default(),
         }
     }
@@ -94,6 +101,7 @@ impl Shared {
     async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state;
+        attempt.rubrics = case.rubrics;
         let Some(saved) = case.saved else {
             let set = self.plan.set_of(attempt.key.case);
             let why = "the file holds nothing that an agent did for this case; run it";
@@ -127,6 +135,7 @@ impl Shared {
     async fn converse(&self, attempt: &mut Attempt, case: &EvalCase, tell: &mut impl Tell) {
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state.clone();
+        attempt.rubrics = case.rubrics.clone();
         let opening = opening_of(case, attempt.key.attempt);
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
@@ -219,11 +228,42 @@ impl Shared {
             || criteria.iter().any(|criterion| criterion.name() == "session_state_match")
     }
 
+    /// What judges say, all metrics at once.
+    async fn judge(
+        &self,
+        set: usize,
+        eval_id: &str,
+        evidence: &Evidence<'_>,
+        tell: &mut impl Tell,
+    ) -> Vec<(usize, MetricResult)> {
+        let telling = Mutex::new(tell);
+        let mut asked: Vec<BoxFuture<(usize, MetricResult)>> = Vec::new();
+        for (at, metric) in &self.judged[set] {
+            let mut telling = Telling(&telling);
+            asked.push(match metric {
+                Ok(metric) => {
+                    async move { (*at, self.judges.score(metric, eval_id, evidence, &mut telling).await) }
+                        .boxed()
+                }
+                Err(why) => {
+                    let criterion = &self.plan.sets[set].criteria[*at];
+                    let turns = evidence.actual.len();
+                    let none = unscored(criterion, turns, Status::NotEvaluated, &why.to_string());
+                    futures_util::future::ready((*at, none)).boxed()
+                }
+            });
+        }
+        futures_util::future::join_all(asked).await
+    }
+
     async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
         let set = self.plan.cases[attempt.key.case].set;
         let evidence = Evidence::of(attempt);
         let mut metrics = self.scorers[set].score(&evidence);
+        for (at, result) in self.judge(set, &attempt.eval_id, &evidence, tell).await {
+            metrics[at] = result;
+        }
         for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
             if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
                 metrics[at] = self.programs.score(criterion, &attempt.eval_id, &evidence).await;
@@ -232,6 +272,24 @@ impl Shared {
         attempt.metrics = metrics;
         attempt.status = case_status(&attempt.metrics);
         attempt.adk_status = adk_status(&attempt.metrics);
+    }
+}
+
+/// The criteria that a judge decides, made ready.
+fn judged_of(criteria: &[Criterion], judges: &Judges) -> Vec<(usize, Result<JudgedMetric, Unusable>)> {
+    let spec = judges.spec();
+    let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
+    criteria.iter().enumerate().filter_map(|(at, criterion)| Some((at, ready(criterion)?))).collect()
+}
+
+/// All judged metrics of a case tell through one.
+struct Telling<'a, T>(&'a Mutex<&'a mut T>);
+
+impl<T: Tell> Watch for Telling<'_, T> {
+    async fn judging(&mut self, judging: Judging) {
+        let Judging { metric, about, turn, answered, of } = judging;
+        let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };
+        self.0.lock().await.tell(progress).await;
     }
 }
 

@@ -17,5 +17,7 @@ mod plan;
 mod results;
 mod start;
 
-pub use plan::{PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, prepare, trust_questions};
+pub use plan::{
+    Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, prepare, trust_questions,
+};
 pub use start::{Run, RunHandle, failed_in, start};

@@ -1,7 +1,11 @@
 //! What is to be run, decided before anything runs.
 
-use crate::domain::{AdkServer, AgentSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject};
+use crate::domain::{
+    AdkServer, AgentSpec, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
+};
 use crate::formats::SetFile;
+use crate::judge::Judges;
+use crate::metrics::asks_judge;
 use crate::store::fingerprint;
 use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set};
 use std::path::{Path, PathBuf};
@@ -42,6 +46,8 @@ pub struct Request {
     pub query: Query,
     /// How to run them.
     pub options: RunOptions,
+    /// Who judges what a judge must.
+    pub judge: JudgeSpec,
 }
 
 /// A plan, with what it takes to carry it out.
@@ -85,6 +91,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         sets: Vec::new(),
         cases: Vec::new(),
         options: request.options.clone(),
+        judge: request.judge.clone(),
     };
     let mut sets = Vec::new();
     let mut problems = Vec::new();
@@ -198,10 +205,12 @@ fn matches(file: &SetFile, at: usize, set: &SetPath, request: &Request, agent: &
     })
 }
 
-/// Something that a folder's own files would make us run, to be allowed first.
+/// Something that a folder's own files would make us run or tell, to be allowed first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustQuestion {
-    /// Exactly what would be run.
+    /// What kind of thing.
+    pub deed: Deed,
+    /// Exactly what would be run, or where things would go.
     pub command: String,
     /// Where.
     pub folder: String,
@@ -209,16 +218,35 @@ pub struct TrustQuestion {
     pub fingerprint: String,
 }
 
-/// The programs that a plan would start. An agent named on the command line is not asked about.
+/// What a folder's own files would make us do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Start a program.
+    Start,
+    /// Send what agents say, and a key, to an address.
+    Send,
+}
+
+impl Deed {
+    /// What it is, for the person who is asked.
+    pub fn words(self) -> &'static str {
+        match self {
+            Deed::Start => "This folder's own files name a program that evaltrail would start:",
+            Deed::Send => "This folder's own files say where the judge is:",
+        }
+    }
+}
+
+/// The programs that a plan would start, and where it would send things. An agent named on the command line is not asked about.
 pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str>) -> Vec<TrustQuestion> {
     let mut questions: Vec<TrustQuestion> = Vec::new();
-    let mut ask = |command: String, words: &[String], cwd: &Path| {
+    let mut ask = |deed: Deed, command: String, words: &[String], cwd: &Path| {
         let folder = cwd.display().to_string();
         let root = workspace.root.display().to_string();
         let joined = words.join("\0");
         let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
         if !questions.iter().any(|question| question.fingerprint == fingerprint) {
-            questions.push(TrustQuestion { command, folder, fingerprint });
+            questions.push(TrustQuestion { deed, command, folder, fingerprint });
         }
     };
     for set in &plan.sets {
@@ -227,16 +255,20 @@ pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str
             | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. }
                 if !asked.is_some_and(|asked| asked.starts_with("cmd:")) =>
             {
-                ask(argv.join(" "), argv, cwd);
+                ask(Deed::Start, argv.join(" "), argv, cwd);
             }
             _ => {}
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
             if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
                 let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
-                ask(line, &words, &program.cwd);
+                ask(Deed::Start, line, &words, &program.cwd);
             }
         }
+    }
+    let judged = plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge);
+    if let Some(line) = judged.then(|| Judges::destination(&plan.judge)).flatten() {
+        ask(Deed::Send, line.clone(), &[line], &workspace.root);
     }
     questions
 }

@@ -5,7 +5,8 @@ use super::dispatcher::{Dispatcher, Order};
 use super::executor::execute;
 use super::plan::Prepared;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
-use crate::store::{LoadedRun, RunFolder, load_run, our_runs};
+use crate::judge::Judges;
+use crate::store::{Answers, LoadedRun, Places, RunFolder, load_run, our_runs};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +64,9 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
-    let shared = Arc::new(Shared::new(state.plan.clone(), prepared.sets));
+    let answers = Places::find().map(|places| Answers::below(places.answers()));
+    let judges = Judges::new(&state.plan.judge, answers);
+    let shared = Arc::new(Shared::new(state.plan.clone(), prepared.sets, judges));
     let closing = CancellationToken::new();
     let dispatcher = Dispatcher {
         closing: closing.clone(),
@@ -82,10 +85,32 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
         if let Some(warning) = warning {
             let _ = listener.send(RunEvent::Warning(warning)).await;
         }
+        for warning in not_judged(&shared).await {
+            let _ = listener.send(RunEvent::Warning(warning)).await;
+        }
         drop(listener);
         tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
+}
+
+/// What cannot be judged as things are: said before anything runs. The rest runs.
+async fn not_judged(shared: &Shared) -> Vec<String> {
+    let mut by_model: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
+        let names = by_model.entry(shared.judges.model_for(metric.options())).or_default();
+        let name = metric.criterion().metric.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut warnings = Vec::new();
+    for (model, names) in by_model {
+        if let Err(error) = shared.judges.ready(&model).await {
+            warnings.push(format!("not evaluated: {}; {error}", names.join(", ")));
+        }
+    }
+    warnings
 }
 
 fn open_or_warn(

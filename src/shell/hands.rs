@@ -4,7 +4,7 @@ use super::criteria;
 use crate::app::{
     Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, rescored,
 };
-use crate::domain::{Attempt, AttemptKey, adk_status, case_status};
+use crate::domain::{Attempt, AttemptKey, JudgeSpec, adk_status, case_status};
 use crate::formats::SetFile;
 use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
@@ -238,6 +238,7 @@ fn prepare(
         selections: by_set.into_iter().map(selection).collect(),
         options: hands.workspace.config.run_options(),
         saved: against == Against::Saved,
+        judge: hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard),
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);

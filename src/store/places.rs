@@ -7,15 +7,23 @@ use std::path::PathBuf;
 pub struct Places {
     /// Trust and remembered state.
     pub data: PathBuf,
+    /// What can be had again.
+    pub cache: PathBuf,
 }
 
 impl Places {
     /// Finds the places; `None` when the platform names none (no home folder).
     pub fn find() -> Option<Places> {
         if let Some(home) = std::env::var_os("EVALTRAIL_HOME") {
-            return Some(Places { data: PathBuf::from(home) });
+            let home = PathBuf::from(home);
+            return Some(Places { cache: home.join("cache"), data: home });
         }
         let dirs = directories::ProjectDirs::from("", "", "evaltrail")?;
-        Some(Places { data: dirs.data_local_dir().to_path_buf() })
+        Some(Places { data: dirs.data_local_dir().to_path_buf(), cache: dirs.cache_dir().to_path_buf() })
+    }
+
+    /// Where judges' answers are kept.
+    pub fn answers(&self) -> PathBuf {
+        self.cache.join("judge")
     }
 }

@@ -119,6 +119,55 @@ impl Drop for Server {
     }
 }
 
+/// The oracle's judge, which answers from a script.
+pub struct ScriptedJudge {
+    child: Child,
+    pub port: u16,
+}
+
+impl ScriptedJudge {
+    /// With these rules, up and answering. `python` is any Python 3.
+    pub fn start(python: &Path, oracle: &Path, rules: &Path) -> ScriptedJudge {
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let child = Command::new(python)
+            .arg(oracle.join("judge_server.py"))
+            .arg("--rules")
+            .arg(rules)
+            .args(["--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the judge starts");
+        let judge = ScriptedJudge { child, port };
+        let up = || std::net::TcpStream::connect(("127.0.0.1", port)).ok();
+        wait_for("the judge", Duration::from_secs(60), up);
+        judge
+    }
+
+    /// Points a command at it, as ADK is pointed at it.
+    pub fn judges(&self, command: &mut Command) {
+        command
+            .env("GOOGLE_API_KEY", "dummy")
+            .env("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{}", self.port))
+            .env("OPENAI_API_KEY", "dummy")
+            .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", self.port));
+    }
+}
+
+impl Drop for ScriptedJudge {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The Python beside the real `adk`, or the system's.
+pub fn python() -> Option<PathBuf> {
+    let beside = adk().and_then(|adk| Some(adk.parent()?.join("python")));
+    let system = ["/usr/bin/python3", "/usr/local/bin/python3"].map(PathBuf::from);
+    beside.into_iter().chain(system).find(|file| file.is_file())
+}
+
 /// A number, or a text that spells one.
 pub fn number(value: &Value) -> Option<f64> {
     match value {

@@ -131,6 +131,9 @@ fn doing(progress: &Progress) -> (String, Role) {
             (format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0), Role::Note)
         }
         Progress::Scoring => ("scoring".into(), Role::Faint),
+        Progress::Judging { metric, about, turn, answered, of } => {
+            (format!("judging {answered}/{of}  {} {about} of turn {turn}", metric), Role::Faint)
+        }
     }
 }
 

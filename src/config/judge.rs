@@ -1,0 +1,84 @@
+//! `[judge]`: which model judges, and how it is asked.
+
+use super::file::parse_duration;
+use crate::domain::{JudgeSpec, Provider, Reading};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJudge {
+    kind: Option<Provider>,
+    model: Option<String>,
+    url: Option<String>,
+    key_env: Option<String>,
+    project: Option<String>,
+    location: Option<String>,
+    recording: Option<PathBuf>,
+    compat: Option<Reading>,
+    jobs: Option<u32>,
+    rate: Option<u32>,
+    timeout: Option<String>,
+    retries: Option<u32>,
+    samples: Option<u32>,
+    prices: Option<RawPrices>,
+    spending_limit: Option<f64>,
+    cache: Option<bool>,
+}
+
+/// For a million tokens.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPrices {
+    input: f64,
+    output: f64,
+}
+
+impl RawJudge {
+    pub(super) fn spec(self, root: &Path) -> Result<JudgeSpec, String> {
+        let standard = JudgeSpec::standard();
+        match (self.kind, &self.recording) {
+            (Some(Provider::Replay), None) => return Err("kind = \"replay\" needs a recording".into()),
+            (kind, Some(_)) if kind != Some(Provider::Replay) => {
+                return Err("a recording is played by kind = \"replay\"".into());
+            }
+            _ => {}
+        }
+        if self.url.is_some() && self.kind.is_none() {
+            return Err(
+                "with a url, kind says what is spoken there: gemini, openai, anthropic or ollama".into()
+            );
+        }
+        if self.spending_limit.is_some() && self.prices.is_none() {
+            return Err(
+                "a spending_limit needs prices = { input = …, output = … } for a million tokens".into()
+            );
+        }
+        for (name, count) in [("jobs", self.jobs), ("rate", self.rate), ("samples", self.samples)] {
+            if count == Some(0) {
+                return Err(format!("{name} must be 1 or more"));
+            }
+        }
+        let timeout = self.timeout.as_deref().map(parse_duration).transpose();
+        let timeout = timeout.map_err(|why| format!("timeout: {why}"))?;
+        Ok(JudgeSpec {
+            provider: self.kind,
+            model: self.model,
+            from_folder: self.url.is_some() || self.key_env.is_some(),
+            url: self.url,
+            key_env: self.key_env,
+            project: self.project,
+            location: self.location,
+            recording: self.recording.map(|path| root.join(path)),
+            reading: self.compat.unwrap_or_default(),
+            jobs: self.jobs.unwrap_or(standard.jobs),
+            rate: self.rate,
+            timeout_ms: timeout.map_or(standard.timeout_ms, |time| time.as_millis() as u64),
+            retries: self.retries.unwrap_or(standard.retries),
+            samples: self.samples,
+            prices: self.prices.map(|prices| (prices.input, prices.output)),
+            spending_limit: self.spending_limit,
+            cache: self.cache.unwrap_or(standard.cache),
+        })
+    }
+}
