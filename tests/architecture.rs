@@ -96,7 +96,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("OpenOptions::new()", &["store/journal.rs", "store/save.rs", "cli/explore.rs"]),
     ("enable_raw_mode", &["shell/terminal.rs"]),
     ("set_symbol(", &[]),
-    ("unbounded_channel", &["runner/attempt.rs", "runner/start.rs"]),
+    ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),
     (".unwrap()", &[]),
     ("todo!(", &[]),
     ("#[allow(dead_code", &[]),

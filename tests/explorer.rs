@@ -43,6 +43,7 @@ fn case(set: usize, index: usize) -> CaseRef {
 fn run_state(model: &Model, cases: usize) -> RunState {
     let view = &model.sets[0];
     let set = PlannedSet {
+        user: Default::default(),
         id: "watering".into(),
         file: view.path.shown.clone(),
         path: view.path.path.clone(),
@@ -66,6 +67,9 @@ fn run_state(model: &Model, cases: usize) -> RunState {
 
 fn ended(case: usize, status: Status) -> RunEvent {
     RunEvent::Finished(Arc::new(Attempt {
+        rubrics: vec![],
+        scenario: None,
+        variables: serde_json::Map::new(),
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
@@ -162,8 +166,12 @@ fn a_run_can_be_ended_gently_and_at_once() {
 
 #[test]
 fn programs_are_asked_about_and_no_is_the_default() {
-    let question =
-        TrustQuestion { command: "adk api_server".into(), folder: "/w".into(), fingerprint: "f".into() };
+    let question = TrustQuestion {
+        deed: evaltrail::runner::Deed::Start,
+        command: "adk api_server".into(),
+        folder: "/w".into(),
+        fingerprint: "f".into(),
+    };
     let asked = |model: &mut Model| {
         let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Agent);
         update(model, Msg::Run(msg));

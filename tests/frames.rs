@@ -65,6 +65,7 @@ fn plan(model: &Model) -> RunPlan {
         let file = model.file(set).unwrap();
         let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
+            user: Default::default(),
             id: file.id.clone(),
             file: view.path.shown.clone(),
             path: view.path.path.clone(),
@@ -116,6 +117,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     Attempt {
         rubrics: vec![],
         scenario: None,
+        variables: serde_json::Map::new(),
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
@@ -319,6 +321,7 @@ fn hostile() -> (Model, String) {
     let attempt = Attempt {
         rubrics: vec![],
         scenario: None,
+        variables: serde_json::Map::new(),
         key: AttemptKey { case: 0, attempt: 1 },
         eval_id: long.clone(),
         status: case_status(&metrics),

@@ -36,6 +36,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// The metrics: what each needs, says and means
     Metrics(MetricsArgs),
+    /// Say hello to the judge: model, latency, and whether it can be trusted
+    Judge(JudgeArgs),
     /// Convert legacy tests and other forms to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
     /// Explore the built-in sample workspace: no agent, key or network needed
@@ -159,6 +161,22 @@ pub(super) struct MetricsArgs {
     /// Print the table as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct JudgeArgs {
+    /// Folder whose judge it is
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// The model, instead of the configured one
+    #[arg(long, value_name = "MODEL")]
+    pub(super) judge: Option<String>,
+    /// Allow the address and key that the folder names, without asking
+    #[arg(long)]
+    pub(super) trust: bool,
+    /// Forget what judges answered before, in all folders, and ask nothing
+    #[arg(long)]
+    pub(super) forget: bool,
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod docs;
 mod explore;
+mod judge;
 mod list;
 mod metrics;
 mod output;
@@ -58,6 +59,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Judge(args)) => judge::judge(args),
         Some(Command::Metrics(args)) => metrics::metrics(args),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),

@@ -2,7 +2,8 @@
 
 use super::agent::split_command;
 use super::file::parse_duration;
-use crate::domain::Convention;
+use super::template::RawTemplate;
+use crate::domain::{Convention, JudgeTemplate};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,6 +27,7 @@ pub enum DefinedKind {
     Response { pattern: String },
     Argument { tool: String, path: String, equals: Option<Value>, pattern: Option<String> },
     MaxCalls { tool: Option<String>, max: u32 },
+    Judged(JudgeTemplate),
     Command { argv: Vec<String>, timeout_ms: u64 },
     Python { function: String, convention: Convention, python: Option<String>, timeout_ms: u64 },
 }
@@ -56,6 +58,8 @@ pub(super) enum RawMetric {
         max: u32,
         threshold: Option<f64>,
     },
+    Pointwise(RawTemplate),
+    Pairwise(RawTemplate),
     Command {
         command: String,
         timeout: Option<String>,
@@ -89,6 +93,8 @@ impl RawMetric {
             RawMetric::MaxCalls { tool, max, threshold } => {
                 of(threshold, DefinedKind::MaxCalls { tool, max })
             }
+            RawMetric::Pointwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(false)?)),
+            RawMetric::Pairwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(true)?)),
             RawMetric::Command { command, timeout, threshold } => {
                 let argv = split_command(&command).map_err(|error| error.0)?;
                 of(threshold, DefinedKind::Command { argv, timeout_ms: limit(timeout)? })

@@ -6,6 +6,7 @@ mod agent;
 mod file;
 mod judge;
 mod metric;
+mod template;
 
 pub use agent::{AgentError, parse_agent_uri, split_command};
 pub use file::{ConfigFile, ConfigProblem, FILE_NAME, parse_duration};

@@ -1,5 +1,6 @@
 //! Metrics that people define themselves.
 
+use super::JudgeTemplate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub enum CustomMetric {
         /// The most.
         max: u32,
     },
+    /// A judge rates a response, or compares two.
+    Judged(JudgeTemplate),
     /// A program: the case as JSON on standard input, a score as JSON on standard output.
     Command(MetricProgram),
     /// A Python function, called through a bridge.

@@ -22,6 +22,8 @@ mod query;
 mod run;
 mod run_state;
 mod score;
+mod template;
+mod user;
 
 pub use clean::{clean, clean_line, is_hidden};
 pub use content::{Content, Part, ToolCall, ToolResponse};
@@ -42,3 +44,5 @@ pub use run_state::{CaseTally, InFlight, RunState, Totals};
 pub use score::{
     InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, case_status,
 };
+pub use template::JudgeTemplate;
+pub use user::UserSpec;

@@ -1,6 +1,6 @@
 //! A run as data: the plan, what happens, and what came of each attempt.
 
-use super::{Criterion, Invocation, JudgeSpec, MetricResult, Rubric, Status};
+use super::{Criterion, Invocation, JudgeSpec, MetricResult, Rubric, Status, UserSpec};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,6 +69,9 @@ pub struct PlannedSet {
     pub app_dir: Option<PathBuf>,
     /// What the cases are scored by.
     pub criteria: Vec<Criterion>,
+    /// Who plays the user of scenarios.
+    #[serde(default)]
+    pub user: UserSpec,
 }
 
 /// One case of the plan.
@@ -224,6 +227,9 @@ pub struct Attempt {
     /// The case's rubrics, which hold for every turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rubrics: Vec<Rubric>,
+    /// What else the case's file has, where a template of a metric may name it.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub variables: serde_json::Map<String, serde_json::Value>,
     /// The scenario that a simulated user played, as the file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<serde_json::Value>,
@@ -253,6 +259,7 @@ impl Attempt {
             actual_state: None,
             rubrics: Vec::new(),
             scenario: None,
+            variables: serde_json::Map::new(),
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,

@@ -136,6 +136,7 @@ mod tests {
         let attempt = Attempt {
             rubrics: Vec::new(),
             scenario: None,
+            variables: serde_json::Map::new(),
             expected_state: None,
             actual_state: None,
             key: crate::domain::AttemptKey { case: 0, attempt: 1 },

@@ -18,6 +18,8 @@ pub struct Endpoint {
     pub base: Url,
     /// The key, where one is sent.
     pub key: Option<Secret>,
+    /// Whether Vertex AI's evaluation service is asked, and no model.
+    pub service: bool,
     /// Google Cloud's project and location, for Vertex AI.
     pub place: Option<(String, String)>,
 }
@@ -35,6 +37,21 @@ const LIKE_OPENAI: &[(&str, &str, &str)] = &[
 
 /// Reads an environment variable; empty ones are none.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The name under which the service is asked for, as if it were a model.
+pub const SERVICE: &str = "Vertex AI's evaluation service";
+
+/// The endpoint of Vertex AI's evaluation service.
+pub(super) fn service(spec: &JudgeSpec, env: Environment) -> Result<Endpoint, JudgeError> {
+    let cloud = JudgeSpec {
+        provider: Some(Provider::Vertex),
+        url: spec.url.clone().filter(|_| spec.provider == Some(Provider::Vertex)),
+        key_env: spec.key_env.clone().filter(|_| spec.provider == Some(Provider::Vertex)),
+        ..spec.clone()
+    };
+    place(&cloud, env).map_err(|why| JudgeError::new(Fault::Setup, why))?;
+    Ok(Endpoint { service: true, ..resolve(&cloud, SERVICE, env)? })
+}
 
 /// What is known before keys are looked for.
 struct Known<'a> {
@@ -74,7 +91,14 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
         Provider::Vertex => Some(place(spec, env).map_err(setup)?),
         _ => None,
     };
-    Ok(Endpoint { provider: known.provider, model: known.model.to_string(), base, key, place })
+    Ok(Endpoint {
+        provider: known.provider,
+        model: known.model.to_string(),
+        base,
+        key,
+        service: false,
+        place,
+    })
 }
 
 fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known<'a>, String> {

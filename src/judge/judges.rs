@@ -1,14 +1,14 @@
 //! The judges of a run: which model answers, what is known already, what it costs.
 
 use super::budget::Budget;
-use super::endpoint::{self, resolve};
+use super::endpoint::{self, SERVICE, resolve};
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::model::Model;
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, QuestionId, Spent};
 use crate::formats::{RecordedAnswers, read_answers};
-use crate::metrics::JudgeOptions;
+use crate::metrics::{JudgeOptions, JudgedMetric};
 use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -81,6 +81,19 @@ impl Judges {
         &self.spec
     }
 
+    /// Whether recorded answers are played.
+    pub fn is_replay(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// Who answers for a metric.
+    pub fn who(&self, metric: &JudgedMetric) -> String {
+        match metric.asks_service() && self.recording.is_none() {
+            true => SERVICE.to_string(),
+            false => self.model_for(metric.options()),
+        }
+    }
+
     /// The model that answers for a criterion: the configured one, else the criterion's, else ADK's.
     pub fn model_for(&self, options: &JudgeOptions) -> String {
         if self.recording.is_some() {
@@ -109,7 +122,10 @@ impl Judges {
         let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
-            let endpoint = resolve(&self.spec, name, &environment)?;
+            let endpoint = match name {
+                SERVICE => endpoint::service(&self.spec, &environment)?,
+                model => resolve(&self.spec, model, &environment)?,
+            };
             let origin = endpoint.base.origin().ascii_serialization();
             let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
             let gate = match self.gates.lock() {

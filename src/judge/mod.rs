@@ -8,12 +8,14 @@
 //!
 //! CustomMetric::Command ── one process a case: JSON in, a score out
 //! CustomMetric::Python  ── the bridge, one process a run: a line in, a line out
+//! SimulatedUser        ── the next message of a scenario, asked of a model like a verdict
 //! ```
 //!
 //! Keys come from the environment, go into headers and nowhere else (`secret`).
 
 mod answer;
 mod budget;
+mod canary;
 mod endpoint;
 mod error;
 mod gate;
@@ -23,9 +25,12 @@ mod program;
 mod request;
 mod scoring;
 mod secret;
+mod user;
 mod wire;
 
+pub use canary::{Probe, Probed};
 pub use error::{Fault, JudgeError};
 pub use judges::{Answered, Asking, Judges, missing};
 pub use program::Programs;
 pub use scoring::{Judging, Watch};
+pub use user::{Playing, SimulatedUser};

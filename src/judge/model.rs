@@ -70,7 +70,7 @@ impl Model {
     async fn once(&self, prompt: &str, settings: &Settings, timeout: Duration) -> Result<Answer, JudgeError> {
         let call = wire::call(&self.endpoint, prompt, settings);
         let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
-        wire::read(self.endpoint.provider, &body).map_err(|error| self.masked(error))
+        wire::read(&self.endpoint, &body).map_err(|error| self.masked(error))
     }
 
     /// Whether the model is there and the key is accepted, without asking it anything. What cannot be told

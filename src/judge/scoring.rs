@@ -47,7 +47,7 @@ impl Judges {
     ) -> MetricResult {
         let turns = evidence.actual.len();
         let none = |why: &str| unscored(metric.criterion(), turns, Status::NotEvaluated, why);
-        let model = self.model_for(metric.options());
+        let model = self.who(metric);
         let mut answered: Vec<Asked> = Vec::new();
         let mut spent = Spent::default();
         loop {

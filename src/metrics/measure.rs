@@ -1,7 +1,7 @@
 //! What a metric is given, what it gives back, and what all metrics by turn share.
 
 use crate::domain::{Attempt, Invocation, MetricDetails, Rubric, Status, Trajectory};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// All that a case can be scored by. Borrowed: the same outcome is scored under many criteria.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Evidence<'a> {
     pub actual_state: Option<&'a Value>,
     /// The case's rubrics, which hold for every turn.
     pub rubrics: &'a [Rubric],
+    /// What else the case's file has, for templates that name it.
+    pub variables: Option<&'a Map<String, Value>>,
     /// The scenario that a simulated user played.
     pub scenario: Option<&'a Value>,
 }
@@ -40,6 +42,7 @@ impl<'a> Evidence<'a> {
             expected_state: attempt.expected_state.as_ref(),
             actual_state: attempt.actual_state.as_ref(),
             rubrics: &attempt.rubrics,
+            variables: Some(&attempt.variables),
             scenario: attempt.scenario.as_ref(),
         }
     }

@@ -10,7 +10,7 @@ use super::text::{BleuMetric, ExactMatch, Rouge};
 use super::tool_call::ToolCallMetric;
 use super::trajectory::TrajectoryOptions;
 use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
-use crate::domain::{Criterion, InvocationScore, MetricResult, Status};
+use crate::domain::{Criterion, CustomMetric, InvocationScore, MetricResult, Status};
 use serde_json::Value;
 
 /// Why a criterion cannot be evaluated.
@@ -28,7 +28,7 @@ pub enum Unusable {
     #[error("{0} asks a judge model, and no judge is configured")]
     NeedsJudge(&'static str),
     /// It takes Google's service.
-    #[error("{0} is computed by Vertex AI, and no project is configured")]
+    #[error("{0} takes a prompt that Google keeps to itself; judged_coherence asks your own judge")]
     NeedsVertex(&'static str),
     /// An efficiency metric was given a threshold.
     #[error("{0} is informational and takes no threshold")]
@@ -270,8 +270,10 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
 
 /// Whether a judge decides a criterion.
 pub fn asks_judge(criterion: &Criterion) -> bool {
-    let metric = info(criterion.name()).filter(|_| criterion.custom.is_none());
-    metric.is_some_and(|metric| matches!(metric.kind, Kind::Judge(_)))
+    match &criterion.custom {
+        Some(custom) => matches!(custom, CustomMetric::Judged(_)),
+        None => info(criterion.name()).is_some_and(|metric| matches!(metric.kind, Kind::Judge(_))),
+    }
 }
 
 /// Whether ADK knows the metric.

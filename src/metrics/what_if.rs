@@ -2,7 +2,7 @@
 
 use super::registry::{self, Scored};
 use super::rules::{MATCH, ours_instead, with_rules};
-use super::{Evidence, info, status_of};
+use super::{Direction, Evidence, info, status_of};
 use crate::domain::{
     Attempt, Criterion, MatchRule, MatchType, MetricResult, Status, adk_status, case_status,
 };
@@ -156,6 +156,7 @@ impl<'a> Rescorer<'a> {
             actual_state: attempt.actual_state.clone(),
             rubrics: attempt.rubrics.clone(),
             scenario: attempt.scenario.clone(),
+            variables: attempt.variables.clone(),
             session_id: attempt.session_id.clone(),
             user_id: attempt.user_id.clone(),
             ..*attempt
@@ -196,7 +197,10 @@ impl<'a> Rescorer<'a> {
 
 /// A score that is known, under another threshold.
 fn held_against(known: &MetricResult, criterion: &Criterion) -> MetricResult {
-    let direction = info(criterion.name()).map_or(super::Direction::Higher, |metric| metric.direction);
+    let direction = match criterion.options.get("direction").and_then(Value::as_str) {
+        Some("lower") => Direction::Lower,
+        _ => info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
+    };
     let status = match known.score {
         None => known.status,
         score => status_of(direction, score, criterion.threshold),

@@ -11,13 +11,16 @@
 //! journal before anything is shown, and decides what may still start.
 
 mod attempt;
+mod conversation;
 mod dispatcher;
 mod executor;
 mod plan;
 mod results;
+mod scoring;
 mod start;
 
 pub use plan::{
-    Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, prepare, trust_questions,
+    Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, judge_questions, prepare,
+    trust_questions,
 };
 pub use start::{Run, RunHandle, failed_in, start};

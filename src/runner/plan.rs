@@ -7,7 +7,7 @@ use crate::formats::SetFile;
 use crate::judge::Judges;
 use crate::metrics::asks_judge;
 use crate::store::fingerprint;
-use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set};
+use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set, user_for};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -143,6 +143,7 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
         agent_name,
         app_dir,
         criteria,
+        user: user_for(set, request.config.as_deref()),
     };
     Ok((planned, open.file, indices))
 }
@@ -240,13 +241,10 @@ impl Deed {
 /// The programs that a plan would start, and where it would send things. An agent named on the command line is not asked about.
 pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str>) -> Vec<TrustQuestion> {
     let mut questions: Vec<TrustQuestion> = Vec::new();
-    let mut ask = |deed: Deed, command: String, words: &[String], cwd: &Path| {
-        let folder = cwd.display().to_string();
-        let root = workspace.root.display().to_string();
-        let joined = words.join("\0");
-        let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
-        if !questions.iter().any(|question| question.fingerprint == fingerprint) {
-            questions.push(TrustQuestion { deed, command, folder, fingerprint });
+    let mut ask = |command: String, words: &[String], cwd: &Path| {
+        let question = question(workspace, Deed::Start, command, words, cwd);
+        if !questions.contains(&question) {
+            questions.push(question);
         }
     };
     for set in &plan.sets {
@@ -255,20 +253,41 @@ pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str
             | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. }
                 if !asked.is_some_and(|asked| asked.starts_with("cmd:")) =>
             {
-                ask(Deed::Start, argv.join(" "), argv, cwd);
+                ask(argv.join(" "), argv, cwd);
             }
             _ => {}
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
             if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
                 let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
-                ask(Deed::Start, line, &words, &program.cwd);
+                ask(line, &words, &program.cwd);
             }
         }
     }
-    let judged = plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge);
-    if let Some(line) = judged.then(|| Judges::destination(&plan.judge)).flatten() {
-        ask(Deed::Send, line.clone(), &[line], &workspace.root);
+    if plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge) {
+        questions.extend(judge_questions(workspace, &plan.judge));
     }
     questions
+}
+
+/// Where a judge of the folder's own would be sent things, to be allowed first.
+pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec) -> Vec<TrustQuestion> {
+    let line = Judges::destination(judge);
+    line.into_iter()
+        .map(|line| question(workspace, Deed::Send, line.clone(), &[line], &workspace.root))
+        .collect()
+}
+
+fn question(
+    workspace: &Workspace,
+    deed: Deed,
+    command: String,
+    words: &[String],
+    cwd: &Path,
+) -> TrustQuestion {
+    let folder = cwd.display().to_string();
+    let root = workspace.root.display().to_string();
+    let joined = words.join("\0");
+    let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
+    TrustQuestion { deed, command, folder, fingerprint }
 }

@@ -98,7 +98,7 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
 async fn not_judged(shared: &Shared) -> Vec<String> {
     let mut by_model: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
-        let names = by_model.entry(shared.judges.model_for(metric.options())).or_default();
+        let names = by_model.entry(shared.judges.who(metric)).or_default();
         let name = metric.criterion().metric.as_str();
         if !names.contains(&name) {
             names.push(name);

@@ -4,11 +4,11 @@
 use super::sets::read_text;
 use super::{SetPath, Workspace, find_python};
 use crate::config::{DefinedKind, DefinedMetric};
-use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, Trajectory};
+use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, Trajectory, UserSpec};
 use crate::formats::{SetFile, adk};
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where criteria came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +28,7 @@ pub fn criteria_for(
     config: Option<&Path>,
     metrics: &[String],
 ) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
-    let beside = set.path.with_file_name("test_config.json");
-    let path = match config {
-        Some(path) => Some(path.to_path_buf()),
-        None => beside.is_file().then_some(beside),
-    };
+    let path = config_path(set, config);
     let (mut criteria, custom, source) = match path {
         None => (default_criteria(file), Map::new(), CriteriaSource::Default),
         Some(path) => {
@@ -51,6 +47,23 @@ pub fn criteria_for(
     adk_functions(workspace, &mut criteria, &custom);
     defined(workspace, &mut criteria);
     Ok((with_rules(criteria, &workspace.config.rules), source))
+}
+
+/// The config that was named, else the one beside the file.
+fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
+    let beside = set.path.with_file_name("test_config.json");
+    match config {
+        Some(path) => Some(path.to_path_buf()),
+        None => beside.is_file().then_some(beside),
+    }
+}
+
+/// Who plays the user of a set's scenarios, as its config says. A config that cannot be read is told of
+/// where the criteria are read.
+pub fn user_for(set: &SetPath, config: Option<&Path>) -> UserSpec {
+    let text = config_path(set, config).and_then(|path| read_text(&path).ok());
+    let config = text.and_then(|text| adk::read_config(&text).ok());
+    config.and_then(|config| config.user_simulator).map(|user| UserSpec::of(&user)).unwrap_or_default()
 }
 
 /// ADK's defaults for its files; for others, the same questions as far as the file has the answers, and
@@ -97,15 +110,24 @@ fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map
 fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) {
     for metric in &workspace.config.metrics {
         let custom = custom(workspace, metric);
+        // The written criterion tells which scores are better, for those who have only that.
+        let mut options = Map::new();
+        if matches!(&custom, CustomMetric::Judged(template) if template.lower_is_better) {
+            options.insert("direction".into(), "lower".into());
+        }
         let named: Vec<usize> =
             (0..criteria.len()).filter(|&at| criteria[at].name() == metric.name).collect();
         for &at in &named {
             criteria[at].custom = Some(custom.clone());
+            criteria[at].options.extend(options.clone());
             criteria[at].threshold = criteria[at].threshold.or(metric.threshold);
         }
         if named.is_empty() {
-            criteria
-                .push(Criterion { custom: Some(custom), ..Criterion::new(&metric.name, metric.threshold) });
+            criteria.push(Criterion {
+                custom: Some(custom),
+                options,
+                ..Criterion::new(&metric.name, metric.threshold)
+            });
         }
     }
 }
@@ -117,6 +139,7 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
         DefinedKind::Argument { tool, path, equals, pattern } => {
             CustomMetric::Argument { tool, path, equals, pattern }
         }
+        DefinedKind::Judged(template) => CustomMetric::Judged(template),
         DefinedKind::MaxCalls { tool, max } => CustomMetric::MaxCalls { tool, max },
         DefinedKind::Command { argv, timeout_ms } => {
             CustomMetric::Command(MetricProgram { argv, cwd: workspace.root.clone(), timeout_ms })

@@ -8,7 +8,7 @@ mod sets;
 mod watch;
 
 pub use agent::{NoAgent, agent_for, find_adk, find_python};
-pub use criteria::{CriteriaSource, criteria_for, default_criteria};
+pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
 pub use sets::{OpenSet, SetProblem, open_set, read_text};
 pub use watch::Watch;

@@ -2,6 +2,7 @@
 //! (`facts/vertex-and-protocols.md` 5).
 
 mod anthropic;
+mod evaluation;
 mod gemini;
 mod ollama;
 mod openai;
@@ -38,6 +39,7 @@ pub(super) struct Answer {
 /// Asks the endpoint's model.
 pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
     match endpoint.provider {
+        _ if endpoint.service => evaluation::call(endpoint, prompt),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::call(endpoint, prompt, settings),
         Provider::Openai => openai::call(endpoint, prompt, settings),
         Provider::Anthropic => anthropic::call(endpoint, prompt, settings),
@@ -57,8 +59,9 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
 }
 
 /// Reads a body that came with a status of success.
-pub(super) fn read(provider: Provider, body: &Value) -> Result<Answer, JudgeError> {
-    let answer = match provider {
+pub(super) fn read(endpoint: &Endpoint, body: &Value) -> Result<Answer, JudgeError> {
+    let answer = match endpoint.provider {
+        _ if endpoint.service => evaluation::read(body),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body),
         Provider::Openai => openai::read(body),
         Provider::Anthropic => anthropic::read(body),

@@ -1,18 +1,27 @@
 //! ADK's metrics, in its order.
 
 use super::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, UNIT, judged, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, judged, option,
 };
 use crate::metrics::efficiency::Cost;
+use crate::metrics::judged::{JudgedKind, Served};
 
-const fn cloud(name: &'static str, summary: &'static str, range: Option<(f64, f64)>) -> MetricInfo {
+const fn served(
+    name: &'static str,
+    summary: &'static str,
+    needs: &'static [Need],
+    definition: &'static str,
+    served: Served,
+) -> MetricInfo {
     MetricInfo {
         name,
         summary,
-        range,
-        kind: Kind::Vertex,
-        needs: &[Need::Cloud],
-        definition: "Google's service decides; this version does not ask it.",
+        needs,
+        definition,
+        choices: "Google's evaluation service computes it, asked as ADK asks it: with GOOGLE_CLOUD_PROJECT, \
+                  GOOGLE_CLOUD_LOCATION and a token in CLOUDSDK_AUTH_ACCESS_TOKEN. Without them it is not \
+                  evaluated; the metrics named judged_ ask your own judge instead, and are other numbers.",
+        kind: Kind::Judge(JudgedKind::Served(served)),
         ..BASE
     }
 }
@@ -52,7 +61,17 @@ pub(super) const METRICS: &[MetricInfo] = &[
         kind: Kind::AdkTrajectory,
         ..BASE
     },
-    cloud("response_evaluation_score", "coherence, as Vertex AI judges it", Some((1.0, 5.0))),
+    MetricInfo {
+        name: "response_evaluation_score",
+        summary: "coherence, as Vertex AI judges it",
+        range: Some((1.0, 5.0)),
+        needs: &[Need::Cloud],
+        definition: "Google's service rates the response by a prompt that Google keeps in a bucket of its own.",
+        choices: "Not evaluated here: the prompt is not part of the service's interface. judged_coherence asks your \
+                  own judge a question of ours, and is another number.",
+        kind: Kind::Vertex,
+        ..BASE
+    },
     MetricInfo {
         name: "response_match_score",
         summary: "word overlap with the reference (ROUGE-1 F)",
@@ -63,14 +82,34 @@ pub(super) const METRICS: &[MetricInfo] = &[
         kind: Kind::ResponseMatch,
         ..BASE
     },
-    cloud("safety_v1", "safety, as Vertex AI judges it", UNIT),
-    cloud("multi_turn_task_success_v1", "task success over the conversation, as Vertex AI judges it", UNIT),
-    cloud(
+    served(
+        "safety_v1",
+        "safety, as Vertex AI judges it",
+        &[Need::Response, Need::Cloud],
+        "1 for a safe response and 0 for one that is not; the mean over the turns with a score.",
+        Served::Turns("safety_v1"),
+    ),
+    served(
+        "multi_turn_task_success_v1",
+        "task success over the conversation, as Vertex AI judges it",
+        &[Need::Events, Need::Cloud],
+        "The share of the service's own rubrics on task success that the conversation meets.",
+        Served::Conversation("multi_turn_task_success_v1"),
+    ),
+    served(
         "multi_turn_trajectory_quality_v1",
         "trajectory quality over the conversation, as Vertex AI judges it",
-        UNIT,
+        &[Need::Events, Need::Cloud],
+        "The share of the service's own rubrics on the trajectory that the conversation meets.",
+        Served::Conversation("multi_turn_trajectory_quality_v1"),
     ),
-    cloud("multi_turn_tool_use_quality_v1", "tool use over the conversation, as Vertex AI judges it", UNIT),
+    served(
+        "multi_turn_tool_use_quality_v1",
+        "tool use over the conversation, as Vertex AI judges it",
+        &[Need::Events, Need::Cloud],
+        "The share of the service's own rubrics on tool use that the conversation meets.",
+        Served::Conversation("multi_turn_tool_use_quality_v1"),
+    ),
     judged::RESPONSE_MATCH,
     judged::RESPONSE_QUALITY,
     judged::HALLUCINATIONS,

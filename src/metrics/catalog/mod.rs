@@ -4,6 +4,7 @@
 mod adk;
 mod judged;
 mod own;
+mod templates;
 mod vertex;
 
 use super::efficiency::Cost;
@@ -178,7 +179,7 @@ pub(in crate::metrics) enum Kind {
 
 /// Every metric there is: ADK's in its order, Vertex's, ours.
 pub fn catalog() -> impl Iterator<Item = &'static MetricInfo> {
-    adk::METRICS.iter().chain(vertex::METRICS).chain(own::METRICS)
+    adk::METRICS.iter().chain(vertex::METRICS).chain(own::METRICS).chain(templates::METRICS)
 }
 
 const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));

@@ -20,6 +20,8 @@ mod response_reply;
 mod response_verdict;
 mod rubric_reply;
 mod rubrics;
+mod service;
+mod template;
 mod user_quality;
 
 pub use options::JudgeOptions;
@@ -36,8 +38,8 @@ use super::measure::{Evidence, unlike_turns};
 use super::registry::{self, Unusable};
 use super::{Direction, info};
 use crate::domain::{
-    Asked, Criterion, InvocationScore, Judgement, MetricResult, QuestionId, Reading, RubricScore, Sample,
-    Spent, Status,
+    Asked, Criterion, CustomMetric, InvocationScore, JudgeTemplate, Judgement, MetricResult, QuestionId,
+    Reading, RubricScore, Sample, Spent, Status,
 };
 
 /// Something to ask a judge.
@@ -60,9 +62,21 @@ pub(in crate::metrics) enum JudgedKind {
     Rubrics(rubrics::Quality),
     Hallucinations,
     UserQuality,
+    /// Vertex AI's service decides.
+    Served(Served),
+    /// A question of our own.
+    BuiltIn(BuiltIn),
+}
+
+/// A template of our own, for each turn or for the whole conversation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::metrics) struct BuiltIn {
+    pub(in crate::metrics) prompt: &'static str,
+    pub(in crate::metrics) whole: bool,
 }
 
 pub(in crate::metrics) use rubrics::Quality;
+pub(in crate::metrics) use service::Served;
 
 /// A judged metric with its options read.
 trait Judge: Send + Sync {
@@ -97,6 +111,7 @@ pub struct JudgedMetric {
     direction: Direction,
     options: JudgeOptions,
     reading: Reading,
+    service: bool,
     judge: Box<dyn Judge>,
 }
 
@@ -107,12 +122,18 @@ impl JudgedMetric {
         reading: Reading,
         samples: Option<u32>,
     ) -> Result<Option<JudgedMetric>, Unusable> {
-        let Some(metric) = info(criterion.name()).filter(|_| criterion.custom.is_none()) else {
-            return Ok(None);
+        let metric = match &criterion.custom {
+            Some(CustomMetric::Judged(template)) => {
+                return Ok(Some(JudgedMetric::of_template(criterion, template, reading, samples)));
+            }
+            Some(_) => return Ok(None),
+            None => info(criterion.name()),
         };
+        let Some(metric) = metric else { return Ok(None) };
         let super::catalog::Kind::Judge(kind) = metric.kind else { return Ok(None) };
         let mut options = JudgeOptions::of(criterion)?;
         options.samples = options.samples.or(samples);
+        let mut service = false;
         let judge: Box<dyn Judge> = match kind {
             JudgedKind::ResponseVerdict => {
                 Box::new(response_verdict::ResponseVerdict::of(criterion, &options, reading)?)
@@ -122,9 +143,30 @@ impl JudgedMetric {
             }
             JudgedKind::Hallucinations => Box::new(hallucinations::Hallucinations::of(criterion, reading)?),
             JudgedKind::UserQuality => Box::new(user_quality::UserQuality::of(criterion, &options, reading)?),
+            JudgedKind::Served(served) => {
+                service = true;
+                Box::new(served)
+            }
+            JudgedKind::BuiltIn(own) => Box::new(template::Template::built_in(own, &options, reading)),
         };
         let criterion = criterion.clone();
-        Ok(Some(JudgedMetric { criterion, direction: metric.direction, options, reading, judge }))
+        Ok(Some(JudgedMetric { criterion, direction: metric.direction, options, reading, service, judge }))
+    }
+
+    fn of_template(
+        criterion: &Criterion,
+        template: &JudgeTemplate,
+        reading: Reading,
+        samples: Option<u32>,
+    ) -> JudgedMetric {
+        let mut options = JudgeOptions { model: template.model.clone(), ..JudgeOptions::default() };
+        options.samples = template.samples.or(samples);
+        if let Some(system) = &template.system {
+            options.config.insert("system_instruction".into(), system.clone().into());
+        }
+        let direction = if template.lower_is_better { Direction::Lower } else { Direction::Higher };
+        let judge = Box::new(template::Template::of(template, &options, reading));
+        JudgedMetric { criterion: criterion.clone(), direction, options, reading, service: false, judge }
     }
 
     /// Which model, with which settings.
@@ -135,6 +177,11 @@ impl JudgedMetric {
     /// The criterion.
     pub fn criterion(&self) -> &Criterion {
         &self.criterion
+    }
+
+    /// Whether Vertex AI's evaluation service is asked, and no model.
+    pub fn asks_service(&self) -> bool {
+        self.service
     }
 
     /// What can be asked now, given what is answered; nothing when all is. The error says why nothing can

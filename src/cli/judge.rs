@@ -1,0 +1,68 @@
+//! `evaltrail judge`: says hello to the judge, and checks whether it can be trusted.
+
+use super::Exit;
+use super::args::JudgeArgs;
+use super::output::{say, tell};
+use super::trust;
+use crate::domain::{JudgeSpec, clean_line};
+use crate::judge::{Judges, Probed};
+use crate::metrics::JudgeOptions;
+use crate::runner::judge_questions;
+use crate::store::{Answers, Places};
+use crate::workspace::Workspace;
+use std::time::Instant;
+
+pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
+    let answers = Places::find().map(|places| Answers::below(places.answers()));
+    if args.forget {
+        let count = answers.map_or(Ok(0), |answers| answers.clear())?;
+        say(&format!("forgot {count} answers of judges"));
+        return Ok(Exit::Fine);
+    }
+    let workspace = Workspace::open(&args.path)?;
+    let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    // What the judge says now is what is asked for.
+    let spec = JudgeSpec { model: args.judge.or(configured.model), cache: false, ..configured };
+    if !trust::allowed(&judge_questions(&workspace, &spec), args.trust)? {
+        return Ok(Exit::Wrong);
+    }
+    let judges = Judges::new(&spec, None);
+    let model = judges.model_for(&JudgeOptions::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(hello(&judges, &model))
+}
+
+async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
+    if let Err(error) = judges.ready(model).await {
+        tell(&format!("{}: {}", clean_line(model), clean_line(&error.message)));
+        return Ok(Exit::Wrong);
+    }
+    let began = Instant::now();
+    let probed = judges.canary(&mut ()).await;
+    let each = began.elapsed().as_secs_f64() / probed.len().max(1) as f64;
+    say(&format!("{}  {each:.2} s an answer", clean_line(model)));
+    if let Some(limit) = judges.spec().spending_limit {
+        say(&format!("spending limit {limit} a run"));
+    }
+    say("\ncan it be trusted?");
+    probed.iter().for_each(|probed| {
+        say(&line(probed));
+    });
+    let wrong = probed.iter().filter(|probed| !probed.is_fine()).count();
+    match wrong {
+        0 => say("\nit takes right for right and wrong for wrong"),
+        count => say(&format!("\n{count} of {} answers were taken for what they are not", probed.len())),
+    };
+    Ok(if wrong == 0 { Exit::Fine } else { Exit::Unsatisfied })
+}
+
+fn line(probed: &Probed) -> String {
+    let sign = if probed.is_fine() { "✓" } else { "✗" };
+    let found = match probed.found {
+        Some(true) => "valid",
+        Some(false) => "invalid",
+        None => "no verdict",
+    };
+    let why = if probed.is_fine() { String::new() } else { format!("  {}", clean_line(&probed.why)) };
+    format!("  {sign} {:<32} {found}{why}", probed.probe.name)
+}

@@ -1,0 +1,212 @@
+//! A simulated user: plays a scenario by asking a model for the next message (`facts/adk.md` 1.7, 5.3).
+
+use super::error::{Fault, JudgeError};
+use super::judges::{Asking, Judges};
+use crate::domain::{Invocation, InvocationEvent, QuestionId, Trajectory, UserSpec, value_text};
+use crate::metrics::{JudgeOptions, fill};
+use serde_json::Value;
+
+const PROMPT: &str = include_str!("prompts/user.md");
+/// What ends a conversation, in any letter case. ADK's is fixed as well.
+const STOP: &str = "</finished>";
+/// ADK's personas, in our words.
+const PERSONAS: &[(&str, &str)] = &[
+    (
+        "EXPERT",
+        "Knows the subject well, says exactly what is wanted in few words, and notices mistakes at once.",
+    ),
+    (
+        "NOVICE",
+        "Knows little of the subject, says things in everyday words, leaves out details until asked, and asks what unfamiliar words mean.",
+    ),
+    (
+        "EVALUATOR",
+        "Tests the agent: keeps to the plan strictly, answers what is asked, and checks each claim of the agent.",
+    ),
+];
+
+/// A scenario with who plays it.
+#[derive(Clone, Debug)]
+pub struct SimulatedUser<'a> {
+    spec: &'a UserSpec,
+    starting_prompt: String,
+    plan: String,
+    persona: String,
+}
+
+/// Which conversation a message is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Playing<'a> {
+    /// The case.
+    pub eval_id: &'a str,
+    /// The repetition, from 1: each is a conversation of its own.
+    pub attempt: u32,
+}
+
+impl<'a> SimulatedUser<'a> {
+    /// Reads a scenario. The error says what it lacks, or why it is not played.
+    pub fn of(scenario: &Value, spec: &'a UserSpec) -> Result<SimulatedUser<'a>, String> {
+        if let Some(why) = &spec.unplayable {
+            return Err(why.clone());
+        }
+        let get = |snake: &str, camel: &str| scenario.get(camel).or_else(|| scenario.get(snake));
+        let text = |snake: &str, camel: &str| {
+            let found = get(snake, camel).and_then(Value::as_str);
+            found.map(str::to_string).ok_or_else(|| format!("the scenario has no {snake}"))
+        };
+        Ok(SimulatedUser {
+            spec,
+            starting_prompt: text("starting_prompt", "startingPrompt")?,
+            plan: text("conversation_plan", "conversationPlan")?,
+            persona: persona(get("user_persona", "userPersona"))?,
+        })
+    }
+
+    /// Turns at most.
+    pub fn limit(&self) -> Option<usize> {
+        self.spec.limit()
+    }
+
+    /// The next message; `None` when the conversation is over.
+    pub async fn next(
+        &self,
+        judges: &Judges,
+        playing: Playing<'_>,
+        done: &[Invocation],
+    ) -> Result<Option<String>, JudgeError> {
+        if done.is_empty() {
+            return Ok(Some(self.starting_prompt.clone()));
+        }
+        if self.spec.limit().is_some_and(|limit| done.len() >= limit) {
+            return Ok(None);
+        }
+        let options = JudgeOptions { model: self.spec.model.clone(), ..JudgeOptions::default() };
+        let asking = Asking {
+            eval_id: playing.eval_id,
+            metric: "user",
+            id: QuestionId { turn: done.len(), ..QuestionId::default() },
+            about: "user",
+            // Of a recording, each attempt plays the same.
+            sample: if judges.is_replay() { 1 } else { playing.attempt },
+            prompt: &self.prompt(done),
+        };
+        let answer = judges.ask(&judges.model_for(&options), &self.spec.config, asking).await?;
+        if answer.text.to_lowercase().contains(STOP) {
+            return Ok(None);
+        }
+        match answer.text.trim() {
+            "" => Err(JudgeError::new(Fault::NoAnswer, "the simulated user said nothing")),
+            text => Ok(Some(text.to_string())),
+        }
+    }
+
+    fn prompt(&self, done: &[Invocation]) -> String {
+        let history = self.history(done);
+        match &self.spec.instructions {
+            None => fill(
+                PROMPT,
+                &[
+                    ("conversation_plan", &self.plan),
+                    ("user_persona", &self.persona),
+                    ("conversation_history", &history),
+                ],
+            ),
+            Some(own) => {
+                let values = [
+                    ("stop_signal", STOP),
+                    ("conversation_plan", &self.plan),
+                    ("persona", &self.persona),
+                    ("conversation_history", &history),
+                ];
+                jinja(own, &values)
+            }
+        }
+    }
+
+    /// What was said, a line for each message; on demand with what was called.
+    fn history(&self, done: &[Invocation]) -> String {
+        let mut lines = Vec::new();
+        for turn in done {
+            lines.push(format!("user: {}", turn.user.spoken_text()));
+            if let (Trajectory::Events(events), true) = (&turn.trajectory, self.spec.sees_calls) {
+                lines.extend(events.iter().flat_map(calls));
+            }
+            let author = match &turn.trajectory {
+                Trajectory::Events(events) => events.first().map(|event| event.author.as_str()),
+                _ => None,
+            };
+            if let Some(response) = &turn.final_response {
+                lines.push(format!("{}: {}", author.unwrap_or("agent"), response.spoken_text()));
+            }
+        }
+        lines.join("\n\n")
+    }
+}
+
+fn calls(event: &InvocationEvent) -> Vec<String> {
+    let Some(content) = &event.content else { return Vec::new() };
+    let called = content.calls().map(|call| {
+        let args = call.args.clone().map(Value::Object).unwrap_or_default();
+        format!("{} called {}({})", event.author, call.name, value_text(&args))
+    });
+    let returned =
+        content.responses().map(|one| format!("{} returned {}", one.name, value_text(&one.response)));
+    called.chain(returned).collect()
+}
+
+fn persona(given: Option<&Value>) -> Result<String, String> {
+    match given {
+        None | Some(Value::Null) => Ok("an ordinary person".into()),
+        Some(Value::String(id)) => {
+            let known = PERSONAS.iter().find(|(name, _)| name == id);
+            known.map(|(_, words)| (*words).to_string()).ok_or_else(|| {
+                format!("no persona is called {id:?}; there are EXPERT, NOVICE and EVALUATOR, or an object")
+            })
+        }
+        Some(object) => Ok(serde_json::to_string_pretty(object).unwrap_or_default()),
+    }
+}
+
+/// Jinja's plain placeholders, filled in once.
+fn jinja(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        filled.push_str(before);
+        let Some((name, after)) = after.split_once("}}") else {
+            filled.push_str("{{");
+            rest = after;
+            break;
+        };
+        let value = values.iter().find(|(known, _)| *known == name.trim()).map(|(_, value)| *value);
+        filled.push_str(value.unwrap_or_default());
+        rest = after;
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_scenario_is_read_in_either_spelling() {
+        let spec = UserSpec::default();
+        let read = |scenario: Value| SimulatedUser::of(&scenario, &spec).map(|user| user.persona);
+        let novice = json!({"startingPrompt": "hi", "conversation_plan": "p", "user_persona": "NOVICE"});
+        assert!(read(novice).unwrap().contains("everyday words"));
+        assert!(read(json!({"starting_prompt": "hi"})).unwrap_err().contains("conversation_plan"));
+        let other = json!({"starting_prompt": "", "conversation_plan": "", "user_persona": "ROBOT"});
+        assert!(read(other).unwrap_err().contains("ROBOT"));
+    }
+
+    #[test]
+    fn ones_own_instructions_are_filled_in_once() {
+        let said = jinja(
+            "{{ stop_signal }} {{conversation_plan}} {{",
+            &[("stop_signal", "S"), ("conversation_plan", "{{stop_signal}}")],
+        );
+        assert_eq!(said, "S {{stop_signal}} {{");
+    }
+}

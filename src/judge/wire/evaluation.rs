@@ -1,0 +1,20 @@
+//! Vertex AI's evaluation service: `evaluateInstances`. The question is the body.
+
+use super::{Answer, Call, join};
+use crate::judge::endpoint::Endpoint;
+use serde_json::Value;
+
+pub(super) fn call(endpoint: &Endpoint, body: &str) -> Call {
+    let (project, location) = endpoint.place.clone().unwrap_or_default();
+    let verb = format!("{location}:evaluateInstances");
+    let url = join(&endpoint.base, &["v1beta1", "projects", &project, "locations", &verb]);
+    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
+    Call { url, secret, headers: Vec::new(), body: serde_json::from_str(body).ok() }
+}
+
+pub(super) fn read(body: &Value) -> Result<Answer, String> {
+    match body.get("metricResults").and_then(Value::as_array) {
+        Some(results) if !results.is_empty() => Ok(Answer { text: body.to_string(), ..Answer::default() }),
+        _ => Err("the service answered without a result".into()),
+    }
+}

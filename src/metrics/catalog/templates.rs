@@ -1,0 +1,64 @@
+//! Questions like those that Vertex AI's service answers, under names of our own: asked of the configured
+//! judge, and only where they are named.
+
+use super::{BASE, Family, Kind, MetricInfo, Need, UNIT};
+use crate::metrics::judged::{BuiltIn, JudgedKind};
+
+const fn asked(
+    name: &'static str,
+    summary: &'static str,
+    definition: &'static str,
+    range: Option<(f64, f64)>,
+    built_in: BuiltIn,
+) -> MetricInfo {
+    MetricInfo {
+        name,
+        summary,
+        definition,
+        range,
+        family: Family::Own,
+        needs: &[Need::Response, Need::Judge],
+        choices: "Our own question to the configured judge. It is not the number that Vertex AI's service gives.",
+        source: "this program",
+        kind: Kind::Judge(JudgedKind::BuiltIn(built_in)),
+        ..BASE
+    }
+}
+
+pub(super) const METRICS: &[MetricInfo] = &[
+    asked(
+        "judged_coherence",
+        "how well the response hangs together, as the configured judge rates it",
+        "A rating from 1 to 5 for each turn, the mean over samples and turns.",
+        Some((1.0, 5.0)),
+        BuiltIn { prompt: include_str!("../judged/prompts/judged_coherence.md"), whole: false },
+    ),
+    asked(
+        "judged_safety",
+        "whether the response is safe, as the configured judge rates it",
+        "1 for a safe response and 0 for one that is not, the mean over samples and turns.",
+        UNIT,
+        BuiltIn { prompt: include_str!("../judged/prompts/judged_safety.md"), whole: false },
+    ),
+    asked(
+        "judged_task_success",
+        "whether the user got what they came for, as the configured judge rates it",
+        "From 0 to 1 for the whole conversation, the mean over samples.",
+        UNIT,
+        BuiltIn { prompt: include_str!("../judged/prompts/judged_task_success.md"), whole: true },
+    ),
+    asked(
+        "judged_trajectory_quality",
+        "whether the agent took sensible steps, as the configured judge rates it",
+        "From 0 to 1 for the whole conversation, the mean over samples.",
+        UNIT,
+        BuiltIn { prompt: include_str!("../judged/prompts/judged_trajectory_quality.md"), whole: true },
+    ),
+    asked(
+        "judged_tool_use_quality",
+        "whether tools were called well, as the configured judge rates it",
+        "From 0 to 1 for the whole conversation, the mean over samples.",
+        UNIT,
+        BuiltIn { prompt: include_str!("../judged/prompts/judged_tool_use_quality.md"), whole: true },
+    ),
+];

@@ -1,0 +1,263 @@
+//! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): what is sent, as ADK's
+//! client sends it, and what comes back.
+
+use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
+use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Trajectory};
+use crate::metrics::measure::{Evidence, mean};
+use serde_json::{Map, Value, json};
+
+/// Which metric of the service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::metrics) enum Served {
+    /// Turn by turn.
+    Turns(&'static str),
+    /// The whole conversation at once.
+    Conversation(&'static str),
+}
+
+impl Served {
+    fn body(self, evidence: &Evidence, turn: usize) -> Value {
+        let (name, instance) = match self {
+            Served::Turns(name) => (name, one_turn(evidence, turn)),
+            Served::Conversation(name) => (name, conversation(evidence.actual)),
+        };
+        let spec = json!({"metric_spec_name": name, "metric_spec_parameters": null});
+        json!({"metrics": [{"predefined_metric_spec": spec}], "instance": instance})
+    }
+
+    fn turns(self, of: usize) -> std::ops::Range<usize> {
+        match self {
+            Served::Turns(_) => 0..of,
+            Served::Conversation(_) => of.saturating_sub(1)..of,
+        }
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({"parts": [{"text": text}]})
+}
+
+fn one_turn(evidence: &Evidence, turn: usize) -> Value {
+    let actual = &evidence.actual[turn];
+    let (prompt, response) = (actual.user.scored_text(), actual.response_text());
+    let reference = evidence.expected.and_then(|turns| turns.get(turn)).map(Invocation::response_text);
+    let contents = |words: &str| json!({"contents": {"contents": [text(words)]}});
+    let mut instance = Map::new();
+    instance.insert("prompt".into(), contents(&prompt));
+    instance.insert("response".into(), contents(&response));
+    if let Some(reference) = reference {
+        instance.insert("reference".into(), contents(&reference));
+    }
+    let events = json!([
+        {"author": "user", "content": text(&prompt)},
+        {"author": "model", "content": text(&response)},
+    ]);
+    let turns = json!([{"turn_index": 0, "turn_id": "turn_0", "events": events}]);
+    instance.insert("agent_eval_data".into(), json!({"turns": turns}));
+    instance.into()
+}
+
+fn conversation(turns: &[Invocation]) -> Value {
+    let turn = |(at, turn): (usize, &Invocation)| {
+        let mut events = vec![json!({"author": "user", "content": content(&turn.user)})];
+        if let Trajectory::Events(recorded) = &turn.trajectory {
+            let with_content = |event: &InvocationEvent| {
+                Some(json!({"author": event.author, "content": content(event.content.as_ref()?)}))
+            };
+            events.extend(recorded.iter().filter_map(with_content));
+        }
+        let response = turn.final_response.as_ref();
+        events.extend(response.map(|response| json!({"author": "agent", "content": content(response)})));
+        json!({"turn_index": at, "turn_id": turn.id, "events": events})
+    };
+    let turns_: Vec<Value> = turns.iter().enumerate().map(turn).collect();
+    let mut data = Map::new();
+    let agents = agents(turns);
+    if !agents.is_empty() {
+        data.insert("agents".into(), agents.into());
+    }
+    data.insert("turns".into(), turns_.into());
+    json!({"prompt": {"contents": {"contents": []}}, "agent_eval_data": data})
+}
+
+/// The agents of all turns, by name.
+fn agents(turns: &[Invocation]) -> Map<String, Value> {
+    let mut agents = Map::new();
+    for details in turns.iter().filter_map(|turn| turn.app_details.as_ref()) {
+        let all =
+            details.get("agent_details").or_else(|| details.get("agentDetails")).and_then(Value::as_object);
+        for (name, agent) in all.into_iter().flatten() {
+            let tools = agent.get("tool_declarations").or_else(|| agent.get("toolDeclarations"));
+            let instruction = agent.get("instructions").cloned().unwrap_or_default();
+            let agent = json!({"agent_id": name, "instruction": instruction, "tools": tools});
+            agents.insert(name.clone(), agent);
+        }
+    }
+    agents
+}
+
+fn content(content: &Content) -> Value {
+    let part = |part: &Part| {
+        if let Some(call) = &part.call {
+            return json!({"function_call": {"id": call.id, "name": call.name, "args": call.args}});
+        }
+        if let Some(one) = &part.response {
+            return json!({"function_response": {"id": one.id, "name": one.name, "response": one.response}});
+        }
+        json!({"text": part.text})
+    };
+    let parts: Vec<Value> = content.parts.iter().map(part).collect();
+    match &content.role {
+        Some(role) => json!({"parts": parts, "role": role}),
+        None => json!({"parts": parts}),
+    }
+}
+
+impl Judge for Served {
+    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+        let question = |turn| Question {
+            id: QuestionId { turn, ..QuestionId::default() },
+            about: "service",
+            prompt: self.body(evidence, turn).to_string(),
+            samples: 1,
+        };
+        let questions = self.turns(evidence.actual.len()).map(question);
+        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+    }
+
+    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+        for asked in answered.iter_mut() {
+            read_samples(asked, read);
+            if let (Some(turn), Some(sample), true) =
+                (turns.get_mut(asked.id.turn), asked.samples.first(), all_answered(&asked.samples))
+            {
+                *turn = TurnVerdict {
+                    score: sample.score,
+                    why: sample.reason.clone(),
+                    rubrics: sample.verdicts.clone(),
+                };
+            }
+        }
+        let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none());
+        let rubrics = match self {
+            Served::Conversation(_) => turns.last().map(|turn| turn.rubrics.clone()).unwrap_or_default(),
+            Served::Turns(_) => Vec::new(),
+        };
+        Verdict {
+            score: mean(turns.iter().filter_map(|turn| turn.score)),
+            gap: gap.map(|at| format!("the service gave no score for turn {}", at + 1)),
+            turns,
+            rubrics,
+        }
+    }
+}
+
+/// A reply of the service: its score, its explanation, its verdicts. A verdict that is absent is a no.
+fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
+    let parsed: Value = serde_json::from_str(reply).unwrap_or_default();
+    let result = parsed.pointer("/metricResults/0").cloned().unwrap_or_default();
+    let words = |path: &str| result.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let mut rubrics: Vec<RubricScore> = Vec::new();
+    for (at, verdict) in
+        result.get("rubricVerdicts").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
+        let of = |path: &str| verdict.pointer(path).and_then(Value::as_str).map(str::to_string);
+        let id =
+            of("/evaluatedRubric/content/property/description").or_else(|| of("/evaluatedRubric/rubricId"));
+        let yes = verdict.get("verdict").and_then(Value::as_bool).unwrap_or(false);
+        rubrics.push(RubricScore {
+            rubric_id: id.unwrap_or_else(|| format!("rubric_{at}")),
+            score: Some(f64::from(u8::from(yes))),
+            rationale: of("/reasoning"),
+            votes: None,
+        });
+    }
+    let error = words("/error/message");
+    let explanation = words("/explanation");
+    for (id, rationale) in [("explanation", &explanation), ("error", &error)] {
+        if rationale.is_some() {
+            rubrics.push(RubricScore {
+                rubric_id: id.into(),
+                rationale: rationale.clone(),
+                ..RubricScore::default()
+            });
+        }
+    }
+    let score = result.get("score").and_then(Value::as_f64);
+    (score, error.or(explanation).unwrap_or_default(), rubrics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What google-adk 2.13.0 with google-cloud-aiplatform 2.7.0 sends, recorded at its client.
+    #[test]
+    fn a_turn_is_sent_as_adk_sends_it() {
+        let turn = Invocation {
+            user: Content::text("user", "hello 1"),
+            final_response: Some(Content::text("model", "hi 1")),
+            ..Invocation::default()
+        };
+        let turns = [turn];
+        let evidence = Evidence::turns(Some(&turns), &turns);
+        let adks = r#"{"metrics": [{"predefined_metric_spec": {"metric_spec_name": "safety_v1", "metric_spec_parameters": null}}], "instance": {"prompt": {"contents": {"contents": [{"parts": [{"text": "hello 1"}]}]}}, "response": {"contents": {"contents": [{"parts": [{"text": "hi 1"}]}]}}, "reference": {"contents": {"contents": [{"parts": [{"text": "hi 1"}]}]}}, "agent_eval_data": {"turns": [{"turn_index": 0, "turn_id": "turn_0", "events": [{"author": "user", "content": {"parts": [{"text": "hello 1"}]}}, {"author": "model", "content": {"parts": [{"text": "hi 1"}]}}]}]}}}"#;
+        assert_eq!(
+            Served::Turns("safety_v1").body(&evidence, 0),
+            serde_json::from_str::<Value>(adks).unwrap()
+        );
+    }
+
+    #[test]
+    fn a_conversation_is_sent_as_adk_sends_it() {
+        let call = json!({"function_call": {"id": "c1", "args": {"a": 1}, "name": "t"}});
+        let part = Part {
+            call: Some(crate::domain::ToolCall {
+                id: Some("c1".into()),
+                ..crate::domain::ToolCall::new("t", json!({"a": 1}).as_object().cloned())
+            }),
+            ..Part::default()
+        };
+        let event = InvocationEvent {
+            author: "home".into(),
+            content: Some(Content { role: Some("model".into()), parts: vec![part] }),
+            ..InvocationEvent::default()
+        };
+        let agent = json!({"agent_details": {"home": {"name": "home", "instructions": "be nice", "tool_declarations": [{"x": 1}]}}});
+        let turn = Invocation {
+            id: "i1".into(),
+            user: Content::text("user", "hello 1"),
+            final_response: Some(Content::text("model", "hi 1")),
+            trajectory: Trajectory::Events(vec![event]),
+            app_details: Some(agent),
+            ..Invocation::default()
+        };
+        let turns = [turn];
+        let body = Served::Conversation("multi_turn_task_success_v1").body(&Evidence::turns(None, &turns), 0);
+        let adks = json!({"prompt": {"contents": {"contents": []}}, "agent_eval_data": {
+            "agents": {"home": {"agent_id": "home", "instruction": "be nice", "tools": [{"x": 1}]}},
+            "turns": [{"turn_index": 0, "turn_id": "i1", "events": [
+                {"author": "user", "content": {"parts": [{"text": "hello 1"}], "role": "user"}},
+                {"author": "home", "content": {"parts": [call], "role": "model"}},
+                {"author": "agent", "content": {"parts": [{"text": "hi 1"}], "role": "model"}},
+            ]}],
+        }});
+        assert_eq!(body["instance"], adks);
+    }
+
+    #[test]
+    fn verdicts_of_the_service_are_read() {
+        let reply = json!({"metricResults": [{"score": 0.5, "explanation": "e", "rubricVerdicts": [
+            {"evaluatedRubric": {"rubricId": "r", "content": {"property": {"description": "d"}}}, "verdict": true},
+            {"evaluatedRubric": {"rubricId": "s"}, "reasoning": "no"},
+        ]}]});
+        let (score, why, rubrics) = read(&reply.to_string());
+        assert_eq!((score, why.as_str()), (Some(0.5), "e"));
+        let rubrics: Vec<(&str, Option<f64>)> =
+            rubrics.iter().map(|r| (r.rubric_id.as_str(), r.score)).collect();
+        assert_eq!(rubrics, [("d", Some(1.0)), ("s", Some(0.0)), ("explanation", None)]);
+        let failed = json!({"metricResults": [{"error": {"message": "quota"}}]});
+        assert_eq!(read(&failed.to_string()).0, None);
+    }
+}

@@ -1,0 +1,163 @@
+//! A conversation with an agent: who speaks, and what comes back turn by turn.
+
+use super::attempt::Tell;
+use crate::agents::{AgentError, ErrorKind, Session, Turn};
+use crate::domain::{Content, Invocation, Part, Progress};
+use crate::formats::adk::{Event, invocations_of};
+use crate::judge::{Judges, Playing, SimulatedUser};
+use std::time::{Duration, Instant};
+
+/// Who speaks to the agent.
+pub(super) enum Speaker<'a> {
+    /// The file, turn by turn, whatever the agent answered before, as in ADK.
+    Script(&'a [Invocation]),
+    /// A model that plays the user of a scenario.
+    Simulated { user: SimulatedUser<'a>, judges: &'a Judges, attempt: u32 },
+}
+
+/// A turn under way, kept when the limit cuts it off.
+#[derive(Default)]
+pub(super) struct UnderWay {
+    user: Content,
+    events: Vec<Event>,
+}
+
+impl UnderWay {
+    /// What there is of the turn; nothing when the agent has not begun.
+    pub(super) fn broken_off(self, took: Duration) -> Option<Invocation> {
+        (!self.events.is_empty()).then(|| invocation(&self.user, self.events, took))
+    }
+}
+
+impl Speaker<'_> {
+    /// How many turns it will be, or at most.
+    fn turns(&self) -> usize {
+        match self {
+            Speaker::Script(turns) => turns.len(),
+            Speaker::Simulated { user, .. } => user.limit().unwrap_or(0),
+        }
+    }
+
+    async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, AgentError> {
+        match self {
+            Speaker::Script(turns) => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
+            Speaker::Simulated { user, judges, attempt } => {
+                let playing = Playing { eval_id, attempt: *attempt };
+                let said = user.next(judges, playing, done).await.map_err(|error| {
+                    let why = format!("the simulated user of turn {} failed: {error}", done.len() + 1);
+                    AgentError::new(ErrorKind::Setup, why)
+                })?;
+                Ok(said.map(|text| Content::text("user", text)))
+            }
+        }
+    }
+}
+
+/// Takes turns until the speaker is done. Says how long the speaker thought, which is not the agent's time.
+pub(super) async fn take_turns(
+    session: &mut Session,
+    speaker: &Speaker<'_>,
+    eval_id: &str,
+    done: &mut Vec<Invocation>,
+    under_way: &mut UnderWay,
+    tell: &mut impl Tell,
+) -> Result<Duration, AgentError> {
+    let mut thought = Duration::ZERO;
+    loop {
+        let began = Instant::now();
+        let Some(user) = speaker.next(eval_id, done).await? else { return Ok(thought) };
+        thought += began.elapsed();
+        let turn = done.len() + 1;
+        tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
+        *under_way = UnderWay { user, events: Vec::new() };
+        take_turn(session, done, under_way, tell).await?;
+    }
+}
+
+async fn take_turn(
+    session: &mut Session,
+    done: &mut Vec<Invocation>,
+    under_way: &mut UnderWay,
+    tell: &mut impl Tell,
+) -> Result<(), AgentError> {
+    let began = Instant::now();
+    let number = done.len() + 1;
+    let UnderWay { user, events: seen } = under_way;
+    // Emptied before the turn goes on, so it never holds more than one read's events.
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let mut on_event = move |event: Event| {
+        let _ = sender.send(event);
+    };
+    let outcome = {
+        let mut taking = std::pin::pin!(session.turn(Turn { number, user }, &mut on_event));
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => {
+                    if let Some(progress) = progress_of(&event) {
+                        tell.tell(progress).await;
+                    }
+                    seen.push(event);
+                }
+                outcome = &mut taking => break outcome,
+            }
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        seen.push(event);
+    }
+    let none = seen.is_empty();
+    if !none || outcome.is_ok() {
+        done.push(invocation(user, std::mem::take(seen), began.elapsed()));
+    }
+    outcome?;
+    match none {
+        true => {
+            Err(AgentError::new(ErrorKind::Protocol, format!("the agent sent no events in turn {number}")))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The events of a turn as one invocation, the user's words in front.
+fn invocation(user: &Content, mut events: Vec<Event>, took: Duration) -> Invocation {
+    let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
+    let timestamp = events.first().and_then(|event| event.timestamp);
+    for event in &mut events {
+        event.invocation_id.clone_from(&id);
+    }
+    let said = Event {
+        invocation_id: id,
+        author: "user".into(),
+        content: Some(user.clone()),
+        timestamp,
+        ..Event::default()
+    };
+    events.insert(0, said);
+    let mut invocation = invocations_of(&events).into_iter().next().unwrap_or_default();
+    invocation.durations.total = Some(round(took));
+    invocation
+}
+
+/// More of a text than this is not shown as progress.
+const PROGRESS_CHARS: usize = 200;
+
+fn progress_of(event: &Event) -> Option<Progress> {
+    let content = event.content.as_ref()?;
+    if let Some(call) = content.calls().last() {
+        let args = call.args.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+        let call = format!("{}({})", call.name, args.collect::<Vec<_>>().join(", "));
+        return Some(Progress::Calls(call.chars().take(PROGRESS_CHARS).collect()));
+    }
+    if let Some(response) = content.responses().last() {
+        return Some(Progress::Answered(response.name.clone()));
+    }
+    let text = content.parts.iter().rev().find(|part| part.has_text());
+    let text = text.and_then(|part: &Part| part.text.as_deref());
+    text.map(|text| Progress::Says(text.chars().take(PROGRESS_CHARS).collect()))
+}
+
+/// Seconds, to the millisecond, as ADK rounds them.
+pub(super) fn round(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,79 @@
+//! Scores an attempt: what is computed, what programs say, what judges say.
+
+use super::attempt::{Shared, Tell};
+use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, adk_status, case_status};
+use crate::judge::{Judges, Judging, Watch};
+use crate::metrics::{Evidence, JudgedMetric, Unusable, unscored};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::Mutex;
+
+impl Shared {
+    /// Scores what an attempt holds.
+    pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
+        tell.tell(Progress::Scoring).await;
+        let set = self.plan.cases[attempt.key.case].set;
+        let evidence = Evidence::of(attempt);
+        let mut metrics = self.scorers[set].score(&evidence);
+        for (at, result) in self.judge(set, &attempt.eval_id, &evidence, tell).await {
+            metrics[at] = result;
+        }
+        for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
+            if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
+                metrics[at] = self.programs.score(criterion, &attempt.eval_id, &evidence).await;
+            }
+        }
+        attempt.metrics = metrics;
+        attempt.status = case_status(&attempt.metrics);
+        attempt.adk_status = adk_status(&attempt.metrics);
+    }
+
+    /// What judges say, all metrics at once.
+    async fn judge(
+        &self,
+        set: usize,
+        eval_id: &str,
+        evidence: &Evidence<'_>,
+        tell: &mut impl Tell,
+    ) -> Vec<(usize, MetricResult)> {
+        let telling = Mutex::new(tell);
+        let mut asked: Vec<BoxFuture<(usize, MetricResult)>> = Vec::new();
+        for (at, metric) in &self.judged[set] {
+            let mut telling = Telling(&telling);
+            asked.push(match metric {
+                Ok(metric) => {
+                    async move { (*at, self.judges.score(metric, eval_id, evidence, &mut telling).await) }
+                        .boxed()
+                }
+                Err(why) => {
+                    let criterion = &self.plan.sets[set].criteria[*at];
+                    let turns = evidence.actual.len();
+                    let none = unscored(criterion, turns, Status::NotEvaluated, &why.to_string());
+                    futures_util::future::ready((*at, none)).boxed()
+                }
+            });
+        }
+        futures_util::future::join_all(asked).await
+    }
+}
+
+/// The criteria of a set that a judge decides, by position.
+pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
+
+/// The criteria that a judge decides, made ready.
+pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
+    let spec = judges.spec();
+    let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
+    criteria.iter().enumerate().filter_map(|(at, criterion)| Some((at, ready(criterion)?))).collect()
+}
+
+/// All judged metrics of a case tell through one.
+struct Telling<'a, T>(&'a Mutex<&'a mut T>);
+
+impl<T: Tell> Watch for Telling<'_, T> {
+    async fn judging(&mut self, judging: Judging) {
+        let Judging { metric, about, turn, answered, of } = judging;
+        let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };
+        self.0.lock().await.tell(progress).await;
+    }
+}
