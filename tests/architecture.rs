@@ -93,7 +93,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Command::new(", &["agents/process.rs", "shell/clipboard.rs", "shell/editor.rs"]),
     ("Client::builder", &["agents/http.rs"]),
     ("fs::write(", &["store/journal.rs"]),
-    ("OpenOptions::new()", &["store/journal.rs", "store/save.rs", "cli/explore.rs"]),
+    ("OpenOptions::new()", &["store/journal.rs", "store/save.rs", "store/verdicts.rs", "cli/explore.rs"]),
     ("enable_raw_mode", &["shell/terminal.rs"]),
     ("set_symbol(", &[]),
     ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),
@@ -134,7 +134,7 @@ fn functions(code: &str) -> Vec<(String, usize)> {
         let mut words = line.split_whitespace().skip_while(|word| {
             word.starts_with("pub") || matches!(*word, "async" | "const" | "in" | "crate::app)")
         });
-        let is_fn = words.next() == Some("fn");
+        let is_fn = words.next() == Some("fn") && !line.trim_end().ends_with(';');
         if is_fn && open.is_none() {
             open = Some((line.trim().to_string(), at, indent));
         }

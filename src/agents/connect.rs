@@ -88,7 +88,7 @@ impl Agent {
         Ok(match spec {
             AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app).await?)),
             AgentSpec::Command { argv, cwd } => Agent::Command(CommandAgent::new(argv.clone(), cwd.clone())),
-            AgentSpec::Saved => {
+            AgentSpec::Saved | AgentSpec::Kept => {
                 let why = "saved responses are scored, not run";
                 return Err(AgentError::new(ErrorKind::Setup, why));
             }

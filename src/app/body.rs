@@ -1,10 +1,12 @@
 //! The lines of a case: expected and actual side by side, or the events as they happened. Built once
 //! for a turn, a width and a mode; drawing takes the lines that are in sight.
 
+use super::judged::judged_lines;
 use super::model::CaseMode;
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows};
-use crate::domain::{Invocation, ToolCall, Trajectory, clean_line, value_text};
+use crate::domain::{Attempt, HumanVerdict, Invocation, ToolCall, Trajectory, clean_line, value_text};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Of what the user says, so many lines stand above the comparison; the timeline has them all.
 const USER_LINES: usize = 8;
@@ -22,8 +24,10 @@ pub struct BodyKey {
     pub turn: usize,
     /// The columns to fill.
     pub width: usize,
-    /// Comparison or events.
+    /// Comparison, events or judges.
     pub mode: CaseMode,
+    /// What people said, as it is then.
+    pub verdicts: u64,
 }
 
 /// The lines of a case.
@@ -66,7 +70,11 @@ pub(super) fn is_large(compared: &Compared) -> bool {
     };
     let turns = [&compared.expected, &compared.actual].into_iter().flatten();
     let states = compared.states.iter().flat_map(|(expected, actual)| [expected, actual]).flatten();
-    turns.map(weight).sum::<usize>() + states.map(deep).sum::<usize>() > LARGE
+    let judged = compared.attempt.iter().flat_map(|attempt| &attempt.metrics);
+    let judged = judged.filter_map(|metric| metric.judgement.as_ref()).flat_map(|one| &one.questions);
+    let replies = judged.flat_map(|asked| &asked.samples).filter_map(|sample| sample.reply.as_ref());
+    let weights = turns.map(weight).sum::<usize>() + states.map(deep).sum::<usize>();
+    weights + replies.map(String::len).sum::<usize>() > LARGE
 }
 
 fn deep_len(args: Option<&serde_json::Map<String, Value>>) -> usize {
@@ -91,6 +99,10 @@ pub struct Compared {
     pub actual: Option<Invocation>,
     /// The session's state as it should be and as it was, to be shown under the last turn.
     pub states: Option<(Option<Value>, Option<Value>)>,
+    /// The attempt, for what judges said of it.
+    pub attempt: Option<Arc<Attempt>>,
+    /// What people said of it.
+    pub people: Vec<HumanVerdict>,
 }
 
 /// Builds the lines of a turn.
@@ -98,6 +110,7 @@ pub fn build_body(compared: &Compared, width: usize, mode: CaseMode) -> Body {
     match mode {
         CaseMode::Compare => compare(compared, width),
         CaseMode::Timeline => timeline(compared.actual.as_ref(), width),
+        CaseMode::Judged => judged_lines(compared.attempt.as_deref(), &compared.people, width),
     }
 }
 

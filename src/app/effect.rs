@@ -3,20 +3,22 @@
 use super::body::{BodyKey, Compared};
 use super::model::CaseRef;
 use super::outcomes::Outcomes;
-use crate::domain::{AttemptKey, CancelReason};
+use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict};
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What cases are run against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Against {
     /// The set's agent.
     #[default]
     Agent,
     /// What the file says an agent already did.
     Saved,
+    /// What an agent did before, judged again.
+    Kept(Arc<Vec<(CaseRef, Arc<Attempt>)>>),
 }
 
 /// Something for the shell to do. What comes of it arrives as a message.
@@ -63,6 +65,8 @@ pub enum Effect {
     CancelAttempt(AttemptKey),
     /// Compare two large turns away from the screen.
     BuildBody(BodyKey, Arc<Compared>),
+    /// Keep what a person says of verdicts.
+    KeepVerdicts(Vec<HumanVerdict>),
     /// Put a text on the clipboard.
     Copy(String),
     /// Open a file in the person's editor.

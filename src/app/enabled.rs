@@ -61,6 +61,23 @@ pub(super) fn has_run(model: &Model) -> Enabled {
     model.run.as_ref().map(|_| ()).ok_or("nothing has been run yet")
 }
 
+pub(super) fn has_judgement(model: &Model) -> Enabled {
+    let attempt = model.shown_attempt().ok_or("the case has not been run")?;
+    let judged = attempt.metrics.iter().any(|metric| metric.judgement.is_some());
+    judged.then_some(()).ok_or("no judge was asked about this case")
+}
+
+pub(super) fn can_judge_again(model: &Model) -> Enabled {
+    can_run(model)?;
+    let has_actual = |case: &CaseRef| {
+        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts);
+        attempts.is_some_and(|attempts| attempts.iter().any(|attempt| !attempt.actual.is_empty()))
+    };
+    let selected = model.browse.selected.iter().any(has_actual);
+    let here = model.current_case().is_some_and(|case| has_actual(&case));
+    (selected || here).then_some(()).ok_or("no agent has done anything here yet; r runs the case")
+}
+
 pub(super) fn has_attempt(model: &Model) -> Enabled {
     match &model.screen {
         Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),

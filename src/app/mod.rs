@@ -11,11 +11,13 @@ mod body;
 mod command;
 mod effect;
 mod enabled;
+mod judged;
 mod key;
 mod keymap;
 mod layout;
 mod model;
 mod msg;
+mod opinion;
 mod outcomes;
 mod trial;
 mod verdict;
@@ -32,6 +34,7 @@ pub use model::{
     Pane, Picker, Screen, SetState, SetView, Toast,
 };
 pub use msg::{Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use opinion::{Opinion, Opinions};
 pub use outcomes::{CaseOutcome, Outcomes};
 pub use trial::{Flip, Trial, rescored};
 pub use update::{THEMES, go_to, tree_offset, update};

@@ -3,11 +3,12 @@
 use super::body::{Body, BodyKey};
 use super::command::{CommandId, Context};
 use super::effect::Against;
+use super::opinion::Opinions;
 use super::outcomes::Outcomes;
 use super::trial::Trial;
-use crate::domain::{Attempt, AttemptKey, Query, RunState};
+use crate::domain::{Attempt, AttemptKey, HumanVerdict, Query, RunState};
 use crate::formats::SetFile;
-use crate::metrics::{Aggregate, WhatIf};
+use crate::metrics::{Aggregate, Agreement, WhatIf};
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
@@ -67,6 +68,10 @@ pub struct Model {
     pub chosen_metric: Option<String>,
     /// Set when a comparison is being built elsewhere.
     pub awaited_body: Option<BodyKey>,
+    /// What people said of verdicts.
+    pub verdicts: Vec<HumanVerdict>,
+    /// Goes up with every verdict of a person.
+    pub verdicts_version: u64,
 }
 
 /// An eval set on the screen.
@@ -131,6 +136,8 @@ pub enum Order {
     Failing,
     /// The slowest first.
     Slowest,
+    /// What judges are least sure of first.
+    Disputed,
 }
 
 /// The list of sets and cases.
@@ -176,6 +183,8 @@ pub enum CaseMode {
     Compare,
     /// The events as they happened.
     Timeline,
+    /// What the judges said.
+    Judged,
 }
 
 /// One case on the screen.
@@ -231,6 +240,10 @@ pub enum Overlay {
     Flips(Picker<CaseRef>),
     /// The metrics there are.
     Metrics(Picker<&'static str>),
+    /// A person's verdicts being given.
+    Opinions(Opinions),
+    /// How far judges and people agree; the first line shown.
+    Agreement(Vec<Agreement>, usize),
     /// Statistics of what is listed; the first line shown.
     Statistics(Vec<Aggregate>, usize),
     /// A question; the answer is no unless it is yes.
@@ -308,6 +321,8 @@ impl Model {
             trial: None,
             chosen_metric: None,
             awaited_body: None,
+            verdicts: Vec::new(),
+            verdicts_version: 0,
         }
     }
 
@@ -347,7 +362,7 @@ impl Model {
     /// Which keys count.
     pub fn context(&self) -> Context {
         match (&self.overlay, &self.screen) {
-            (Some(Overlay::Help(_) | Overlay::Statistics(..)), _) => Context::Help,
+            (Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)), _) => Context::Help,
             (Some(Overlay::Confirm(_)), _) => Context::Confirm,
             (_, Screen::Browse) => Context::Browse,
             (_, Screen::Case(_)) => Context::Case,

@@ -7,7 +7,7 @@ use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
 use super::trial::Flip;
-use crate::domain::{Attempt, RunEvent, RunState};
+use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::SetFile;
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
@@ -46,6 +46,8 @@ pub enum Msg {
         /// Run, case, attempt; the oldest run first.
         attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
     },
+    /// What people said of verdicts, the oldest first.
+    Verdicts(Vec<HumanVerdict>),
     /// Files changed on disk.
     FilesChanged,
     /// These eval sets are there now.

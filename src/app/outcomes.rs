@@ -14,6 +14,8 @@ pub struct CaseOutcome {
     pub attempts: Vec<Arc<Attempt>>,
     /// The status a person should look at first.
     pub worst: Status,
+    /// Whether that status hangs on which samples a judge happened to give.
+    pub unsteady: bool,
 }
 
 /// The newest outcomes of all cases, with the counts of each set kept up to date.
@@ -34,14 +36,20 @@ impl Outcomes {
             run_id: run_id.to_string(),
             attempts: Vec::new(),
             worst: attempt.status,
+            unsteady: false,
         });
         if outcome.run_id != run_id {
-            *outcome =
-                CaseOutcome { run_id: run_id.to_string(), attempts: Vec::new(), worst: attempt.status };
+            *outcome = CaseOutcome {
+                run_id: run_id.to_string(),
+                attempts: Vec::new(),
+                worst: attempt.status,
+                unsteady: false,
+            };
         }
         let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         outcome.attempts.insert(at, attempt);
         outcome.worst = worst(&outcome.attempts);
+        outcome.unsteady = unsteady(&outcome.attempts, outcome.worst);
         let after = outcome.worst;
         let totals = self.totals.entry(case.set).or_default();
         if let Some(before) = before {
@@ -72,7 +80,9 @@ impl Outcomes {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
             let worst = worst(&attempts);
             mapped.totals.entry(case.set).or_default().add(worst);
-            mapped.cases.insert(*case, CaseOutcome { run_id: outcome.run_id.clone(), attempts, worst });
+            let unsteady = unsteady(&attempts, worst);
+            let run_id = outcome.run_id.clone();
+            mapped.cases.insert(*case, CaseOutcome { run_id, attempts, worst, unsteady });
         }
         mapped
     }
@@ -96,6 +106,12 @@ impl Outcomes {
         let totals = std::mem::take(&mut self.totals).into_iter();
         self.totals = totals.filter_map(|(set, totals)| Some((new(set)?, totals))).collect();
     }
+}
+
+/// Whether each attempt that has the status could come out either way.
+fn unsteady(attempts: &[Arc<Attempt>], status: Status) -> bool {
+    let mut such = attempts.iter().filter(|attempt| attempt.status == status).peekable();
+    such.peek().is_some() && such.all(|attempt| attempt.is_unsteady())
 }
 
 fn worst(attempts: &[Arc<Attempt>]) -> Status {

@@ -32,6 +32,7 @@ const SAMPLE: &[(&str, &str)] = &[
         include_str!("../../fixtures/workspace/library_desk/tone/tone.evalset.json"),
     ),
     ("recordings/garden.jsonl", include_str!("../../fixtures/workspace/recordings/garden.jsonl")),
+    ("recordings/judge.jsonl", include_str!("../../fixtures/workspace/recordings/judge.jsonl")),
     ("recordings/library_desk.jsonl", include_str!("../../fixtures/workspace/recordings/library_desk.jsonl")),
     ("saved_answers/answers.jsonl", include_str!("../../fixtures/workspace/saved_answers/answers.jsonl")),
 ];

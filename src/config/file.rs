@@ -181,7 +181,7 @@ mod tests {
     fn the_file_names_agents() {
         let text = "[agents.home]\nkind = \"adk\"\nstart = \"adk api_server agents --port {port}\"\n\
                     [agents.old]\nkind = \"replay\"\nrecording = \"r.jsonl\"\n[run]\njobs = 8\ntimeout = \"2m\"\n\
-                    [judge]\nkind = \"ollama\"\nurl = \"http://x:1\"\ncompat = \"adk\"\n";
+                    [judge]\nkind = \"ollama\"\nbase_url = \"http://x:1\"\ncompat = \"adk\"\n";
         let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
         assert_eq!(file.agents["old"], AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100 });
         assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
@@ -217,7 +217,7 @@ mod tests {
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
         assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
         assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));
-        assert!(said("[judge]\nurl = \"http://x\"").contains("kind says what is spoken there"));
+        assert!(said("[judge]\nbase_url = \"http://x\"").contains("kind says what is spoken there"));
         assert!(said("[judge]\nkey = \"secret\"").contains("unknown field `key`"));
     }
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct RawJudge {
     kind: Option<Provider>,
     model: Option<String>,
-    url: Option<String>,
-    key_env: Option<String>,
+    base_url: Option<String>,
+    api_key_env: Option<String>,
     project: Option<String>,
     location: Option<String>,
     recording: Option<PathBuf>,
@@ -44,9 +44,9 @@ impl RawJudge {
             }
             _ => {}
         }
-        if self.url.is_some() && self.kind.is_none() {
+        if self.base_url.is_some() && self.kind.is_none() {
             return Err(
-                "with a url, kind says what is spoken there: gemini, openai, anthropic or ollama".into()
+                "with a base_url, kind says what is spoken there: gemini, openai, anthropic or ollama".into(),
             );
         }
         if self.spending_limit.is_some() && self.prices.is_none() {
@@ -64,9 +64,9 @@ impl RawJudge {
         Ok(JudgeSpec {
             provider: self.kind,
             model: self.model,
-            from_folder: self.url.is_some() || self.key_env.is_some(),
-            url: self.url,
-            key_env: self.key_env,
+            from_folder: self.base_url.is_some() || self.api_key_env.is_some(),
+            url: self.base_url,
+            key_env: self.api_key_env,
             project: self.project,
             location: self.location,
             recording: self.recording.map(|path| root.join(path)),

@@ -17,6 +17,9 @@ pub struct Judgement {
     /// The scores that the samples have one by one, were each the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alone: Vec<Option<f64>>,
+    /// The lowest and highest score that it could have, had one sample answered as another one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<(f64, f64)>,
     /// What a person should know before trusting it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -31,9 +34,9 @@ impl Judgement {
         (scores.len() > 1).then_some((low, high))
     }
 
-    /// Whether some samples alone would pass and others fail.
+    /// Whether one sample, answering as another one did, would turn the outcome.
     pub fn is_unsteady(&self, threshold: Option<f64>) -> bool {
-        match (self.spread(), threshold) {
+        match (self.reach, threshold) {
             (Some((low, high)), Some(threshold)) => low < threshold && threshold <= high,
             _ => false,
         }
@@ -203,12 +206,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_score_among_samples_that_differ_is_unsteady() {
-        let of = |alone: &[Option<f64>]| Judgement { alone: alone.to_vec(), ..Judgement::default() };
-        assert!(of(&[Some(1.0), Some(0.5), None]).is_unsteady(Some(0.7)));
-        assert!(!of(&[Some(1.0), Some(0.8)]).is_unsteady(Some(0.7)));
-        assert!(!of(&[Some(0.5)]).is_unsteady(Some(0.5)));
-        assert!(!of(&[Some(1.0), Some(0.0)]).is_unsteady(None));
+    fn a_score_that_one_sample_would_turn_is_unsteady() {
+        let of = |reach| Judgement { reach, ..Judgement::default() };
+        assert!(of(Some((0.5, 1.0))).is_unsteady(Some(0.7)));
+        assert!(!of(Some((0.8, 1.0))).is_unsteady(Some(0.7)));
+        assert!(!of(Some((0.0, 1.0))).is_unsteady(None) && !of(None).is_unsteady(Some(0.5)));
+        let alone = |alone: &[Option<f64>]| Judgement { alone: alone.to_vec(), ..Judgement::default() };
+        assert_eq!(alone(&[Some(1.0), None, Some(0.5)]).spread(), Some((0.5, 1.0)));
+        assert_eq!(alone(&[Some(1.0), None]).spread(), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod content;
 mod criterion;
 mod custom;
 mod eval_set;
+mod human;
 mod invocation;
 mod judge;
 mod judgement;
@@ -30,6 +31,7 @@ pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
+pub use human::HumanVerdict;
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
@@ -42,7 +44,8 @@ pub use run::{
 };
 pub use run_state::{CaseTally, InFlight, RunState, Totals};
 pub use score::{
-    InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, case_status,
+    InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, adk_view,
+    case_status,
 };
 pub use template::JudgeTemplate;
 pub use user::UserSpec;

@@ -20,6 +20,7 @@ struct Term {
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
     Status(Option<Status>),
+    Unsteady,
     Metric { name: String, compare: Option<(Comparison, f64)> },
     Turns(Comparison, f64),
     Field(Field, String),
@@ -68,6 +69,8 @@ pub struct Subject<'a> {
     pub tags: &'a [String],
     /// The outcome; `None` when it has not run.
     pub status: Option<Status>,
+    /// Whether it could come out either way.
+    pub unsteady: bool,
     /// The scores.
     pub metrics: &'a [MetricResult],
 }
@@ -135,6 +138,7 @@ fn term(word: Word) -> Result<Term, QueryError> {
     let free = || Test::Text(word.text.to_lowercase());
     let test = match word.text.split_once(':') {
         _ if word.quoted => free(),
+        Some(("status", "unsteady")) => Test::Unsteady,
         Some(("status", value)) => Test::Status(status(value)?),
         Some(("metric", value)) => metric(value)?,
         Some(("turns", value)) => turns(value)?,
@@ -171,7 +175,7 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
         "not_run" | "not-run" | "none" => None,
         other => {
             return Err(QueryError(format!(
-                "{other:?} is no status; it is passed, failed, errored, not_evaluated or not_run"
+                "{other:?} is no status; it is passed, failed, errored, not_evaluated, unsteady or not_run"
             )));
         }
     })
@@ -229,6 +233,7 @@ impl Test {
     fn holds(&self, subject: &Subject) -> bool {
         match self {
             Test::Status(status) => subject.status == *status,
+            Test::Unsteady => subject.unsteady,
             Test::Metric { name, compare } => {
                 subject.metrics.iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
                     |metric| match (compare, metric.score) {

@@ -127,6 +127,8 @@ pub enum AgentSpec {
     },
     /// Nothing: what the file says an agent already did is scored.
     Saved,
+    /// Nothing: what an agent did in a run before is judged again.
+    Kept,
     /// Recorded events, played with their timing.
     Replay {
         /// The recording.
@@ -146,6 +148,7 @@ impl AgentSpec {
             AgentSpec::Adk { server: AdkServer::Start { .. }, app } => format!("adk {app}"),
             AgentSpec::Command { argv, .. } => format!("command {}", argv.join(" ")),
             AgentSpec::Saved => "saved responses".into(),
+            AgentSpec::Kept => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
                 format!("replay {}", path.file_name().unwrap_or_default().to_string_lossy())
             }
@@ -264,6 +267,21 @@ impl Attempt {
             user_id: String::new(),
             tries: 1,
         }
+    }
+
+    /// Whether the judge's samples disagree so that the attempt could come out either way: something that
+    /// decides is unsteady, and nothing else that decides failed.
+    pub fn is_unsteady(&self) -> bool {
+        let decides = |metric: &&MetricResult| metric.status != Status::Informational;
+        let mut deciding = self.metrics.iter().filter(decides);
+        deciding.clone().any(MetricResult::is_unsteady)
+            && deciding.all(|metric| metric.is_unsteady() || metric.status == Status::Passed)
+    }
+
+    /// How much judges disagree with themselves: the share of outvoted samples of the most disputed metric.
+    pub fn disagreement(&self) -> f64 {
+        let judged = self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
+        judged.map(|judgement| judgement.disagreement()).fold(0.0, f64::max)
     }
 
     /// Ends it with an error. ADK has no such status: it records a failure.

@@ -213,14 +213,16 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
     }
 }
 
-/// A metric as ADK sees it: one that we made informational has its threshold in the criterion as written.
-fn adk_view(metric: &MetricResult) -> Status {
+/// A metric as ADK sees it: one that we made informational has its threshold in the criterion as written, and
+/// one that broke is not evaluated.
+pub fn adk_view(metric: &MetricResult) -> Status {
     let written = metric.criterion.as_ref().and_then(|criterion| criterion.get("threshold")?.as_f64());
     if metric.judgement.is_some() && metric.threshold.is_some() {
         return Status::of(metric.score, metric.threshold);
     }
     match (metric.status, metric.score, written) {
         (Status::Informational, Some(_), Some(_)) => Status::of(metric.score, written),
+        (Status::Errored, ..) => Status::NotEvaluated,
         (status, ..) => status,
     }
 }

@@ -66,9 +66,9 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
     let setup = |why: String| JudgeError::new(Fault::Setup, why);
     let known = known(spec, model, env).map_err(setup)?;
     let base = spec.url.clone().unwrap_or(known.base);
-    let base = Url::parse(&base).map_err(|error| setup(format!("[judge] url {base}: {error}")))?;
+    let base = Url::parse(&base).map_err(|error| setup(format!("[judge] base_url {base}: {error}")))?;
     if !matches!(base.scheme(), "http" | "https") {
-        return Err(setup(format!("[judge] url {base}: it must begin with http:// or https://")));
+        return Err(setup(format!("[judge] base_url {base}: it must begin with http:// or https://")));
     }
     let names: Vec<&str> = match &spec.key_env {
         Some(name) => vec![name],
@@ -120,7 +120,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         (None, Some(prefix)) if LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => Provider::Openai,
         (None, Some(prefix)) => {
             return Err(format!(
-                "evaltrail does not know where {prefix}/ models are; name a server that speaks like OpenAI as url under [judge]"
+                "evaltrail does not know where {prefix}/ models are; name a server that speaks like OpenAI as base_url under [judge]"
             ));
         }
         (None, None) if named(&["projects/"]) => Provider::Vertex,

@@ -167,7 +167,7 @@ fn redirected(response: &Response) -> String {
     let target = response.url().join(target).ok();
     let host = target.as_ref().and_then(|url| url.host_str()).unwrap_or("another place");
     format!(
-        "the judge redirects to {host}; keys are not carried there, so set its address as url under [judge]"
+        "the judge redirects to {host}; keys are not carried there, so set its address as base_url under [judge]"
     )
 }
 

@@ -12,6 +12,7 @@
 //! ```
 
 mod aggregate;
+mod agreement;
 mod bleu;
 mod catalog;
 mod declared;
@@ -37,6 +38,7 @@ mod what_if;
 mod words;
 
 pub use aggregate::{Aggregate, aggregates};
+pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use judged::{JudgeOptions, JudgedMetric, Question, fill, is_rubric_kind, replies};

@@ -1,7 +1,9 @@
 //! The JSON report (DESIGN section 5). Numbers are numbers, missing is null, the order is the file's.
 
 use super::attempts_in_order;
-use crate::domain::{Attempt, Invocation, MetricResult, RunPlan, RunState, Status, Totals, plain_json};
+use crate::domain::{
+    Attempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
+};
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 
@@ -44,6 +46,7 @@ fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
         "status": attempt.status,
         "adk_status": attempt.adk_status.adk(),
         "latency_s": attempt.latency_s,
+        "unsteady": attempt.is_unsteady(),
         "error": attempt.error,
         "metrics": attempt.metrics.iter().map(metric).collect::<Vec<_>>(),
         "invocations": (0..turns).map(|turn| invocation(attempt, turn)).collect::<Vec<_>>(),
@@ -62,7 +65,33 @@ fn metric(metric: &MetricResult) -> Value {
             .collect::<Vec<_>>(),
         "rubrics": metric.rubrics.iter()
             .map(|rubric| json!({
-                "rubric_id": rubric.rubric_id, "score": rubric.score, "rationale": rubric.rationale, "votes": null,
+                "rubric_id": rubric.rubric_id, "score": rubric.score, "rationale": rubric.rationale,
+                "votes": rubric.votes,
+            }))
+            .collect::<Vec<_>>(),
+        "judge": metric.judgement.as_ref().map(|judgement| judge(metric, judgement)),
+    })
+}
+
+/// Who judged, how the samples went, and what it took.
+fn judge(metric: &MetricResult, judgement: &Judgement) -> Value {
+    json!({
+        "model": judgement.model,
+        "unsteady": metric.is_unsteady(),
+        "disagreement": judgement.disagreement(),
+        "warnings": judgement.warnings,
+        "spent": judgement.spent,
+        "questions": judgement.questions.iter()
+            .map(|asked| json!({
+                "turn": asked.id.turn + 1, "text": asked.id.text + 1, "about": asked.about,
+                "samples": asked.samples.iter()
+                    .map(|sample| json!({
+                        "score": sample.score, "reason": sample.reason, "error": sample.error,
+                        "verdicts": sample.verdicts.iter()
+                            .map(|one| json!({"id": one.rubric_id, "score": one.score, "rationale": one.rationale}))
+                            .collect::<Vec<_>>(),
+                    }))
+                    .collect::<Vec<_>>(),
             }))
             .collect::<Vec<_>>(),
     })

@@ -1,6 +1,6 @@
 //! Lines for a terminal or a log.
 
-use crate::domain::{Attempt, MetricResult, RunState, Status, clean_line};
+use crate::domain::{Attempt, MetricResult, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
@@ -48,7 +48,9 @@ pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
     };
     let name = format!("{} › {}{repeat}", clean_line(&set.id), clean_line(&attempt.eval_id));
     let time = paint.faint(&format!("{:.1}s", attempt.latency_s));
-    let mut out = format!("{} {name}  {time}", paint.status(attempt.status, attempt.status.glyph()));
+    let unsteady = if attempt.is_unsteady() { "  ≈ unsteady" } else { "" };
+    let glyph = paint.status(attempt.status, attempt.status.glyph());
+    let mut out = format!("{glyph} {name}  {time}{unsteady}");
     if let Some(error) = &attempt.error {
         let _ = write!(out, "\n    {}", paint.status(Status::Errored, &clean_line(error)));
     }
@@ -88,13 +90,25 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     if parts.is_empty() {
         parts.push("nothing ran".into());
     }
+    let unsteady = state.finished.iter().filter(|attempt| attempt.is_unsteady()).count();
+    if unsteady > 0 {
+        parts.push(format!("{unsteady} of them unsteady"));
+    }
     let not_run = state.plan.attempts() - totals.ended();
     if not_run > 0 {
         parts.push(format!("{not_run} not run"));
     }
     let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
     let counts = format!("{} {}{}", paint.bold("evaltrail"), parts.join(", "), paint.faint(&time));
-    format!("{}{counts}", metric_table(state, paint))
+    format!("{}{}{counts}", metric_table(state, paint), judged(state, paint))
+}
+
+/// What judging took, over the whole run; nothing where no judge was asked.
+fn judged(state: &RunState, paint: Paint) -> String {
+    let metrics = state.finished.iter().flat_map(|attempt| &attempt.metrics);
+    let judgements = metrics.filter_map(|metric| metric.judgement.as_ref());
+    let spent = judgements.map(|judgement| judgement.spent).reduce(Spent::and);
+    spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
 }
 
 /// Each metric's mean with what stands behind it; nothing for a single attempt.

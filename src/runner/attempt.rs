@@ -33,6 +33,8 @@ pub(super) struct Shared {
     pub(super) judged: Vec<Judged>,
     /// The criteria of each set, made ready.
     pub(super) scorers: Vec<Scorer>,
+    /// What agents did before, where that is judged again.
+    kept: HashMap<usize, Arc<Attempt>>,
     /// Cases that fix the same session id take turns.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -52,7 +54,12 @@ struct Talk {
 }
 
 impl Shared {
-    pub(super) fn new(plan: Arc<RunPlan>, sets: Vec<Arc<SetFile>>, judges: Judges) -> Shared {
+    pub(super) fn new(
+        plan: Arc<RunPlan>,
+        sets: Vec<Arc<SetFile>>,
+        judges: Judges,
+        kept: HashMap<usize, Arc<Attempt>>,
+    ) -> Shared {
         Shared {
             scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
             judged: plan.sets.iter().map(|set| judged_of(&set.criteria, &judges)).collect(),
@@ -61,6 +68,7 @@ impl Shared {
             agents: Agents::default(),
             programs: Programs::default(),
             judges,
+            kept,
             pinned: Mutex::default(),
         }
     }
@@ -74,6 +82,9 @@ impl Shared {
             Ok(case) => match &case.conversation {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
                     self.score_saved(&mut attempt, case, tell).await;
+                }
+                _ if self.plan.set_of(key.case).agent == AgentSpec::Kept => {
+                    self.judge_again(&mut attempt, case, tell).await;
                 }
                 Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, tell).await,
                 Conversation::Turns(turns) => {
@@ -95,6 +106,26 @@ impl Shared {
                     .await;
             }
         }
+    }
+
+    /// Scores what an agent did in a run before, by what the file expects now.
+    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
+        let Some(kept) = self.kept.get(&attempt.key.case) else {
+            return attempt.fail("what was to be judged again is not here any more; run the case".into());
+        };
+        if let Conversation::Scenario(scenario) = &case.conversation {
+            attempt.scenario = Some(scenario.clone());
+        }
+        attempt.expected = case.turns().into();
+        attempt.expected_state = case.final_session_state;
+        attempt.rubrics = case.rubrics;
+        self.keep_variables(attempt, &case.extra);
+        attempt.actual = kept.actual.clone();
+        attempt.actual_state = kept.actual_state.clone();
+        attempt.latency_s = kept.latency_s;
+        attempt.session_id = kept.session_id.clone();
+        attempt.user_id = kept.user_id.clone();
+        self.score(attempt, tell).await;
     }
 
     /// Scores what the file says an agent already did.

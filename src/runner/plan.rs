@@ -1,13 +1,14 @@
 //! What is to be run, decided before anything runs.
 
 use crate::domain::{
-    AdkServer, AgentSpec, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
+    AdkServer, AgentSpec, Attempt, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
 };
 use crate::formats::SetFile;
 use crate::judge::Judges;
 use crate::metrics::asks_judge;
 use crate::store::fingerprint;
 use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set, user_for};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// Whether what the files hold is scored, instead of asking an agent.
     pub saved: bool,
+    /// What agents did before, to be judged again instead of asking them: by file and position.
+    pub kept: Vec<(PathBuf, usize, Arc<Attempt>)>,
     /// A config instead of the one beside each file.
     pub config: Option<PathBuf>,
     /// Metrics to score with their default options, beside the config's.
@@ -59,6 +62,8 @@ pub struct Prepared {
     pub sets: Vec<Arc<SetFile>>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
+    /// What agents did before, by case of the plan, where that is judged again.
+    pub kept: HashMap<usize, Arc<Attempt>>,
 }
 
 /// Why there is no plan.
@@ -113,7 +118,13 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }
-    Ok(Prepared { plan: Arc::new(plan), sets, problems })
+    let kept_of = |(at, case): (usize, &PlannedCase)| {
+        let path = &plan.sets[case.set].path;
+        let mut kept = request.kept.iter().filter(|(file, index, _)| file == path && *index == case.index);
+        kept.next().map(|(_, _, attempt)| (at, attempt.clone()))
+    };
+    let kept = plan.cases.iter().enumerate().filter_map(kept_of).collect();
+    Ok(Prepared { plan: Arc::new(plan), sets, problems, kept })
 }
 
 type SetPlan = (PlannedSet, SetFile, Vec<usize>);
@@ -124,6 +135,7 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
     let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
         .map_err(|(file, why)| format!("{file}: {why}"))?;
     let (agent_name, agent) = match request.saved {
+        _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),
         true => ("saved".to_string(), AgentSpec::Saved),
         false => {
             let case_app = first_app(&open.file);

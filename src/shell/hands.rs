@@ -8,7 +8,9 @@ use crate::domain::{Attempt, AttemptKey, JudgeSpec, adk_status, case_status};
 use crate::formats::SetFile;
 use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
-use crate::store::{HistoryEntry, Places, Trust, adk_results, load_run, our_runs};
+use crate::store::{
+    HistoryEntry, Places, Trust, adk_results, keep_verdicts, kept_verdicts, load_run, our_runs,
+};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_text};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -94,6 +96,10 @@ impl Hands {
                 let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
             }),
+            Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
+                let kept = keep_verdicts(&hands.workspace.root, &verdicts);
+                kept.err().map(|error| Msg::Failed(format!("the verdicts are not kept: {error}")))
+            }),
             // The loop does these itself.
             Effect::Copy(_)
             | Effect::OpenEditor { .. }
@@ -106,6 +112,7 @@ impl Hands {
     /// Reads past runs.
     pub(super) fn read_history(&self, generation: u64) {
         self.elsewhere(move |hands| Some(Msg::History { generation, attempts: history(hands) }));
+        self.elsewhere(move |hands| Some(Msg::Verdicts(kept_verdicts(&hands.workspace.root))));
     }
 
     /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
@@ -234,7 +241,15 @@ fn prepare(
         indices: Some(indices),
         ..Selection::all(hands.sets[set].clone())
     };
+    let kept = match &against {
+        Against::Kept(kept) => kept
+            .iter()
+            .map(|(case, attempt)| (hands.sets[case.set].path.clone(), case.index, attempt.clone()))
+            .collect(),
+        _ => Vec::new(),
+    };
     let request = Request {
+        kept,
         selections: by_set.into_iter().map(selection).collect(),
         options: hands.workspace.config.run_options(),
         saved: against == Against::Saved,

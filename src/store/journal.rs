@@ -49,15 +49,22 @@ fn runs_folder(workspace: &Path) -> PathBuf {
     workspace.join(".evaltrail").join("runs")
 }
 
+/// Makes our folder in a workspace; it ignores itself for git.
+pub(super) fn own_folder(workspace: &Path) -> io::Result<()> {
+    let ours = workspace.join(".evaltrail");
+    fs::create_dir_all(&ours)?;
+    let ignore = ours.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n")?;
+    }
+    Ok(())
+}
+
 impl RunFolder {
-    /// Makes the folder of a new run; `.evaltrail` ignores itself for git.
+    /// Makes the folder of a new run.
     pub fn create(workspace: &Path, plan: &RunPlan) -> Result<RunFolder, JournalError> {
         let ours = workspace.join(".evaltrail");
-        fs::create_dir_all(&ours).map_err(at(&ours))?;
-        let ignore = ours.join(".gitignore");
-        if !ignore.exists() {
-            fs::write(&ignore, "*\n").map_err(at(&ignore))?;
-        }
+        own_folder(workspace).map_err(at(&ours))?;
         let path = runs_folder(workspace).join(&plan.run_id);
         fs::create_dir_all(&path).map_err(at(&path))?;
         let journal_path = path.join("journal.jsonl");

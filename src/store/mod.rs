@@ -1,8 +1,9 @@
-//! What is kept: the journal and history of runs, trust, remembered state; and the only writer of
+//! What is kept: the journal and history of runs, trust, remembered state, answers of judges; and the only writer of
 //! users' files.
 //!
 //! ```text
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
+//! <workspace>/.evaltrail/verdicts.jsonl                           what people say of judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
 //! the platform's own places: trust, state, logs
 //! ```
@@ -14,6 +15,7 @@ mod places;
 mod remembered;
 mod save;
 mod trust;
+mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
 pub use history::{HistoryEntry, adk_results, our_runs};
@@ -22,3 +24,4 @@ pub use places::Places;
 pub use remembered::Remembered;
 pub use save::write_whole;
 pub use trust::{Fingerprint, Trust, fingerprint};
+pub use verdicts::{keep_verdicts, kept_verdicts};

@@ -4,8 +4,9 @@ use super::text::{fit, put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::{counts_text, spinner};
 use crate::app::{Layout, Model, Screen};
-use crate::domain::{CancelReason, RunState, Status};
+use crate::domain::{Attempt, CancelReason, RunState, Status};
 use ratatui::buffer::Buffer;
+use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
@@ -24,8 +25,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             let id = model.eval_id(case.at).to_string();
             let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
             x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
-            let status = model.shown_attempt().map(|attempt| attempt.status);
-            let (words, style) = status_words(status, theme);
+            let (words, style) = status_words(model.shown_attempt(), theme);
             x += put(buffer, x, area.y, room, &words, style) + 2;
             let place = place_words(model, case.turn, case.attempt);
             put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
@@ -58,10 +58,16 @@ pub(super) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
 }
 
-fn status_words(status: Option<Status>, theme: &Theme) -> (String, ratatui::style::Style) {
-    match status {
+fn status_words(attempt: Option<&Arc<Attempt>>, theme: &Theme) -> (String, ratatui::style::Style) {
+    match attempt {
         None => ("not run".into(), theme.style(Role::Faint)),
-        Some(status) => (format!("{} {}", status.glyph(), status.label()), theme.status(status)),
+        Some(attempt) if attempt.is_unsteady() => {
+            (format!("≈ {}, unsteady", attempt.status.label()), theme.style(Role::Note))
+        }
+        Some(attempt) => {
+            let status = attempt.status;
+            (format!("{} {}", status.glyph(), status.label()), theme.status(status))
+        }
     }
 }
 

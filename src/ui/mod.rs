@@ -5,6 +5,7 @@
 mod footer;
 mod header;
 mod metrics;
+mod opinions;
 mod overlays;
 mod screens;
 mod svg;
@@ -51,6 +52,8 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
         Some(Overlay::Statistics(lines, scroll)) => {
             metrics::statistics(lines, *scroll, &areas, theme, buffer)
         }
+        Some(Overlay::Opinions(given)) => opinions::opinions(given, &areas, theme, buffer),
+        Some(Overlay::Agreement(lines, scroll)) => opinions::agreement(lines, *scroll, &areas, theme, buffer),
         Some(Overlay::Confirm(confirm)) => overlays::confirm(confirm, &areas, theme, buffer),
     }
 }

@@ -60,6 +60,10 @@ pub enum CommandId {
     DropTrial,
     Metrics,
     Statistics,
+    Judges,
+    JudgeAgain,
+    Opinion,
+    Agreement,
     Yes,
     No,
 }

@@ -2,8 +2,8 @@
 
 use super::{Command, CommandId, Context};
 use crate::app::enabled::{
-    can_rerun, can_run, can_score, has_attempt, has_case, has_failing, has_outcomes, has_run, has_set,
-    has_something_to_clear, has_trial, is_running,
+    can_judge_again, can_rerun, can_run, can_score, has_attempt, has_case, has_failing, has_judgement,
+    has_outcomes, has_run, has_set, has_something_to_clear, has_trial, is_running,
 };
 use crate::app::model::Model;
 
@@ -142,6 +142,46 @@ pub static COMMANDS: &[Command] = &[
             has_attempt,
         ),
         "timeline",
+    ),
+    shown(
+        when(
+            entry(
+                CommandId::Judges,
+                "judges",
+                "what the judges said: rubrics, votes, each answer; again for the comparison",
+                &[Context::Case],
+                &["J"],
+            ),
+            has_judgement,
+        ),
+        "judges",
+    ),
+    when(
+        entry(
+            CommandId::JudgeAgain,
+            "judge again",
+            "score again what the agent did, asking judges but not the agent",
+            LISTS,
+            &["b"],
+        ),
+        can_judge_again,
+    ),
+    when(
+        entry(
+            CommandId::Opinion,
+            "your verdict",
+            "overrule a verdict or rubric with a note; the computed one stays beside it",
+            &[Context::Case],
+            &["V"],
+        ),
+        has_attempt,
+    ),
+    entry(
+        CommandId::Agreement,
+        "agreement",
+        "how far judges and people agree, rubric by rubric",
+        LISTS,
+        &["K"],
     ),
     shown(
         when(

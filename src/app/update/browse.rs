@@ -132,7 +132,8 @@ fn sort(model: &mut Model) {
     model.browse.order = match model.browse.order {
         Order::File => Order::Failing,
         Order::Failing => Order::Slowest,
-        Order::Slowest => Order::File,
+        Order::Slowest => Order::Disputed,
+        Order::Disputed => Order::File,
     };
     relist(model);
 }
@@ -172,10 +173,19 @@ pub(in crate::app) fn relist(model: &mut Model) {
         Order::File => {}
         Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
         Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
+        Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
     }
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
     model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));
     model.browse.visible = visible;
+}
+
+/// How much the judges disagree on a case, in thousandths; an unsteady one before all others.
+fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
+    let outcome = model.outcomes.get(case);
+    let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
+    let most = attempts().map(|attempt| attempt.disagreement()).fold(0.0, f64::max);
+    (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
 }
 
 fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
@@ -201,6 +211,7 @@ fn matches(model: &Model, file: &SetFile, case: CaseRef) -> bool {
         tools: summary.map_or(&[], |summary| summary.tools.as_slice()),
         tags: &[],
         status: outcome.map(|outcome| outcome.worst),
+        unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
         metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
     })
 }

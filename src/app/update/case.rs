@@ -6,6 +6,7 @@ use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseMode, CaseScreen, Model, Screen};
+use crate::domain::{Attempt, HumanVerdict};
 use crate::metrics::{is_declared, relaxation};
 use serde_json::Value;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn toggle_mode(model: &mut Model) {
     if let Some(case) = shown(model) {
         case.mode = match case.mode {
             CaseMode::Compare => CaseMode::Timeline,
-            CaseMode::Timeline => CaseMode::Compare,
+            CaseMode::Timeline | CaseMode::Judged => CaseMode::Compare,
         };
         case.scroll = 0;
     }
@@ -92,6 +93,7 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
         turn: case.turn,
         width: usize::from(inside(layout(model).main).width),
         mode: case.mode,
+        verdicts: model.verdicts_version,
     };
     if case.key.as_ref() == Some(&key) {
         return None;
@@ -101,6 +103,8 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
         Some(attempt) => Compared {
             expected: attempt.expected.get(case.turn).cloned(),
             actual: attempt.actual.get(case.turn).cloned(),
+            attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
+            people: people(model, case, attempt),
             states: last
                 .then(|| states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()))
                 .flatten(),
@@ -111,11 +115,26 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
             Compared {
                 expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
                 actual: None,
+                attempt: None,
+                people: Vec::new(),
                 states: last.then(|| states(state, None)).flatten(),
             }
         }
     };
     Some((key, compared))
+}
+
+/// What people said of an attempt.
+fn people(model: &Model, case: &CaseScreen, attempt: &Attempt) -> Vec<HumanVerdict> {
+    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run_id.as_str());
+    let file = &model.sets[case.at.set].path.shown;
+    let mine = |one: &&HumanVerdict| {
+        Some(one.run_id.as_str()) == run_id
+            && one.file == *file
+            && one.eval_id == attempt.eval_id
+            && one.attempt == attempt.key.attempt
+    };
+    model.verdicts.iter().filter(mine).cloned().collect()
 }
 
 /// The states, when the case expects one.

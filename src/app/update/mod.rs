@@ -4,6 +4,7 @@ mod browse;
 mod case;
 mod global;
 mod load;
+mod opinion;
 mod overlay;
 mod run;
 mod trial;
@@ -42,6 +43,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
         Msg::Summarised { set, generation, summaries } => load::summarised(model, set, generation, summaries),
         Msg::History { generation, attempts } => load::history(model, generation, attempts),
+        Msg::Verdicts(verdicts) => {
+            model.verdicts = verdicts;
+            model.verdicts_version += 1;
+            Vec::new()
+        }
         Msg::FilesChanged => vec![Effect::Rediscover],
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
@@ -79,6 +85,8 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         (CommandId::Copy, _) => global::copy(model),
         (CommandId::Editor, _) => global::editor(model),
         (CommandId::Run, _) => run::run_selected(model, Against::Agent),
+        (CommandId::JudgeAgain, _) => run::judge_again(model),
+        (CommandId::Judges | CommandId::Opinion | CommandId::Agreement, _) => opinion::command(model, id),
         (CommandId::Score, _) => run::run_selected(model, Against::Saved),
         (CommandId::Metrics, _) => overlay::open_metrics(model),
         (CommandId::Statistics, _) => overlay::open_statistics(model),

@@ -1,6 +1,6 @@
 //! What lies over the screen: help, filter, palette, jump, questions.
 
-use super::{browse, give, moved};
+use super::{browse, give, moved, opinion};
 use crate::app::command::{COMMANDS, CommandId, command};
 use crate::app::effect::Effect;
 use crate::app::key::{Key, KeyCode};
@@ -27,11 +27,16 @@ pub(super) fn takes_text(model: &Model) -> bool {
                 | Overlay::Rule(..)
                 | Overlay::Flips(_)
                 | Overlay::Metrics(_)
+                | Overlay::Opinions(_)
         )
     )
 }
 
 pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    if let (Some(Overlay::Opinions(given)), false) = (&mut model.overlay, is_ending(key)) {
+        opinion::key(given, key, request(key));
+        return Vec::new();
+    }
     match (key.code, key.ctrl) {
         (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => close(model),
         (KeyCode::Enter, _) => choose(model),
@@ -50,6 +55,11 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         }
     }
     Vec::new()
+}
+
+/// Whether a key ends an overlay, with or without taking what was given.
+fn is_ending(key: Key) -> bool {
+    matches!((key.code, key.ctrl), (KeyCode::Esc | KeyCode::Enter, _) | (KeyCode::Char('c'), true))
 }
 
 /// What a key does to a line of text.
@@ -126,6 +136,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
             Some((id, _)) => give(model, *id),
             None => Vec::new(),
         },
+        Some(Overlay::Opinions(given)) => opinion::keep(model, &given),
         Some(Overlay::Rule(input, _)) => super::trial::rule_typed(model, input),
         Some(Overlay::Flips(picker) | Overlay::Jump(picker)) => {
             if let Some((case, _)) = picker.found.get(picker.cursor) {
@@ -161,7 +172,7 @@ fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
 
 pub(super) fn wheel(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match &model.overlay {
-        Some(Overlay::Help(_) | Overlay::Statistics(..)) => help_command(model, id),
+        Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)) => help_command(model, id),
         _ => move_cursor(model, id),
     }
 }
@@ -252,6 +263,11 @@ pub(super) fn help_command(model: &mut Model, id: CommandId) -> Vec<Effect> {
         match id {
             CommandId::Back | CommandId::Help => model.overlay = None,
             id => *scroll = moved(*scroll, id, COMMANDS.len(), HELP_PAGE),
+        }
+    } else if let Some(Overlay::Agreement(lines, scroll)) = &mut model.overlay {
+        match id {
+            CommandId::Back | CommandId::Help => model.overlay = None,
+            id => *scroll = moved(*scroll, id, lines.len(), HELP_PAGE),
         }
     } else if let Some(Overlay::Statistics(lines, scroll)) = &mut model.overlay {
         match id {

@@ -8,7 +8,8 @@ use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseRef, Confirm, ConfirmKind, Model, Node, Overlay, Pane, Screen};
 use crate::app::msg::RunMsg;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
-use crate::runner::TrustQuestion;
+use crate::runner::{Deed, TrustQuestion};
+use std::sync::Arc;
 
 /// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
 pub(super) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
@@ -19,6 +20,24 @@ pub(super) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
         _ => model.current_case().into_iter().collect(),
     };
     start(model, cases, against)
+}
+
+/// The selected cases, or the one under the cursor, judged again: what their agents did stays.
+pub(super) fn judge_again(model: &mut Model) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match &model.screen {
+        Screen::Browse if !model.browse.selected.is_empty() => {
+            model.browse.selected.iter().copied().collect()
+        }
+        _ => model.current_case().into_iter().collect(),
+    };
+    let shown = model.shown_attempt().cloned();
+    let kept = cases.iter().filter_map(|case| {
+        let first = model.outcomes.get(*case).and_then(|outcome| outcome.attempts.first().cloned());
+        shown.clone().or(first).filter(|attempt| !attempt.actual.is_empty()).map(|attempt| (*case, attempt))
+    });
+    let kept: Vec<_> = kept.collect();
+    let cases = kept.iter().map(|(case, _)| *case).collect();
+    start(model, cases, Against::Kept(Arc::new(kept)))
 }
 
 /// What is listed (or selected) and did not pass.
@@ -147,8 +166,13 @@ fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestio
         lines.push(question.command.clone());
         lines.push(format!("in {}", question.folder));
     }
+    let sends = questions.iter().any(|question| question.deed == Deed::Send);
+    let title = match sends {
+        true => "Allow this? It is what this folder's files say.",
+        false => "Start this program? It runs what this folder's files say.",
+    };
     model.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Start this program? It runs what this folder's files say.".into(),
+        title: title.into(),
         lines,
         kind: ConfirmKind::Trust(cases, questions, against),
     }));

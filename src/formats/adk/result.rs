@@ -4,7 +4,10 @@
 //! result, where ADK ignores it.
 
 use super::content::{write_call, write_content, write_part, write_response};
-use crate::domain::{Attempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, Trajectory};
+use crate::domain::{
+    Attempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore, Status,
+    Trajectory, adk_view,
+};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -70,8 +73,12 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
         .metrics
         .iter()
         .map(|metric| match metric.per_invocation.get(turn) {
-            Some(score) => metric_result(metric, score.score, score.status.adk(), score.details.as_ref()),
-            None => metric_result(metric, None, 3, None),
+            Some(turn) => {
+                // What broke is not evaluated in ADK.
+                let status = if turn.status == Status::Errored { Status::NotEvaluated } else { turn.status };
+                metric_result(metric, turn.score, status, turn.details.as_ref(), &turn.rubrics)
+            }
+            None => metric_result(metric, None, Status::NotEvaluated, None, &[]),
         })
         .collect();
     json!({
@@ -82,14 +89,15 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
 }
 
 fn overall(metric: &MetricResult) -> Value {
-    metric_result(metric, metric.score, metric.status.adk(), metric.details.as_ref())
+    metric_result(metric, metric.score, adk_view(metric), metric.details.as_ref(), &metric.rubrics)
 }
 
 fn metric_result(
     metric: &MetricResult,
     score: Option<f64>,
-    status: u8,
+    status: Status,
     details: Option<&MetricDetails>,
+    rubrics: &[RubricScore],
 ) -> Value {
     let tokens = match details {
         Some(MetricDetails::Tokens(usage)) => json!({
@@ -111,9 +119,15 @@ fn metric_result(
         "criterion": metric.criterion,
         "custom_function_path": null,
         "score": score,
-        "eval_status": status,
-        "details": {"rubric_scores": null, "token_usage_details": tokens, "duration_details": seconds},
+        "eval_status": status.adk(),
+        "details": {"rubric_scores": rubric_scores(rubrics), "token_usage_details": tokens, "duration_details": seconds},
     })
+}
+
+/// Verdicts on rubrics; null where there are none.
+fn rubric_scores(rubrics: &[RubricScore]) -> Value {
+    let of = |rubric: &RubricScore| json!({"rubric_id": rubric.rubric_id, "rationale": rubric.rationale, "score": rubric.score});
+    if rubrics.is_empty() { Value::Null } else { rubrics.iter().map(of).collect() }
 }
 
 /// An invocation as ADK writes it into a result.

@@ -209,6 +209,7 @@ impl JudgedMetric {
         answered.sort_by_key(|asked| asked.id);
         let verdict = self.judge.score(evidence, &mut answered);
         let alone = self.alone(evidence, &answered);
+        let reach = self.reach(evidence, &answered);
         let status = self.status(&verdict, &answered);
         let per_invocation = verdict.turns.iter().map(|turn| InvocationScore {
             score: turn.score,
@@ -220,6 +221,7 @@ impl JudgedMetric {
         let judgement = Judgement {
             model: model.to_string(),
             alone,
+            reach,
             spent,
             warnings: planted::warnings(evidence),
             questions: answered,
@@ -257,6 +259,36 @@ impl JudgedMetric {
         }
     }
 
+    /// The scores within reach of one sample: had it answered as another one of the same question did.
+    fn reach(&self, evidence: &Evidence, answered: &[Asked]) -> Option<(f64, f64)> {
+        if broken(answered).is_some() || answered.iter().all(|asked| asked.samples.len() < 2) {
+            return None;
+        }
+        let mut tried = answered.to_vec();
+        let mut scores = vec![self.judge.score(evidence, &mut tried).score?];
+        for (at, asked) in answered.iter().enumerate() {
+            let mut seen: Vec<(usize, usize)> = Vec::new();
+            let kinds: Vec<usize> = asked
+                .samples
+                .iter()
+                .map(|one| asked.samples.iter().position(|other| gist(one) == gist(other)).unwrap_or(0))
+                .collect();
+            for (one, &of) in kinds.iter().enumerate() {
+                for &like in &kinds {
+                    if of != like && !seen.contains(&(of, like)) {
+                        seen.push((of, like));
+                        tried[at].samples[one] = asked.samples[like].clone();
+                        scores.extend(self.judge.score(evidence, &mut tried).score);
+                        tried[at].samples[one] = asked.samples[one].clone();
+                    }
+                }
+            }
+        }
+        let low = scores.iter().copied().fold(f64::MAX, f64::min);
+        let high = scores.iter().copied().fold(f64::MIN, f64::max);
+        Some((low, high))
+    }
+
     /// The score that each sample would give were it the only one.
     fn alone(&self, evidence: &Evidence, answered: &[Asked]) -> Vec<Option<f64>> {
         let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
@@ -275,6 +307,13 @@ impl JudgedMetric {
     }
 }
 
+/// What a sample says, without its words.
+fn gist(sample: &Sample) -> (Option<u64>, Vec<(&str, Option<u64>)>) {
+    let bits = |score: Option<f64>| score.map(f64::to_bits);
+    let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score)));
+    (bits(sample.score), verdicts.collect())
+}
+
 /// The first answer that never came.
 fn broken(answered: &[Asked]) -> Option<&str> {
     answered.iter().flat_map(|asked| &asked.samples).find_map(|sample| sample.error.as_deref())
@@ -289,8 +328,8 @@ fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: 
         words.push(gap.clone());
     }
     if judgement.is_unsteady(threshold) {
-        let (low, high) = judgement.spread().unwrap_or_default();
-        words.push(format!("unsteady: samples alone score {low:.2} to {high:.2}"));
+        let (low, high) = judgement.reach.unwrap_or_default();
+        words.push(format!("unsteady: one sample answering otherwise makes it {low:.2} to {high:.2}"));
     }
     let of_rubrics = verdict.rubrics.iter().map(|rubric| {
         let sign = match rubric.score {

@@ -2,7 +2,7 @@
 
 use super::short_metric;
 use crate::app::{CaseRef, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset};
-use crate::domain::{Attempt, MetricResult, Status};
+use crate::domain::{Attempt, MetricResult, RubricScore, Status};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{counts_text, level, panel, panel_note, score_block, scrollbar, spinner};
@@ -11,6 +11,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::collections::HashSet;
 
+/// The sign of a case that could come out either way.
+const UNSTEADY: &str = "≈";
 const METRIC_WIDTH: u16 = 13;
 const TIME_WIDTH: u16 = 8;
 const TURNS_WIDTH: u16 = 7;
@@ -155,6 +157,7 @@ fn title(model: &Model) -> String {
         Order::File => "",
         Order::Failing => " · failing first",
         Order::Slowest => " · slowest first",
+        Order::Disputed => " · most disputed first",
     };
     let filter = match model.browse.filter.is_empty() {
         true => String::new(),
@@ -229,6 +232,7 @@ fn case_row(
     }
     let (glyph, glyph_style) = match (running, outcome) {
         (true, _) => (spinner(model.now), theme.style(Role::Running)),
+        (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
         (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
         (false, None) => ("·", theme.style(Role::Faint)),
     };
@@ -286,16 +290,31 @@ fn scores(
     for (at, name) in names.iter().enumerate() {
         let x = x + METRIC_WIDTH * at as u16;
         let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else { continue };
-        let style = style.patch(theme.status(metric.status));
-        put(buffer, x, y, METRIC_WIDTH - 1, &score_words(metric), style);
+        let look = if metric.is_unsteady() { theme.style(Role::Note) } else { theme.status(metric.status) };
+        put(buffer, x, y, METRIC_WIDTH - 1, &score_words(metric), style.patch(look));
     }
 }
 
 fn score_words(metric: &MetricResult) -> String {
+    if !metric.rubrics.is_empty() {
+        return rubric_words(&metric.rubrics);
+    }
     match metric.score {
         Some(score) => format!("{score:.2} {}", score_block(score)),
         None => metric.status.glyph().to_string(),
     }
+}
+
+/// How many rubrics hold, and a sign for each in its place.
+fn rubric_words(rubrics: &[RubricScore]) -> String {
+    let sign = |rubric: &RubricScore| match rubric.score {
+        Some(score) if score >= 1.0 => '✓',
+        Some(score) if score > 0.0 => '◐',
+        Some(_) => '✗',
+        None => '?',
+    };
+    let held = rubrics.iter().filter(|rubric| rubric.score.is_some_and(|score| score >= 1.0)).count();
+    format!("{held}/{} {}", rubrics.len(), rubrics.iter().map(sign).collect::<String>())
 }
 
 /// Seconds; for repetitions, a bar each.

@@ -20,6 +20,7 @@ pub(in crate::ui) fn case(
         }
         CaseMode::Compare => "expected │ actual",
         CaseMode::Timeline => "timeline",
+        CaseMode::Judged => "judges",
     };
     let inner = panel(areas.main, title, true, theme, buffer);
     match &case.body {

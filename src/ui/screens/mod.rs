@@ -28,6 +28,12 @@ fn short_metric(name: &str) -> &str {
         "trajectory_match" => "matched",
         "session_state_match" => "state",
         "trajectory_exact_match" => "exact",
+        "final_response_match_v2" => "judged",
+        "rubric_based_final_response_quality_v1" => "rubrics",
+        "rubric_based_tool_use_quality_v1" => "tool rubrics",
+        "rubric_based_multi_turn_trajectory_quality_v1" => "trail rubrics",
+        "hallucinations_v1" => "supported",
+        "per_turn_user_simulator_quality_v1" => "user",
         name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
     }
 }

@@ -1,0 +1,74 @@
+//! A person's verdicts beside the computed ones.
+
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::key::{Key, KeyCode};
+use crate::app::model::{CaseMode, Model, Overlay, Screen};
+use crate::app::opinion::{Opinions, opinions};
+use crate::domain::HumanVerdict;
+use crate::metrics::agreements;
+use tui_input::InputRequest;
+
+pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Opinion => give(model),
+        CommandId::Agreement => model.overlay = Some(Overlay::Agreement(agreements(&model.verdicts), 0)),
+        _ => toggle_judged(model),
+    }
+    Vec::new()
+}
+
+fn toggle_judged(model: &mut Model) {
+    if let Screen::Case(case) = &mut model.screen {
+        case.mode = if case.mode == CaseMode::Judged { CaseMode::Compare } else { CaseMode::Judged };
+        case.scroll = 0;
+    }
+}
+
+fn give(model: &mut Model) {
+    let (Screen::Case(case), Some(attempt)) = (&model.screen, model.shown_attempt()) else { return };
+    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run_id.as_str()).unwrap_or_default();
+    let file = &model.sets[case.at.set].path.shown;
+    let items = opinions(attempt, run_id, file, &model.verdicts);
+    model.overlay = Some(Overlay::Opinions(Opinions { items, cursor: 0 }));
+}
+
+/// A key while verdicts are given; `None` when it is none of ours.
+pub(super) fn key(opinions: &mut Opinions, key: Key, request: Option<InputRequest>) {
+    let last = opinions.items.len().saturating_sub(1);
+    match key.code {
+        KeyCode::Up => opinions.cursor = opinions.cursor.saturating_sub(1),
+        KeyCode::Down => opinions.cursor = (opinions.cursor + 1).min(last),
+        KeyCode::Tab => {
+            if let Some(item) = opinions.items.get_mut(opinions.cursor) {
+                // The first press overrules what was computed.
+                item.verdict = match (item.verdict, item.about.computed) {
+                    (None, computed) => Some(!computed.unwrap_or(false)),
+                    (Some(verdict), computed) if verdict != computed.unwrap_or(false) => Some(!verdict),
+                    _ => None,
+                };
+            }
+        }
+        _ => {
+            if let (Some(item), Some(request)) = (opinions.items.get_mut(opinions.cursor), request) {
+                item.note.handle(request);
+            }
+        }
+    }
+}
+
+/// Takes the verdicts that were given.
+pub(super) fn keep(model: &mut Model, given: &Opinions) -> Vec<Effect> {
+    let changed: Vec<HumanVerdict> = given.items.iter().filter_map(|item| item.changed()).collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    for verdict in &changed {
+        model.verdicts.retain(|known| !known.is_about(verdict));
+        if verdict.verdict.is_some() {
+            model.verdicts.push(verdict.clone());
+        }
+    }
+    model.verdicts_version += 1;
+    vec![Effect::KeepVerdicts(changed)]
+}

@@ -1,0 +1,59 @@
+//! What people say of verdicts: a line each, appended; of two about the same thing the later counts.
+
+use crate::domain::HumanVerdict;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+fn file(workspace: &Path) -> PathBuf {
+    workspace.join(".evaltrail/verdicts.jsonl")
+}
+
+/// Keeps verdicts, each with the time of now.
+pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
+    let path = file(workspace);
+    super::journal::own_folder(workspace)?;
+    let at = jiff::Timestamp::now().to_string();
+    let line = |verdict: &HumanVerdict| {
+        let verdict = HumanVerdict { at: at.clone(), ..verdict.clone() };
+        serde_json::to_string(&verdict).map(|line| line + "\n")
+    };
+    let lines = verdicts.iter().map(line).collect::<Result<String, _>>()?;
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_data()
+}
+
+/// The verdicts that count, in the order they were given. A line that cannot be read is left out.
+pub fn kept_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
+    let text = fs::read_to_string(file(workspace)).unwrap_or_default();
+    let mut kept: Vec<HumanVerdict> = Vec::new();
+    for verdict in text.lines().filter_map(|line| serde_json::from_str::<HumanVerdict>(line).ok()) {
+        kept.retain(|known| !known.is_about(&verdict));
+        kept.push(verdict);
+    }
+    kept.retain(|verdict| verdict.verdict.is_some());
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_verdict_counts_and_can_be_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |metric: &str, verdict| HumanVerdict {
+            metric: metric.into(),
+            verdict,
+            ..HumanVerdict::default()
+        };
+        keep_verdicts(folder.path(), &[of("a", Some(true)), of("b", Some(true))]).unwrap();
+        keep_verdicts(folder.path(), &[of("a", Some(false)), of("b", None)]).unwrap();
+        let kept = kept_verdicts(folder.path());
+        assert_eq!(kept.len(), 1);
+        assert_eq!((kept[0].metric.as_str(), kept[0].verdict), ("a", Some(false)));
+        assert!(!kept[0].at.is_empty());
+        assert!(folder.path().join(".evaltrail/.gitignore").is_file());
+    }
+}

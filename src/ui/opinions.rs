@@ -1,0 +1,126 @@
+//! What lies over a screen about people's verdicts: giving them, and how far they agree with the judge's.
+
+use super::footer::text_field;
+use super::text::{put, put_right};
+use super::theme::{Role, Theme};
+use super::widgets::over;
+use crate::app::{Layout, Opinion, Opinions};
+use crate::metrics::Agreement;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+const WIDTH: u16 = 110;
+
+fn word(verdict: Option<bool>) -> &'static str {
+    match verdict {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "—",
+    }
+}
+
+/// The verdicts of an attempt, and a person's beside them.
+pub(super) fn opinions(
+    opinions: &Opinions,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let title = "your verdicts   tab yes/no/none, type a note, enter keeps, esc leaves";
+    let inner = over(areas.body, WIDTH, opinions.items.len() as u16 + 4, title, theme, buffer);
+    let name = (inner.width / 2).min(48);
+    let heads = [(name, "judge"), (name + 8, "you"), (name + 14, "note")];
+    put(buffer, inner.x + 1, inner.y, name, "verdict on", theme.style(Role::Faint));
+    for (x, head) in heads {
+        put(buffer, inner.x + 1 + x, inner.y, 8, head, theme.style(Role::Faint));
+    }
+    let rows = usize::from(inner.height.saturating_sub(1)).max(1);
+    let first = opinions.cursor.saturating_sub(rows - 1);
+    let mut cursor = None;
+    for (at, item) in opinions.items.iter().enumerate().skip(first).take(rows) {
+        let row = Rect { y: inner.y + 1 + (at - first) as u16, height: 1, ..inner };
+        let place = opinion(item, at == opinions.cursor, row, name, theme, buffer);
+        cursor = cursor.or(place);
+    }
+    cursor
+}
+
+fn opinion(
+    item: &Opinion,
+    here: bool,
+    row: Rect,
+    name: u16,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let style = if here { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
+    buffer.set_style(row, style);
+    let about = match &item.about.rubric_id {
+        Some(rubric) => format!("  {rubric}"),
+        None => item.about.metric.clone(),
+    };
+    put(buffer, row.x + 1, row.y, name - 1, &about, style);
+    put(buffer, row.x + 1 + name, row.y, 7, word(item.about.computed), style);
+    let differs = item.verdict.is_some() && item.verdict != item.about.computed;
+    let mine = if differs { style.patch(theme.style(Role::Note)) } else { style };
+    put(buffer, row.x + 9 + name, row.y, 5, word(item.verdict), mine);
+    let x = row.x + 15 + name;
+    let room = row.right().saturating_sub(x + 1);
+    match here {
+        true => Some(text_field(&item.note, x, row.y, room, theme, buffer)),
+        false => {
+            put(buffer, x, row.y, room, item.note.value(), style);
+            None
+        }
+    }
+}
+
+/// Counts and Cohen's kappa, rubric by rubric.
+pub(super) fn agreement(
+    lines: &[Agreement],
+    scroll: usize,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let title = "judge and person   esc closes";
+    let inner = over(areas.body, WIDTH, lines.len() as u16 + 5, title, theme, buffer);
+    if lines.is_empty() {
+        let words = "nobody has said anything of a verdict yet; V on a case does";
+        put(buffer, inner.x + 1, inner.y, inner.width - 2, words, theme.style(Role::Faint));
+        return None;
+    }
+    let heads = ["both yes", "both no", "judge yes", "judge no", "agree", "kappa"].map(String::from);
+    put(buffer, inner.x + 1, inner.y, 20, "verdict on", theme.style(Role::Faint));
+    columns(inner, inner.y, &heads, Role::Faint, theme, buffer);
+    let rows = usize::from(inner.height.saturating_sub(3)).max(1);
+    let first = scroll.min(lines.len().saturating_sub(rows));
+    for (row, of) in lines.iter().skip(first).take(rows).enumerate() {
+        let y = inner.y + 1 + row as u16;
+        let about = match &of.rubric_id {
+            Some(rubric) => format!("{rubric} · {}", of.metric),
+            None => of.metric.clone(),
+        };
+        put(buffer, inner.x + 1, y, inner.width.saturating_sub(64), &about, theme.style(Role::Text));
+        let number = |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
+        let counts = [of.both_yes, of.both_no, of.judge_yes, of.judge_no].map(|count| count.to_string());
+        let [a, b, c, d] = counts;
+        let numbers = [a, b, c, d, number(of.share()), number(of.kappa())];
+        columns(inner, y, &numbers, Role::Text, theme, buffer);
+    }
+    let words =
+        "kappa is agreement beyond chance: 1 is full, 0 is chance; — where only one answer was ever given";
+    let y = inner.bottom().saturating_sub(1);
+    put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), words, theme.style(Role::Faint));
+    None
+}
+
+fn columns(inner: Rect, y: u16, words: &[String; 6], role: Role, theme: &Theme, buffer: &mut Buffer) {
+    let mut x = inner.x + inner.width.saturating_sub(62);
+    for word in words {
+        x += 10;
+        if x < inner.right() {
+            put_right(buffer, x, y, 10, word, theme.style(role));
+        }
+    }
+}
