@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 /// ADK's user when a case names none.
 const DEFAULT_USER: &str = "test_user_id";
@@ -33,6 +33,8 @@ pub(super) struct Shared {
     pub(super) judged: Vec<Judged>,
     /// The criteria of each set, made ready.
     pub(super) scorers: Vec<Scorer>,
+    /// Attempts that are judged at once: more would only wait for the judge.
+    pub(super) judging: Semaphore,
     /// What agents did before, where that is judged again.
     kept: HashMap<usize, Arc<Attempt>>,
     /// Cases that fix the same session id take turns.
@@ -42,6 +44,9 @@ pub(super) struct Shared {
 /// Where an attempt tells how far it is.
 pub(super) trait Tell: Send {
     fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
+
+    /// The agent is done: what was held for it is let go, and another attempt may begin.
+    fn agent_is_done(&mut self);
 }
 
 /// What a try came to.
@@ -67,6 +72,7 @@ impl Shared {
             sets,
             agents: Agents::default(),
             programs: Programs::default(),
+            judging: Semaphore::new(judges.spec().jobs.max(1) as usize),
             judges,
             kept,
             pinned: Mutex::default(),

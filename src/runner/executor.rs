@@ -24,12 +24,18 @@ pub(super) enum Report {
 
 struct Teller {
     key: AttemptKey,
+    /// The slot among all attempts, and the one of the agent.
+    room: Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>,
     reports: mpsc::Sender<Report>,
 }
 
 impl Tell for Teller {
     async fn tell(&mut self, progress: Progress) {
         let _ = self.reports.send(Report::Progress(self.key, progress)).await;
+    }
+
+    fn agent_is_done(&mut self) {
+        self.room = None;
     }
 }
 
@@ -62,10 +68,10 @@ pub(super) async fn execute(
         }
         let Ok(cancel) = answer.await else { break };
         let (shared, reports) = (shared.clone(), reports.clone());
+        let teller = Teller { key, room: Some((slot, permit)), reports: reports.clone() };
         tasks.spawn(async move {
-            let report = one(shared, key, cancel, reports.clone()).await;
+            let report = one(shared, cancel, teller).await;
             let _ = reports.send(report).await;
-            drop((slot, permit));
         });
     }
     while tasks.join_next().await.is_some() {}
@@ -124,16 +130,9 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 }
 
 /// One attempt as its own task, so that a panic in it is its own.
-async fn one(
-    shared: Arc<Shared>,
-    key: AttemptKey,
-    cancel: CancellationToken,
-    reports: mpsc::Sender<Report>,
-) -> Report {
-    let mut attempt = tokio::spawn(async move {
-        let mut teller = Teller { key, reports };
-        shared.run(key, &mut teller).await
-    });
+async fn one(shared: Arc<Shared>, cancel: CancellationToken, mut teller: Teller) -> Report {
+    let key = teller.key;
+    let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });
     tokio::select! {
         biased;
         () = cancel.cancelled() => {

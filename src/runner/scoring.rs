@@ -36,6 +36,14 @@ impl Shared {
         evidence: &Evidence<'_>,
         tell: &mut impl Tell,
     ) -> Vec<(usize, MetricResult)> {
+        let _room = match self.judged[set].is_empty() {
+            true => None,
+            false => {
+                let room = self.judging.acquire().await.ok();
+                tell.agent_is_done();
+                room
+            }
+        };
         let telling = Mutex::new(tell);
         let mut asked: Vec<BoxFuture<(usize, MetricResult)>> = Vec::new();
         for (at, metric) in &self.judged[set] {
