@@ -41,7 +41,9 @@ pub use aggregate::{Aggregate, aggregates};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
-pub use judged::{JudgeOptions, JudgedMetric, Question, fill, is_rubric_kind, replies};
+pub use judged::{
+    JudgeOptions, JudgedMetric, Question, adk_knows_model, criterion_rubrics, fill, is_rubric_kind, replies,
+};
 pub use matched::MatchMode;
 pub use measure::Evidence;
 pub use porter::stem;

@@ -2,6 +2,7 @@
 
 use super::catalog::{Direction, Family, Kind, MetricInfo, catalog};
 use super::declared::declared;
+use super::judged::JudgedMetric;
 use super::matched::Matched;
 use super::measure::{Evidence, Measure, Outcome};
 use super::response_match::ResponseMatch;
@@ -10,7 +11,7 @@ use super::text::{BleuMetric, ExactMatch, Rouge};
 use super::tool_call::ToolCallMetric;
 use super::trajectory::TrajectoryOptions;
 use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
-use crate::domain::{Criterion, CustomMetric, InvocationScore, MetricResult, Status};
+use crate::domain::{Criterion, CustomMetric, InvocationScore, MetricResult, Reading, Status};
 use serde_json::Value;
 
 /// Why a criterion cannot be evaluated.
@@ -57,8 +58,11 @@ pub fn info(name: &str) -> Option<&'static MetricInfo> {
     catalog().find(|metric| metric.name == name)
 }
 
-/// Whether a criterion can be evaluated without asking anyone, and if not, why.
+/// Whether a criterion can be evaluated, by a judge if need be, and if not, why.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
+    if JudgedMetric::of(criterion, Reading::default(), None)?.is_some() {
+        return Ok(());
+    }
     ready(criterion).map(|_| ())
 }
 
@@ -309,7 +313,8 @@ mod tests {
                 .contains("did you mean \"tool_trajectory_avg_score\"?")
         );
         assert!(why("nonsense", Some(1.0)).ends_with("called \"nonsense\""));
-        assert!(why("hallucinations_v1", Some(0.5)).contains("judge"));
+        assert!(usable(&Criterion::new("hallucinations_v1", Some(0.5))).is_ok());
+        assert!(why("response_evaluation_score", Some(3.0)).contains("judged_coherence"));
         assert!(why("token_usage_v1", Some(3.0)).contains("takes no threshold"));
         assert!(why("trajectory_single_tool_use", None).contains("tool_name"));
         assert!(usable(&Criterion::new("response_match_score:again", Some(0.5))).is_ok());

@@ -38,7 +38,7 @@ pub fn json_report(state: &RunState) -> Value {
 fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
     let set = plan.set_of(attempt.key.case);
     let turns = attempt.actual.len().max(attempt.expected.len());
-    json!({
+    let mut case = json!({
         "eval_set": set.id,
         "file": set.file,
         "eval_id": attempt.eval_id,
@@ -46,15 +46,18 @@ fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
         "status": attempt.status,
         "adk_status": attempt.adk_status.adk(),
         "latency_s": attempt.latency_s,
-        "unsteady": attempt.is_unsteady(),
         "error": attempt.error,
         "metrics": attempt.metrics.iter().map(metric).collect::<Vec<_>>(),
         "invocations": (0..turns).map(|turn| invocation(attempt, turn)).collect::<Vec<_>>(),
-    })
+    });
+    if attempt.is_unsteady() {
+        case["unsteady"] = true.into();
+    }
+    case
 }
 
 fn metric(metric: &MetricResult) -> Value {
-    json!({
+    let mut out = json!({
         "metric": metric.metric,
         "score": metric.score,
         "threshold": metric.threshold,
@@ -69,8 +72,11 @@ fn metric(metric: &MetricResult) -> Value {
                 "votes": rubric.votes,
             }))
             .collect::<Vec<_>>(),
-        "judge": metric.judgement.as_ref().map(|judgement| judge(metric, judgement)),
-    })
+    });
+    if let Some(judgement) = &metric.judgement {
+        out["judge"] = judge(metric, judgement);
+    }
+    out
 }
 
 /// Who judged, how the samples went, and what it took.

@@ -3,7 +3,7 @@
 use super::attempt::{Shared, Tell};
 use crate::domain::{Attempt, AttemptKey, Progress, RunPlan};
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -22,10 +22,13 @@ pub(super) enum Report {
     Broke(AttemptKey, String),
 }
 
+/// Slots that are held together, until they are let go or dropped.
+type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
+
 struct Teller {
     key: AttemptKey,
     /// The slot among all attempts, and the one of the agent.
-    room: Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>,
+    room: Room,
     reports: mpsc::Sender<Report>,
 }
 
@@ -35,7 +38,9 @@ impl Tell for Teller {
     }
 
     fn agent_is_done(&mut self) {
-        self.room = None;
+        if let Ok(mut room) = self.room.lock() {
+            room.take();
+        }
     }
 }
 
@@ -68,10 +73,13 @@ pub(super) async fn execute(
         }
         let Ok(cancel) = answer.await else { break };
         let (shared, reports) = (shared.clone(), reports.clone());
-        let teller = Teller { key, room: Some((slot, permit)), reports: reports.clone() };
+        let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
+        let teller = Teller { key, room: room.clone(), reports: reports.clone() };
         tasks.spawn(async move {
             let report = one(shared, cancel, teller).await;
             let _ = reports.send(report).await;
+            // Only now may another begin: never more are seen at once than may be.
+            drop(room);
         });
     }
     while tasks.join_next().await.is_some() {}

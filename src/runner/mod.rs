@@ -15,6 +15,7 @@ mod conversation;
 mod dispatcher;
 mod executor;
 mod plan;
+mod preflight;
 mod results;
 mod scoring;
 mod start;

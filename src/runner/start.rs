@@ -4,6 +4,7 @@ use super::attempt::Shared;
 use super::dispatcher::{Dispatcher, Order};
 use super::executor::execute;
 use super::plan::Prepared;
+use super::preflight;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
 use crate::judge::Judges;
 use crate::store::{Answers, LoadedRun, Places, RunFolder, load_run, our_runs};
@@ -85,32 +86,13 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
         if let Some(warning) = warning {
             let _ = listener.send(RunEvent::Warning(warning)).await;
         }
-        for warning in not_judged(&shared).await {
+        for warning in preflight::warnings(&shared).await {
             let _ = listener.send(RunEvent::Warning(warning)).await;
         }
         drop(listener);
         tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
-}
-
-/// What cannot be judged as things are: said before anything runs. The rest runs.
-async fn not_judged(shared: &Shared) -> Vec<String> {
-    let mut by_model: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
-        let names = by_model.entry(shared.judges.who(metric)).or_default();
-        let name = metric.criterion().metric.as_str();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let mut warnings = Vec::new();
-    for (model, names) in by_model {
-        if let Err(error) = shared.judges.ready(&model).await {
-            warnings.push(format!("not evaluated: {}; {error}", names.join(", ")));
-        }
-    }
-    warnings
 }
 
 fn open_or_warn(

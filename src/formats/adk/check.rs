@@ -1,10 +1,13 @@
 //! Is this file right? What would ADK refuse or lose?
 
+use super::check_rubrics;
 use super::schema::{self, Finding, Verdict};
+use crate::domain::Reading;
 use crate::formats::index::{Top, top};
 use crate::formats::json::{self, JsonPath};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileProblem, Form, SetFile};
+use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,6 +133,7 @@ impl Checker<'_> {
             at <= known || !told.contains(&(issue.line, issue.column))
         });
         issues.extend(self.same_ids(&file));
+        issues.extend(self.rubrics(&file, value));
         issues.extend(self.other_name(&file, file_stem));
         issues
     }
@@ -209,6 +213,16 @@ impl Checker<'_> {
         issues
     }
 
+    fn rubrics(&self, file: &SetFile, value: &Value) -> Vec<Issue> {
+        let Some((key, _)) = value.as_object().and_then(|map| lookup(map, "eval_cases")) else {
+            return Vec::new();
+        };
+        let cases = (0..file.len()).filter_map(|at| Some((at, file.case(at).ok()?)));
+        let top = JsonPath::default().key(key);
+        let found = cases.flat_map(|(at, case)| check_rubrics::of_case(&case, &top.index(at)));
+        found.map(|(path, message)| self.at(Severity::Warning, &path, message)).collect()
+    }
+
     fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
         let differs = file.form == Form::EvalSet && !file_stem.is_empty() && file.id != file_stem;
         differs.then(|| {
@@ -234,6 +248,9 @@ impl Checker<'_> {
         }
         for criterion in &config.criteria {
             let path = path.key(&criterion.metric);
+            let rubrics = criterion_rubrics(criterion).unwrap_or_default();
+            let found = check_rubrics::of_criterion(&rubrics, &path).into_iter();
+            issues.extend(found.map(|(path, message)| self.at(Severity::Warning, &path, message)));
             let message = match unusable(criterion) {
                 Some(why) => why,
                 None if config.custom_metrics.contains_key(&criterion.metric) => continue,
@@ -282,6 +299,13 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
                 return Some(format!("{snake}: expected at least 1, found {}", describe(value)));
             }
         }
+    }
+    if let Ok(Some(metric)) = JudgedMetric::of(criterion, Reading::Adk, None)
+        && let Some(model) = metric.options().model.as_ref().filter(|model| !adk_knows_model(model))
+    {
+        return Some(format!(
+            "ADK knows no model {model:?}; here [judge] of evaltrail.toml can say who answers"
+        ));
     }
     let rubrics = criterion.option("rubrics", "rubrics")?;
     let findings = schema::check_type(&schema::CRITERION_RUBRICS, rubrics, &path);

@@ -4,6 +4,7 @@
 //! The readers are more tolerant: both spellings everywhere, unknown keys kept.
 
 mod check;
+mod check_rubrics;
 mod config;
 mod content;
 mod eval_case;

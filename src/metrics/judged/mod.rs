@@ -24,9 +24,9 @@ mod service;
 mod template;
 mod user_quality;
 
-pub use options::JudgeOptions;
+pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
-pub use rubrics::is_rubric_kind;
+pub use rubrics::{criterion_rubrics, is_rubric_kind};
 
 /// How single answers are read, for those who compare with ADK.
 pub mod replies {
@@ -39,7 +39,7 @@ use super::registry::{self, Unusable};
 use super::{Direction, info};
 use crate::domain::{
     Asked, Criterion, CustomMetric, InvocationScore, JudgeTemplate, Judgement, MetricResult, QuestionId,
-    Reading, RubricScore, Sample, Spent, Status,
+    Reading, Rubric, RubricScore, Sample, Spent, Status,
 };
 
 /// Something to ask a judge.
@@ -82,6 +82,11 @@ pub(in crate::metrics) use service::Served;
 trait Judge: Send + Sync {
     /// What can be asked now; nothing when all is answered. The error is why it cannot be asked at all.
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String>;
+
+    /// Why a case with these rubrics cannot be judged.
+    fn rubric_problem(&self, _case: &[Rubric], _turns: &[&[Rubric]]) -> Option<String> {
+        None
+    }
 
     /// Reads the replies, writing into each sample what it comes to, and scores the case.
     fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict;
@@ -182,6 +187,11 @@ impl JudgedMetric {
     /// Whether Vertex AI's evaluation service is asked, and no model.
     pub fn asks_service(&self) -> bool {
         self.service
+    }
+
+    /// Why a case with these rubrics, its own and its turns', cannot be judged; nothing for other metrics.
+    pub fn rubric_problem(&self, case: &[Rubric], turns: &[&[Rubric]]) -> Option<String> {
+        self.judge.rubric_problem(case, turns)
     }
 
     /// What can be asked now, given what is answered; nothing when all is. The error says why nothing can

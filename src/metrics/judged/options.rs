@@ -70,6 +70,17 @@ impl JudgeOptions {
     }
 }
 
+/// Whether ADK 2.13 finds a client for a model's name, with all of its extras installed (`facts/adk.md` 4.3).
+pub fn adk_knows_model(name: &str) -> bool {
+    const PREFIXES: &[&str] =
+        &["gemini-", "gemma-", "model-optimizer-", "projects/", "apigee/", "claude-", "gpt-"];
+    let is_o = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    // Beyond ADK's own list, LiteLLM knows more providers than can be told from here.
+    let has_provider =
+        name.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    is_o || has_provider || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unusable> {
     let Some(value) = value else { return Ok(None) };
     let number = match value {

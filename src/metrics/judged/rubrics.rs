@@ -71,7 +71,11 @@ impl Rubrics {
     /// The rubrics of a turn: the criterion's, the case's and the turn's of the metric's type.
     fn of_turn(&self, evidence: &Evidence, turn: usize) -> Result<Vec<Rubric>, String> {
         let of_turn = evidence.expected.and_then(|turns| turns.get(turn)).map(|turn| &turn.rubrics[..]);
-        let in_set = evidence.rubrics.iter().chain(of_turn.unwrap_or_default());
+        self.together(evidence.rubrics, of_turn.unwrap_or_default(), turn)
+    }
+
+    fn together(&self, case: &[Rubric], of_turn: &[Rubric], turn: usize) -> Result<Vec<Rubric>, String> {
+        let in_set = case.iter().chain(of_turn);
         let in_set = in_set.filter(|rubric| rubric.kind.as_deref() == Some(self.quality.kind()));
         let all: Vec<Rubric> = self.rubrics.iter().chain(in_set).cloned().collect();
         for (at, rubric) in all.iter().enumerate() {
@@ -90,8 +94,7 @@ impl Rubrics {
     }
 
     /// The turns that are asked about.
-    fn turns(&self, evidence: &Evidence) -> std::ops::Range<usize> {
-        let of = evidence.actual.len();
+    fn turns(&self, of: usize) -> std::ops::Range<usize> {
         match self.quality {
             Quality::Trajectory => of.saturating_sub(1)..of,
             _ => 0..of,
@@ -157,7 +160,7 @@ impl Rubrics {
 
     /// What has no verdict though it was asked about.
     fn gap(&self, evidence: &Evidence, turns: &[TurnVerdict]) -> Option<String> {
-        self.turns(evidence).find_map(|at| {
+        self.turns(evidence.actual.len()).find_map(|at| {
             let rubrics = self.of_turn(evidence, at).ok()?;
             let judged = |rubric: &&Rubric| {
                 turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
@@ -171,9 +174,13 @@ impl Rubrics {
 }
 
 impl Judge for Rubrics {
+    fn rubric_problem(&self, case: &[Rubric], turns: &[&[Rubric]]) -> Option<String> {
+        self.turns(turns.len()).find_map(|turn| self.together(case, turns[turn], turn).err())
+    }
+
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
-        for turn in self.turns(evidence) {
+        for turn in self.turns(evidence.actual.len()) {
             let rubrics = self.of_turn(evidence, turn)?;
             let id = QuestionId { turn, ..QuestionId::default() };
             if !is_answered(answered, id) {
@@ -256,7 +263,7 @@ fn all_instructions(turns: &[Invocation]) -> String {
 }
 
 /// The rubrics that a criterion holds itself.
-pub(super) fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
+pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
     let wrong = |found: &Value| Unusable::Option {
         option: "rubrics",
         expected: "a list of {rubric_id, rubric_content: {text_property}}",
@@ -272,9 +279,10 @@ pub(super) fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Un
     };
     let read = |value: &Value| {
         let content = value.get("rubricContent").or_else(|| value.get("rubric_content"));
+        let content = content.ok_or_else(|| wrong(value))?;
         Ok(Rubric {
             id: text(value, "rubric_id", "rubricId").ok_or_else(|| wrong(value))?,
-            text: content.and_then(|content| text(content, "text_property", "textProperty")),
+            text: text(content, "text_property", "textProperty"),
             description: text(value, "description", "description"),
             kind: text(value, "type", "type"),
         })

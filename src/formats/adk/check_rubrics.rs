@@ -1,0 +1,99 @@
+//! Rubrics that no judge can answer, or that no metric reads.
+
+use crate::domain::{EvalCase, Rubric};
+use crate::formats::json::JsonPath;
+use crate::metrics::is_rubric_kind;
+
+/// What is wrong with the rubrics of a case, and where below the case.
+pub(super) fn of_case(case: &EvalCase, at: &JsonPath) -> Vec<(JsonPath, String)> {
+    let mut found = of_list(&case.rubrics, &[], &at.key("rubrics"), true);
+    for (turn, invocation) in case.turns().iter().enumerate() {
+        let path = at.key("conversation").index(turn).key("rubrics");
+        found.extend(of_list(&invocation.rubrics, &case.rubrics, &path, true));
+    }
+    found
+}
+
+/// What is wrong with the rubrics of a criterion, and where below it.
+pub(super) fn of_criterion(rubrics: &[Rubric], at: &JsonPath) -> Vec<(JsonPath, String)> {
+    of_list(rubrics, &[], &at.key("rubrics"), false)
+}
+
+/// `before` holds for the same turns already; in a set a rubric needs a type to be read at all.
+fn of_list(rubrics: &[Rubric], before: &[Rubric], path: &JsonPath, in_set: bool) -> Vec<(JsonPath, String)> {
+    let mut found = Vec::new();
+    for (at, rubric) in rubrics.iter().enumerate() {
+        let path = path.index(at);
+        let same = |other: &&Rubric| other.id == rubric.id && (!in_set || other.kind == rubric.kind);
+        if before.iter().chain(&rubrics[..at]).any(|other| same(&other)) {
+            let why = format!("the rubric id {:?} is taken already; the metric is not evaluated", rubric.id);
+            found.push((path.key("rubric_id"), why));
+        }
+        if rubric.text.as_deref().unwrap_or_default().trim().is_empty() {
+            let why = format!("the rubric {:?} has no text: a judge cannot answer it", rubric.id);
+            found.push((path.clone(), why));
+        }
+        match &rubric.kind {
+            _ if !in_set => {}
+            None => found.push((
+                path.clone(),
+                format!("no metric reads the rubric {:?}: it has no type ({KINDS})", rubric.id),
+            )),
+            Some(kind) if !is_rubric_kind(kind) => {
+                found.push((path.key("type"), format!("no metric reads rubrics of type {kind:?} ({KINDS})")));
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+const KINDS: &str = "FINAL_RESPONSE_QUALITY, TOOL_USE_QUALITY or TRAJECTORY_QUALITY";
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::adk::check_text;
+
+    #[test]
+    fn rubrics_nobody_can_answer_or_reads_are_named() {
+        let rubric = |id: &str, text: &str, kind: &str| {
+            format!(
+                "{{\"rubric_id\": \"{id}\", \"rubric_content\": {{\"text_property\": \"{text}\"}}{kind}}}"
+            )
+        };
+        let kind = ", \"type\": \"TOOL_USE_QUALITY\"";
+        let list = [
+            rubric("a", "x", kind),
+            rubric("a", "y", kind),
+            rubric("b", " ", kind),
+            rubric("c", "z", ""),
+            rubric("d", "z", ", \"type\": \"TONE\""),
+        ];
+        let set = format!(
+            "{{\"eval_set_id\": \"s\", \"eval_cases\": [{{\"eval_id\": \"e\", \"conversation\": [], \"rubrics\": [{}]}}]}}",
+            list.join(", ")
+        );
+        let issues = check_text(&set, "s.evalset.json");
+        let said: Vec<(&str, &str)> =
+            issues.iter().map(|issue| (issue.path.as_str(), issue.message.as_str())).collect();
+        let wanted = [
+            ("$.eval_cases[0].rubrics[1].rubric_id", "\"a\" is taken already"),
+            ("$.eval_cases[0].rubrics[2]", "\"b\" has no text"),
+            ("$.eval_cases[0].rubrics[3]", "\"c\": it has no type"),
+            ("$.eval_cases[0].rubrics[4].type", "of type \"TONE\""),
+        ];
+        assert_eq!(said.len(), wanted.len(), "{said:?}");
+        for ((path, message), (at, words)) in said.iter().zip(wanted) {
+            assert!(*path == at && message.contains(words), "{path} {message}");
+        }
+        let metric = "rubric_based_tool_use_quality_v1";
+        let config = format!(
+            "{{\"criteria\": {{\"{metric}\": {{\"threshold\": 1, \"rubrics\": [{}, {}]}}}}}}",
+            rubric("a", "x", ""),
+            rubric("a", "", "")
+        );
+        let said: Vec<String> =
+            check_text(&config, "c.json").into_iter().map(|issue| issue.message).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+    }
+}
