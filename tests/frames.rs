@@ -8,13 +8,14 @@ use evaltrail::app::{
     CaseSummary, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, Content, Part, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
-    RunPlan, RunState, ToolCall, adk_status, case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, MetricResult, Part, PlannedCase, PlannedSet,
+    Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall, adk_status,
+    case_status, is_hidden,
 };
-use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
-use evaltrail::metrics::{Evidence, score_case};
+use evaltrail::formats::{SetFile, read_answers};
+use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::ui::{Theme, draw, svg};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
@@ -111,7 +112,16 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     let metrics = match error {
         Some(_) => vec![],
         None => {
-            score_case(&plan.sets[planned.set].criteria, &Evidence::turns(Some(case_file.turns()), &actual))
+            let evidence = Evidence::turns(Some(case_file.turns()), &actual);
+            let criteria = &plan.sets[planned.set].criteria;
+            let mut metrics = score_case(criteria, &evidence);
+            for (at, criterion) in criteria.iter().enumerate() {
+                let judged = JudgedMetric::of(criterion, Reading::Careful, None).unwrap();
+                if let Some(judged) = judged {
+                    metrics[at] = judge(&judged, &planned.eval_id, &evidence);
+                }
+            }
+            metrics
         }
     };
     Attempt {
@@ -134,6 +144,25 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         user_id: "u".into(),
         tries: 1,
     }
+}
+
+/// What the recorded judge says.
+fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricResult {
+    let recording = root().join("fixtures/workspace/recordings/judge.jsonl");
+    let recorded = read_answers(&std::fs::read_to_string(recording).unwrap()).unwrap();
+    let name = &metric.criterion().metric;
+    let answers =
+        recorded.iter().find(|one| one.eval_id == eval_id && one.metric == *name).expect("recorded");
+    let sample = |reply: &String| Sample { reply: Some(reply.clone()), ..Sample::default() };
+    let asked = |question: Question| Asked {
+        id: question.id,
+        about: question.about.into(),
+        samples: answers.replies.iter().take(question.samples as usize).map(sample).collect(),
+    };
+    let asked: Vec<Asked> = metric.questions(evidence, &[]).unwrap().into_iter().map(asked).collect();
+    let spent =
+        Spent { asked: 5, input_tokens: 2410, output_tokens: 305, cost: Some(0.0012), ..Spent::default() };
+    metric.result(evidence, asked, "gemini-2.5-flash", spent)
 }
 
 /// A run of the whole sample, `done` of its attempts ended and the next four in flight.
@@ -232,6 +261,33 @@ fn what_if() {
     }
 }
 
+/// The case whose judges disagree, with what they said.
+fn judged(size: (u16, u16)) -> Model {
+    let mut model = sample(size);
+    run(&mut model, usize::MAX / 2);
+    keys(&mut model, "q f u s e l e s s enter J");
+    model
+}
+
+#[test]
+fn judges() {
+    for size in [(40, 12), (120, 40)] {
+        let name = |screen: &str| format!("judges_{screen}_{}x{}", size.0, size.1);
+        let mut model = judged(size);
+        insta::assert_snapshot!(name("panel"), text(&frame(&model, "default")));
+        keys(&mut model, "q");
+        insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
+        keys(&mut model, "enter V down down down down tab");
+        update(&mut model, Msg::Paste("a question is a step".into()));
+        insta::assert_snapshot!(name("opinions"), text(&frame(&model, "default")));
+        keys(&mut model, "enter K");
+        insta::assert_snapshot!(name("agreement"), text(&frame(&model, "default")));
+        keys(&mut model, "esc J");
+        let panel = text(&frame(&model, "default"));
+        assert!(size.0 < 100 || panel.contains("a person says yes  a question is a step"), "{panel}");
+    }
+}
+
 /// Nothing is told by colour alone: without colours the same frame says the same.
 #[test]
 fn every_theme_draws_the_same_words() {
@@ -263,7 +319,9 @@ fn pictures_are_current() {
     keys(&mut trial, "q w");
     update(&mut trial, Msg::Paste("water_* litres ignore".into()));
     keys(&mut trial, "enter m m");
+    let judged = judged((116, 34));
     let pictures = [
+        ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
         ("browse", &ended, "Sets and cases"),
         ("case", &failing, "A failing case"),
         ("run", &live, "A run"),
@@ -281,6 +339,21 @@ fn pictures_are_current() {
             "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test frames"
         );
     }
+}
+
+/// A judge that is as bad as the agent.
+fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult {
+    let rubric = serde_json::json!({"rubric_id": bad, "rubric_content": {"text_property": long}});
+    let name = "rubric_based_final_response_quality_v1";
+    let mut criterion = Criterion::new(name, Some(0.5));
+    criterion.options.insert("rubrics".into(), serde_json::json!([rubric]));
+    let metric = JudgedMetric::of(&criterion, Reading::Adk, Some(2)).unwrap().unwrap();
+    let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
+    let sample = Sample { reply: Some(reply), ..Sample::default() };
+    let broken = Sample { error: Some(bad.into()), ..Sample::default() };
+    let question = metric.questions(evidence, &[]).unwrap().remove(0);
+    let asked = Asked { id: question.id, about: question.about.into(), samples: vec![sample, broken] };
+    metric.result(evidence, vec![asked], bad, Spent::default())
 }
 
 /// Escapes, bidi, zero-width, tabs and megabytes in every place where text can stand.
@@ -314,10 +387,9 @@ fn hostile() -> (Model, String) {
     plan.cases.truncate(1);
     plan.cases[0].eval_id = long.clone();
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
-    let metrics = score_case(
-        &evaltrail::formats::adk::default_criteria(),
-        &Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual)),
-    );
+    let evidence = Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual));
+    let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
+    metrics.push(hostile_judgement(&bad, &long, &evidence));
     let attempt = Attempt {
         rubrics: vec![],
         scenario: None,
@@ -361,7 +433,23 @@ fn assert_clean(model: &Model) {
 fn hostile_text_never_reaches_a_cell() {
     let (mut model, bad) = hostile();
     assert_clean(&model);
-    for screen in ["L", "q left g j right", "enter", "v", "right", "?", "esc", "f", "esc", "q : x"] {
+    for screen in [
+        "L",
+        "q left g j right",
+        "enter",
+        "v",
+        "J",
+        "V",
+        "x esc",
+        "K",
+        "esc",
+        "right",
+        "?",
+        "esc",
+        "f",
+        "esc",
+        "q : x",
+    ] {
         let effects = keys(&mut model, screen);
         for effect in effects {
             if let Effect::BuildBody(key, compared) = effect {

@@ -19,6 +19,9 @@ fn word(verdict: Option<bool>) -> &'static str {
     }
 }
 
+/// Narrower than this, the note stands below the list.
+const NOTE_BESIDE_FROM: u16 = 70;
+
 /// The verdicts of an attempt, and a person's beside them.
 pub(super) fn opinions(
     opinions: &Opinions,
@@ -28,31 +31,37 @@ pub(super) fn opinions(
 ) -> Option<Position> {
     let title = "your verdicts   tab yes/no/none, type a note, enter keeps, esc leaves";
     let inner = over(areas.body, WIDTH, opinions.items.len() as u16 + 4, title, theme, buffer);
-    let name = (inner.width / 2).min(48);
-    let heads = [(name, "judge"), (name + 8, "you"), (name + 14, "note")];
-    put(buffer, inner.x + 1, inner.y, name, "verdict on", theme.style(Role::Faint));
-    for (x, head) in heads {
-        put(buffer, inner.x + 1 + x, inner.y, 8, head, theme.style(Role::Faint));
-    }
-    let rows = usize::from(inner.height.saturating_sub(1)).max(1);
+    let beside = inner.width >= NOTE_BESIDE_FROM;
+    let name = if beside { (inner.width / 2).min(48) } else { inner.width.saturating_sub(14) };
+    let faint = theme.style(Role::Faint);
+    put(buffer, inner.x + 1, inner.y, name, "verdict on", faint);
+    put(buffer, inner.x + 1 + name, inner.y, 7, "judge", faint);
+    put(buffer, inner.x + 9 + name, inner.y, 5, "you", faint);
+    let rows = usize::from(inner.height.saturating_sub(if beside { 1 } else { 2 })).max(1);
     let first = opinions.cursor.saturating_sub(rows - 1);
-    let mut cursor = None;
     for (at, item) in opinions.items.iter().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + 1 + (at - first) as u16, height: 1, ..inner };
-        let place = opinion(item, at == opinions.cursor, row, name, theme, buffer);
-        cursor = cursor.or(place);
+        opinion(item, at == opinions.cursor, row, name, theme, buffer);
+        if beside && at != opinions.cursor {
+            let x = row.x + 15 + name;
+            put(buffer, x, row.y, row.right().saturating_sub(x + 1), item.note.value(), faint);
+        }
     }
-    cursor
+    let item = opinions.items.get(opinions.cursor)?;
+    let (x, y) = match beside {
+        true => (inner.x + 15 + name, inner.y + 1 + (opinions.cursor - first) as u16),
+        false => {
+            let y = inner.bottom().saturating_sub(1);
+            (inner.x + 1 + put(buffer, inner.x + 1, y, 6, "note", faint) + 1, y)
+        }
+    };
+    if beside {
+        put(buffer, x, inner.y, 8, "note", faint);
+    }
+    Some(text_field(&item.note, x, y, inner.right().saturating_sub(x + 1), theme, buffer))
 }
 
-fn opinion(
-    item: &Opinion,
-    here: bool,
-    row: Rect,
-    name: u16,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+fn opinion(item: &Opinion, here: bool, row: Rect, name: u16, theme: &Theme, buffer: &mut Buffer) {
     let style = if here { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
     buffer.set_style(row, style);
     let about = match &item.about.rubric_id {
@@ -64,15 +73,6 @@ fn opinion(
     let differs = item.verdict.is_some() && item.verdict != item.about.computed;
     let mine = if differs { style.patch(theme.style(Role::Note)) } else { style };
     put(buffer, row.x + 9 + name, row.y, 5, word(item.verdict), mine);
-    let x = row.x + 15 + name;
-    let room = row.right().saturating_sub(x + 1);
-    match here {
-        true => Some(text_field(&item.note, x, row.y, room, theme, buffer)),
-        false => {
-            put(buffer, x, row.y, room, item.note.value(), style);
-            None
-        }
-    }
 }
 
 /// Counts and Cohen's kappa, rubric by rubric.
@@ -91,8 +91,8 @@ pub(super) fn agreement(
         return None;
     }
     let heads = ["both yes", "both no", "judge yes", "judge no", "agree", "kappa"].map(String::from);
-    put(buffer, inner.x + 1, inner.y, 20, "verdict on", theme.style(Role::Faint));
-    columns(inner, inner.y, &heads, Role::Faint, theme, buffer);
+    put(buffer, inner.x + 1, inner.y, 12, "verdict on", theme.style(Role::Faint));
+    let left = columns(inner, inner.y, &heads, Role::Faint, theme, buffer);
     let rows = usize::from(inner.height.saturating_sub(3)).max(1);
     let first = scroll.min(lines.len().saturating_sub(rows));
     for (row, of) in lines.iter().skip(first).take(rows).enumerate() {
@@ -101,10 +101,10 @@ pub(super) fn agreement(
             Some(rubric) => format!("{rubric} · {}", of.metric),
             None => of.metric.clone(),
         };
-        put(buffer, inner.x + 1, y, inner.width.saturating_sub(64), &about, theme.style(Role::Text));
+        put(buffer, inner.x + 1, y, left.saturating_sub(inner.x + 2), &about, theme.style(Role::Text));
         let number = |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
-        let counts = [of.both_yes, of.both_no, of.judge_yes, of.judge_no].map(|count| count.to_string());
-        let [a, b, c, d] = counts;
+        let [a, b, c, d] =
+            [of.both_yes, of.both_no, of.judge_yes, of.judge_no].map(|count| count.to_string());
         let numbers = [a, b, c, d, number(of.share()), number(of.kappa())];
         columns(inner, y, &numbers, Role::Text, theme, buffer);
     }
@@ -115,12 +115,13 @@ pub(super) fn agreement(
     None
 }
 
-fn columns(inner: Rect, y: u16, words: &[String; 6], role: Role, theme: &Theme, buffer: &mut Buffer) {
-    let mut x = inner.x + inner.width.saturating_sub(62);
-    for word in words {
-        x += 10;
-        if x < inner.right() {
-            put_right(buffer, x, y, 10, word, theme.style(role));
-        }
+/// The numbers, from the right; on narrow screens the counts are left out. Says where they begin.
+fn columns(inner: Rect, y: u16, words: &[String; 6], role: Role, theme: &Theme, buffer: &mut Buffer) -> u16 {
+    const WIDE: u16 = 10;
+    let shown = if inner.width >= 90 { &words[..] } else { &words[4..] };
+    let begin = inner.right().saturating_sub(1 + WIDE * shown.len() as u16);
+    for (at, word) in shown.iter().enumerate() {
+        put_right(buffer, begin + WIDE * (at as u16 + 1), y, WIDE, word, theme.style(role));
     }
+    begin
 }

@@ -33,7 +33,7 @@ fn give(model: &mut Model) {
     model.overlay = Some(Overlay::Opinions(Opinions { items, cursor: 0 }));
 }
 
-/// A key while verdicts are given; `None` when it is none of ours.
+/// A key while verdicts are given.
 pub(super) fn key(opinions: &mut Opinions, key: Key, request: Option<InputRequest>) {
     let last = opinions.items.len().saturating_sub(1);
     match key.code {
@@ -50,10 +50,17 @@ pub(super) fn key(opinions: &mut Opinions, key: Key, request: Option<InputReques
             }
         }
         _ => {
-            if let (Some(item), Some(request)) = (opinions.items.get_mut(opinions.cursor), request) {
-                item.note.handle(request);
+            if let Some(request) = request {
+                note(opinions, request);
             }
         }
+    }
+}
+
+/// Writes into the note of the verdict under the cursor.
+pub(super) fn note(opinions: &mut Opinions, request: InputRequest) {
+    if let Some(item) = opinions.items.get_mut(opinions.cursor) {
+        item.note.handle(request);
     }
 }
 

@@ -100,6 +100,10 @@ fn edit(model: &mut Model, request: Option<InputRequest>) -> Vec<Effect> {
             find_cases(model, &mut picker);
             model.overlay = Some(Overlay::Jump(picker));
         }
+        Some(Overlay::Opinions(mut given)) => {
+            opinion::note(&mut given, request);
+            model.overlay = Some(Overlay::Opinions(given));
+        }
         Some(Overlay::Rule(mut input, _)) => {
             input.handle(request);
             model.overlay = Some(Overlay::Rule(input, None));
