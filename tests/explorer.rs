@@ -8,9 +8,10 @@ use evaltrail::app::{
     RunMsg, Screen, SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan,
-    RunState, Status,
+    AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, Invocation, MetricResult, PlannedCase,
+    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status,
 };
+use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
 use evaltrail::workspace::{Workspace, open_set};
 use std::sync::Arc;
@@ -307,4 +308,64 @@ fn copy_and_editor_say_what_to_do() {
     assert!(
         matches!(&effects[..], [Effect::OpenEditor { path, line }] if path.ends_with("watering.evalset.json") && *line > 10)
     );
+}
+
+/// A run of two cases whose agent did something.
+fn with_something_done() -> Model {
+    let mut model = sample();
+    let state = run_state(&model, 2);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let done = |at| {
+        let RunEvent::Finished(attempt) = ended(at, Status::Passed) else { unreachable!() };
+        let turn =
+            Invocation { final_response: Some(Content::text("model", "done")), ..Invocation::default() };
+        RunEvent::Finished(Arc::new(Attempt { actual: [turn].into(), ..(*attempt).clone() }))
+    };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
+    press(&mut model, "q");
+    model
+}
+
+#[test]
+fn judging_again_takes_what_the_agent_did() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "b"), [], "nothing was done yet");
+    assert!(model.toast.as_ref().unwrap().text.contains("r runs the case"));
+    let mut model = with_something_done();
+    let effects = press(&mut model, "space space b");
+    let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(cases, &[case(0, 0), case(0, 1)]);
+    assert!(kept.iter().all(|(_, attempt)| attempt.actual.len() == 1));
+}
+
+#[test]
+fn a_persons_verdict_stands_beside_the_computed_one() {
+    let mut model = with_something_done();
+    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let metric = MetricResult {
+        status: Status::Failed,
+        ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
+    };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0]).clone() };
+    model.outcomes.add(case(0, 0), "r2", Arc::new(attempt));
+    press(&mut model, "enter V tab");
+    update(&mut model, Msg::Paste("it is fine\n".into()));
+    let effects = press(&mut model, "enter");
+    let [Effect::KeepVerdicts(kept)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(
+        (kept[0].computed, kept[0].verdict, kept[0].note.as_str()),
+        (Some(false), Some(true), "it is fine")
+    );
+    assert_eq!((kept[0].run_id.as_str(), kept[0].metric.as_str()), ("r2", "m"));
+    assert_eq!(model.shown_attempt().unwrap().metrics[0].status, Status::Failed, "the computed one stays");
+    // Nothing new is nothing to keep; tab goes on to agreeing, then to nothing.
+    assert_eq!(press(&mut model, "V enter"), []);
+    press(&mut model, "V tab");
+    assert!(
+        matches!(&model.overlay, Some(Overlay::Opinions(given)) if given.items[0].verdict == Some(false))
+    );
+    press(&mut model, "tab");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(&effects[..], [Effect::KeepVerdicts(kept)] if kept[0].verdict.is_none()), "{effects:?}");
+    assert!(model.verdicts.is_empty());
 }

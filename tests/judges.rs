@@ -513,3 +513,49 @@ fn the_judge_says_hello_and_is_probed() {
     let hello = output(place.command(&gullible, &["judge"]).env_remove("GOOGLE_API_KEY"));
     assert_eq!(hello.status.code(), Some(2), "{}", both(&hello));
 }
+
+/// What an agent did is judged again by what the file says now, and the agent is not asked.
+#[test]
+fn what_was_done_can_be_judged_again() {
+    use evaltrail::domain::{
+        Attempt, AttemptKey, Content, Invocation, JudgeSpec, Provider, RunEvent, Status,
+    };
+    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    let case = json!({"eval_id": "a", "conversation": [{
+        "user_content": {"parts": [{"text": "Off"}]}, "final_response": {"parts": [{"text": "It is off."}]},
+    }]});
+    let set = json!({"eval_set_id": "s", "eval_cases": [case]}).to_string();
+    let recorded = json!({"eval_id": "a", "metric": MATCH, "replies": [valid("valid")]}).to_string();
+    let place = Place::new(&[
+        ("s.evalset.json", set),
+        ("test_config.json", judged("gemini-x", 1)),
+        ("judge.jsonl", recorded),
+    ]);
+    let workspace = evaltrail::workspace::Workspace::open(place.path()).unwrap();
+    let turn =
+        Invocation { final_response: Some(Content::text("model", "Off it is.")), ..Invocation::default() };
+    let kept = Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
+    let set = workspace.sets[0].clone();
+    let request = Request {
+        kept: vec![(set.path.clone(), 0, kept.into())],
+        selections: vec![Selection::all(set)],
+        judge: JudgeSpec {
+            provider: Some(Provider::Replay),
+            recording: Some(place.path().join("judge.jsonl")),
+            ..JudgeSpec::standard()
+        },
+        ..Request::default()
+    };
+    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let attempt = runtime.block_on(async {
+        let mut run = start(prepared, None, place.path());
+        loop {
+            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends") {
+                return attempt;
+            }
+        }
+    });
+    assert_eq!((attempt.status, attempt.actual[0].response_text().as_str()), (Status::Passed, "Off it is."));
+    assert_eq!(attempt.expected[0].response_text(), "It is off.");
+}
