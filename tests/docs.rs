@@ -100,3 +100,14 @@ fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
         }
     }
 }
+
+/// The commented example of the sample workspace is one that works.
+#[test]
+fn the_samples_template_is_a_metric() {
+    let path = root().join("fixtures/workspace/evaltrail.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example: String =
+        text.lines().filter_map(|line| line.strip_prefix("#: ")).map(|line| format!("{line}\n")).collect();
+    let config = evaltrail::config::ConfigFile::parse(&example, &root()).unwrap();
+    assert_eq!(config.metrics[0].name, "response_follows_trajectory");
+}

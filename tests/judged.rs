@@ -373,3 +373,20 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
 fn a_question_knows_its_place() {
     assert!(QuestionId { turn: 0, text: 1, step: 0 } > QuestionId { turn: 0, text: 0, step: 1 });
 }
+
+/// What was said before the row begins is not judged, and does not keep the case from being green.
+#[test]
+fn turns_of_history_are_not_judged() {
+    let turn = |history| Invocation {
+        final_response: Some(content("Answer")),
+        history,
+        ..Invocation::default()
+    };
+    let (expected, actual) = ([turn(true), turn(false)], [turn(true), turn(false)]);
+    let evidence = Evidence::turns(Some(&expected), &actual);
+    let options = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
+    let metric = metric("final_response_match_v2", &options, Reading::Careful);
+    let replies = [json!("{\"is_the_agent_response_valid\": \"valid\"}")];
+    let (result, calls) = judge(&metric, &evidence, &replies).unwrap();
+    assert_eq!((calls, result.status, result.score), (1, Status::Passed, Some(1.0)));
+}

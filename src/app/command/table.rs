@@ -383,7 +383,7 @@ pub static COMMANDS: &[Command] = &[
     entry(
         CommandId::Sort,
         "sort",
-        "order: as in the file, failing first, slowest first",
+        "order: as in the file, failing first, slowest first, most disputed first",
         &[Context::Browse],
         &["o"],
     ),

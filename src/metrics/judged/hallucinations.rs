@@ -2,7 +2,7 @@
 //! supports it. The sentences are kept, which ADK does not do.
 
 use super::hallucination_reply::{Labelled, labelled, sentences};
-use super::{Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered};
+use super::{Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history};
 use crate::domain::{
     Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, value_text,
 };
@@ -152,7 +152,8 @@ fn known_sentences(answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
 impl Judge for Hallucinations {
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
-        for (at, turn) in evidence.actual.iter().enumerate() {
+        let judged = evidence.actual.iter().enumerate().filter(|(at, _)| !is_history(evidence, *at));
+        for (at, turn) in judged {
             for (number, text) in self.texts(turn).iter().enumerate() {
                 let first = QuestionId { turn: at, text: number, step: 0 };
                 let second = QuestionId { step: 1, ..first };
@@ -199,7 +200,7 @@ impl Judge for Hallucinations {
                     .map_or(0, |sample| sample.verdicts.iter().filter(|one| one.score.is_some()).count());
                 labelled == 0 || labelled < wanted_of(QuestionId { turn: at, text: number, step: 1 })
             });
-            if unlabelled || samples.is_empty() {
+            if (unlabelled || samples.is_empty()) && !is_history(evidence, at) {
                 gap.get_or_insert_with(|| match samples.is_empty() {
                     true => format!("turn {} has no response to judge", at + 1),
                     false => format!("some sentences of turn {} have no label", at + 1),

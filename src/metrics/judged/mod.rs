@@ -368,7 +368,7 @@ fn lowest(turns: &[TurnVerdict]) -> Option<String> {
 
 /// The majority of scored samples: the first that won, a tie goes to the first against; without any,
 /// the first sample (ADK's rule).
-fn majority<'a, T>(samples: &'a [T], score: impl Fn(&T) -> Option<f64>) -> Option<&'a T> {
+fn majority<T>(samples: &[T], score: impl Fn(&T) -> Option<f64>) -> Option<&T> {
     let is = |wanted: bool| {
         let score = &score;
         move |sample: &&T| score(sample).is_some_and(|score| (score > 0.0) == wanted)
@@ -379,6 +379,11 @@ fn majority<'a, T>(samples: &'a [T], score: impl Fn(&T) -> Option<f64>) -> Optio
         _ if yes > no => samples.iter().find(is(true)),
         _ => samples.iter().find(is(false)),
     }
+}
+
+/// Whether a turn was said before, so that nothing is expected of it. ADK's files have no such turns.
+fn is_history(evidence: &Evidence, turn: usize) -> bool {
+    evidence.expected.and_then(|turns| turns.get(turn)).is_some_and(|turn| turn.history)
 }
 
 /// Whether every sample of a question was answered: ADK gives a turn up when one was not.

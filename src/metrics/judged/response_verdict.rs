@@ -2,7 +2,7 @@
 
 use super::{
     Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
-    majority, read_samples, response_reply,
+    is_history, majority, read_samples, response_reply,
 };
 use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -77,7 +77,10 @@ impl Judge for ResponseVerdict {
             ),
             samples: self.samples,
         });
-        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+        let is_open = |question: &Question| {
+            !is_answered(answered, question.id) && !is_history(evidence, question.id.turn)
+        };
+        Ok(questions.filter(is_open).collect())
     }
 
     fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
@@ -93,7 +96,7 @@ impl Judge for ResponseVerdict {
                 *turn = self.turn(asked);
             }
         }
-        let unjudged = turns.iter().position(|turn| turn.score.is_none());
+        let unjudged = (0..turns.len()).find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),
             gap: unjudged.map(|at| format!("turn {} has no verdict", at + 1)),

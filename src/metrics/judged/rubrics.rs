@@ -2,7 +2,7 @@
 
 use super::{
     Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
-    majority, read_samples, rubric_reply,
+    is_history, majority, read_samples, rubric_reply,
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -160,7 +160,7 @@ impl Rubrics {
 
     /// What has no verdict though it was asked about.
     fn gap(&self, evidence: &Evidence, turns: &[TurnVerdict]) -> Option<String> {
-        self.turns(evidence.actual.len()).find_map(|at| {
+        self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)).find_map(|at| {
             let rubrics = self.of_turn(evidence, at).ok()?;
             let judged = |rubric: &&Rubric| {
                 turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
@@ -180,7 +180,7 @@ impl Judge for Rubrics {
 
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
-        for turn in self.turns(evidence.actual.len()) {
+        for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
             let rubrics = self.of_turn(evidence, turn)?;
             let id = QuestionId { turn, ..QuestionId::default() };
             if !is_answered(answered, id) {

@@ -3,7 +3,7 @@
 use super::response_reply::objects;
 use super::{
     BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
-    is_answered, read_samples,
+    is_answered, is_history, read_samples,
 };
 use crate::domain::{Asked, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory};
 use crate::metrics::measure::{Evidence, mean};
@@ -130,7 +130,7 @@ impl Judge for Template {
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let flipped = if self.template.flip { self.samples / 2 } else { 0 };
         let mut questions = Vec::new();
-        for turn in self.turns(evidence.actual.len()) {
+        for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
             for (step, samples) in [(0, self.samples - flipped), (1, flipped)] {
                 let id = QuestionId { turn, text: 0, step };
                 if samples > 0 && !is_answered(answered, id) {
@@ -156,7 +156,7 @@ impl Judge for Template {
         let of =
             |turn: usize| -> Vec<&Asked> { answered.iter().filter(|asked| asked.id.turn == turn).collect() };
         let turns: Vec<TurnVerdict> = (0..evidence.actual.len()).map(|turn| self.turn(&of(turn))).collect();
-        let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none());
+        let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),
             gap: gap.map(|at| format!("turn {} has no verdict", at + 1)),
