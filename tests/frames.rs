@@ -32,6 +32,7 @@ fn workspace() -> Workspace {
 fn sample(size: (u16, u16)) -> Model {
     let workspace = workspace();
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
+    model.judge = workspace.config.judge.as_ref().and_then(|judge| judge.label());
     for set in 0..model.sets.len() {
         let open = open_set(&model.sets[set].path).unwrap();
         let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());

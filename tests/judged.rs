@@ -377,11 +377,8 @@ fn a_question_knows_its_place() {
 /// What was said before the row begins is not judged, and does not keep the case from being green.
 #[test]
 fn turns_of_history_are_not_judged() {
-    let turn = |history| Invocation {
-        final_response: Some(content("Answer")),
-        history,
-        ..Invocation::default()
-    };
+    let turn =
+        |history| Invocation { final_response: Some(content("Answer")), history, ..Invocation::default() };
     let (expected, actual) = ([turn(true), turn(false)], [turn(true), turn(false)]);
     let evidence = Evidence::turns(Some(&expected), &actual);
     let options = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});

@@ -68,6 +68,8 @@ pub struct Model {
     pub chosen_metric: Option<String>,
     /// Set when a comparison is being built elsewhere.
     pub awaited_body: Option<BodyKey>,
+    /// The judge that the folder names.
+    pub judge: Option<String>,
     /// What people said of verdicts.
     pub verdicts: Vec<HumanVerdict>,
     /// Goes up with every verdict of a person.
@@ -321,6 +323,7 @@ impl Model {
             trial: None,
             chosen_metric: None,
             awaited_body: None,
+            judge: None,
             verdicts: Vec::new(),
             verdicts_version: 0,
         }

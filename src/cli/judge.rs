@@ -28,6 +28,10 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     }
     let judges = Judges::new(&spec, None);
     let model = judges.model_for(&JudgeOptions::default());
+    if judges.is_replay() {
+        say("recorded answers are played; there is no judge to say hello to");
+        return Ok(Exit::Fine);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(hello(&judges, &model))
 }

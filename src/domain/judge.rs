@@ -51,6 +51,18 @@ impl JudgeSpec {
     }
 }
 
+impl JudgeSpec {
+    /// What it is called on the screen; nothing where each criterion's own model answers.
+    pub fn label(&self) -> Option<String> {
+        match (self.provider, &self.model) {
+            (Some(Provider::Replay), _) => Some("recorded".into()),
+            (_, Some(model)) => Some(model.clone()),
+            (Some(provider), None) => Some(provider.name().into()),
+            (None, None) => None,
+        }
+    }
+}
+
 /// Whose protocol a judge speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

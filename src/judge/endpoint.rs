@@ -85,7 +85,8 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
         return Err(setup(format!("{model} needs a key: set {}{hint}", names.join(" or "))));
     }
     if key.is_some() && base.scheme() == "http" && !is_loopback(&base) {
-        return Err(setup(format!("a key is not sent to {base} without encryption; use https://")));
+        let host = base.host_str().unwrap_or_default();
+        return Err(setup(format!("a key is not sent to {host} without encryption; use https://")));
     }
     let place = match known.provider {
         Provider::Vertex => Some(place(spec, env).map_err(setup)?),
@@ -194,7 +195,12 @@ pub(super) fn vertex_host(location: &str) -> String {
 pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, String), String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
     let location = spec.location.clone().or_else(|| env("GOOGLE_CLOUD_LOCATION"));
+    // The location becomes a part of the host's name, where a token is sent.
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     match (project, location) {
+        (_, Some(location)) if !is_name(&location) => {
+            Err(format!("{location:?} is no location of Google Cloud"))
+        }
         (Some(project), Some(location)) => Ok((project, location)),
         (None, _) => {
             Err("Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or project under [judge]".into())
@@ -250,6 +256,14 @@ mod tests {
         assert!(at("gpt-5", &far).unwrap_err().contains("without encryption"));
         let cloud = [("GOOGLE_GENAI_USE_VERTEXAI", "1"), ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")];
         assert!(at("gemini-2.5-flash", &cloud).unwrap_err().contains("GOOGLE_CLOUD_PROJECT"));
+        let elsewhere = JudgeSpec {
+            provider: Some(Provider::Vertex),
+            project: Some("p".into()),
+            location: Some("evil.example/#".into()),
+            ..JudgeSpec::standard()
+        };
+        let error = resolve(&elsewhere, "gemini-2.5-flash", &with(&cloud)).unwrap_err();
+        assert!(error.message.contains("no location"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A model is asked whether it is there before a run begins: not for long.
+const HELLO: Duration = Duration::from_secs(10);
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
@@ -77,7 +79,7 @@ impl Model {
     /// is no error: asking will tell.
     pub(super) async fn hello(&self) -> Result<(), JudgeError> {
         let Some(call) = wire::hello(&self.endpoint) else { return Ok(()) };
-        let error = match self.send(call, self.timeout).await {
+        let error = match self.send(call, self.timeout.min(HELLO)).await {
             Ok(_) => return Ok(()),
             Err(error) => self.masked(error),
         };

@@ -46,7 +46,12 @@ impl Judges {
         watch: &mut impl Watch,
     ) -> MetricResult {
         let turns = evidence.actual.len();
-        let none = |why: &str| unscored(metric.criterion(), turns, Status::NotEvaluated, why);
+        // What decides nothing keeps nothing from being green.
+        let status = match metric.criterion().threshold {
+            Some(_) => Status::NotEvaluated,
+            None => Status::Informational,
+        };
+        let none = |why: &str| unscored(metric.criterion(), turns, status, why);
         let model = self.who(metric);
         let mut answered: Vec<Asked> = Vec::new();
         let mut spent = Spent::default();

@@ -77,6 +77,7 @@ impl Loop {
         let size = crossterm::terminal::size().unwrap_or((80, 24));
         let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
         model.looking = looking;
+        model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let mut hands = Hands { workspace, opened, sets, since, back, run: None, places };
         first_sets(&mut model, &mut hands, &remembered);
@@ -186,6 +187,7 @@ impl Loop {
     /// Takes over what the folder holds now. The sets' order is the model's.
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
+        self.model.judge = judge_of(&workspace);
         let other_folders = self.hands.workspace.folders != workspace.folders;
         self.hands.workspace = Arc::new(workspace);
         let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
@@ -346,6 +348,11 @@ fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<
         Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
         Err(_) => Ok(None),
     }
+}
+
+/// The judge that a folder names, as it is shown.
+fn judge_of(workspace: &Workspace) -> Option<String> {
+    workspace.config.judge.as_ref().and_then(|judge| judge.label())
 }
 
 /// Lets a test see what a panic on the screen's thread leaves behind. Not in release builds.

@@ -9,6 +9,9 @@ use ratatui::buffer::Buffer;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
+/// Narrower screens do not name the judge.
+const JUDGE_FROM: u16 = 90;
+
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.header;
     let right = right_words(model);
@@ -89,10 +92,14 @@ fn right_words(model: &Model) -> String {
         Screen::Case(case) => failing_words(model, case.at),
         _ => {
             let set = model.current_set().map(|set| &model.sets[set]);
-            match set.map(|set| &set.agent) {
+            let agent = match set.map(|set| &set.agent) {
                 Some(Ok(agent)) => format!("agent {agent}"),
                 Some(Err(_)) => "no agent".into(),
                 None => String::new(),
+            };
+            match &model.judge {
+                Some(judge) if model.size.0 >= JUDGE_FROM => format!("{agent}   judge {judge}"),
+                _ => agent,
             }
         }
     }
