@@ -343,7 +343,7 @@ fn same_rubrics(ours: &[evaltrail::domain::RubricScore], adks: &Value, row: &Val
 /// A pass that ADK gives in spite of what was not judged is none here; all else is as in ADK.
 #[test]
 fn the_careful_reading_of_whole_metrics_is_never_greener() {
-    let mut differ = 0;
+    let mut gaps = 0;
     for row in rows("evaluate") {
         let name = row["metric"].as_str().unwrap();
         let metric = metric(name, &row["criterion"], Reading::Careful);
@@ -363,10 +363,15 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
         if failed {
             assert_eq!(result.status, Status::Errored, "{row}");
         }
-        differ += usize::from(result.status != adks);
+        let gap = ["one rubric never judged", "an invocation not evaluated is left out"];
+        if gap.contains(&row["tags"][0].as_str().unwrap()) && adks == Status::Passed {
+            assert_eq!(result.status, Status::NotEvaluated, "{row}");
+            gaps += 1;
+        }
     }
-    println!("{differ} statuses differ");
-    assert!(differ > 0);
+    println!("{gaps} passes of ADK hide what was not judged");
+    let whole = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle").exists();
+    assert!(gaps > 0 || !whole);
 }
 
 #[test]

@@ -5,15 +5,11 @@
 mod judge;
 mod common;
 
-use common::{ScriptedJudge, both, evaltrail, oracle, output, python, text};
+use common::{Place, ScriptedJudge, both, evaltrail, oracle, output, python, text};
 use judge::{Asked, JudgeDouble, KEY, Say, valid};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
-
-struct Place {
-    folder: tempfile::TempDir,
-}
 
 /// Rows of a question each, with a reference and an answer that are the same.
 fn rows(prompts: &[&str]) -> String {
@@ -34,20 +30,6 @@ fn judged(model: &str, samples: u32) -> String {
 }
 
 impl Place {
-    fn new(files: &[(&str, String)]) -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Place { folder }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     fn command(&self, judge: &JudgeDouble, args: &[&str]) -> Command {
         let mut command = evaltrail(&self.path().join("home"));
         for name in ["GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLOUDSDK_AUTH_ACCESS_TOKEN"] {
@@ -302,6 +284,27 @@ fn spending_ends_at_the_limit_and_says_so() {
     assert!(why.contains("the spending limit of 0.0003 is reached"), "{why}");
     let cost = metric(&report, 0, MATCH)["judge"]["spent"]["cost"].as_f64().unwrap();
     assert!((cost - 0.00012).abs() < 1e-9, "{cost}");
+}
+
+#[test]
+fn a_judge_that_asks_to_wait_is_not_asked_by_all() {
+    const AT_ONCE: usize = 8;
+    let began = std::sync::OnceLock::new();
+    let judge = JudgeDouble::start(move |_| {
+        let began: &std::time::Instant = began.get_or_init(std::time::Instant::now);
+        match began.elapsed().as_millis() < 900 {
+            true => Say::Raw(429, vec![("Retry-After", "1".into())], "{}".into()),
+            false => Say::Text(valid("valid")),
+        }
+    });
+    let prompts: Vec<String> = (0..30).map(|at| format!("question {at}")).collect();
+    let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+    let toml = format!("[judge]\njobs = {AT_ONCE}\n");
+    let files = [("rows.jsonl", rows(&prompts)), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let (report, code, _) = Place::new(&files).score(&judge, &["-j", "30"]);
+    assert_eq!(code, 0, "{report}");
+    let asked = judge.questions().len();
+    assert!(asked <= prompts.len() + AT_ONCE, "{asked}: all who wait came back to hear it again");
 }
 
 /// A judge that falls for what it reads: it repeats the agent's words before its own verdict.

@@ -2,30 +2,12 @@
 
 mod common;
 
-use common::{both, evaltrail, output, text};
+use common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Output;
 
-struct Place {
-    folder: tempfile::TempDir,
-}
-
 impl Place {
-    fn new(files: &[(&str, String)]) -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Place { folder }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     fn run(&self, args: &[&str]) -> Output {
         output(evaltrail(&self.path().join("home")).args(args).current_dir(self.path()))
     }

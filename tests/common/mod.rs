@@ -24,6 +24,28 @@ pub fn evaltrail(home: &Path) -> Command {
     command
 }
 
+/// A folder with files of its own.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    /// With these files.
+    pub fn new(files: &[(&str, String)]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Place { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 /// Runs to the end.
 pub fn output(command: &mut Command) -> Output {
     command.output().expect("the binary runs")
