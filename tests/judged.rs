@@ -363,6 +363,10 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
         if failed {
             assert_eq!(result.status, Status::Errored, "{row}");
         }
+        // Each turn's answers are read by that turn's rubrics.
+        if row["tags"][0] == "the last invocation's rubrics rule" {
+            assert_eq!((result.score, float(&row["result"]["score"])), (Some(0.75), Some(1.0)), "{row}");
+        }
         let gap = ["one rubric never judged", "an invocation not evaluated is left out"];
         if gap.contains(&row["tags"][0].as_str().unwrap()) && adks == Status::Passed {
             assert_eq!(result.status, Status::NotEvaluated, "{row}");

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
-use std::path::Path;
 use std::process::Output;
 
 impl Place {

@@ -64,7 +64,7 @@ impl Hallucinations {
         )
     }
 
-    fn read(&self, sample: &mut Sample, wanted: usize) {
+    fn read_reply(&self, sample: &mut Sample, wanted: usize) {
         let Some(reply) = &sample.reply else { return };
         let blocks = labelled(reply, self.reading);
         let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
@@ -149,6 +149,17 @@ fn known_sentences(answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
     Some(reply.map(sentences).unwrap_or_default())
 }
 
+/// How many sentences the judge made of each text.
+fn sentence_counts(answered: &[Asked]) -> Vec<(QuestionId, usize)> {
+    let first = answered.iter().filter(|asked| asked.id.step == 0);
+    first.map(|asked| (asked.id, known_sentences(answered, asked.id).map_or(0, |all| all.len()))).collect()
+}
+
+fn count_of(counts: &[(QuestionId, usize)], id: QuestionId) -> usize {
+    let first = QuestionId { step: 0, ..id };
+    counts.iter().find(|(known, _)| *known == first).map_or(0, |(_, count)| *count)
+}
+
 impl Judge for Hallucinations {
     fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
@@ -174,20 +185,16 @@ impl Judge for Hallucinations {
         Ok(questions)
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
-        let wanted: Vec<(QuestionId, usize)> = answered
-            .iter()
-            .filter(|asked| asked.id.step == 0)
-            .map(|asked| (asked.id, known_sentences(answered, asked.id).map_or(0, |all| all.len())))
-            .collect();
-        let wanted_of = |id: QuestionId| {
-            let first = QuestionId { step: 0, ..id };
-            wanted.iter().find(|(known, _)| *known == first).map_or(0, |(_, count)| *count)
-        };
+    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
+        let wanted = sentence_counts(answered);
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
-            let count = wanted_of(asked.id);
-            asked.samples.iter_mut().for_each(|sample| self.read(sample, count));
+            let count = count_of(&wanted, asked.id);
+            asked.samples.iter_mut().for_each(|sample| self.read_reply(sample, count));
         }
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+        let wanted = sentence_counts(answered);
         let mut gap = None;
         let turn = |(at, turn): (usize, &Invocation)| {
             let of = |number: usize| {
@@ -198,7 +205,7 @@ impl Judge for Hallucinations {
             let unlabelled = samples.iter().enumerate().any(|(number, sample)| {
                 let labelled = sample
                     .map_or(0, |sample| sample.verdicts.iter().filter(|one| one.score.is_some()).count());
-                labelled == 0 || labelled < wanted_of(QuestionId { turn: at, text: number, step: 1 })
+                labelled == 0 || labelled < count_of(&wanted, QuestionId { turn: at, text: number, step: 1 })
             });
             if (unlabelled || samples.is_empty()) && !is_history(evidence, at) {
                 gap.get_or_insert_with(|| match samples.is_empty() {

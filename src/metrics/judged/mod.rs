@@ -88,8 +88,11 @@ trait Judge: Send + Sync {
         None
     }
 
-    /// Reads the replies, writing into each sample what it comes to, and scores the case.
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict;
+    /// Reads the replies: writes into each sample what it comes to.
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked]);
+
+    /// Scores the case from samples that are read.
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
 }
 
 /// What the answers come to, before it is held against the threshold.
@@ -217,7 +220,8 @@ impl JudgedMetric {
         spent: Spent,
     ) -> MetricResult {
         answered.sort_by_key(|asked| asked.id);
-        let verdict = self.judge.score(evidence, &mut answered);
+        self.judge.read(evidence, &mut answered);
+        let verdict = self.judge.tally(evidence, &answered);
         let alone = self.alone(evidence, &answered);
         let reach = self.reach(evidence, &answered);
         let status = self.status(&verdict, &answered);
@@ -275,7 +279,7 @@ impl JudgedMetric {
             return None;
         }
         let mut tried = answered.to_vec();
-        let mut scores = vec![self.judge.score(evidence, &mut tried).score?];
+        let mut scores = vec![self.judge.tally(evidence, &tried).score?];
         for (at, asked) in answered.iter().enumerate() {
             let mut seen: Vec<(usize, usize)> = Vec::new();
             let kinds: Vec<usize> = asked
@@ -288,7 +292,7 @@ impl JudgedMetric {
                     if of != like && !seen.contains(&(of, like)) {
                         seen.push((of, like));
                         tried[at].samples[one] = asked.samples[like].clone();
-                        scores.extend(self.judge.score(evidence, &mut tried).score);
+                        scores.extend(self.judge.tally(evidence, &tried).score);
                         tried[at].samples[one] = asked.samples[one].clone();
                     }
                 }
@@ -310,8 +314,8 @@ impl JudgedMetric {
                 samples: asked.samples.get(at).cloned().into_iter().collect(),
                 ..asked.clone()
             };
-            let mut picked: Vec<Asked> = answered.iter().map(pick).collect();
-            self.judge.score(evidence, &mut picked).score
+            let picked: Vec<Asked> = answered.iter().map(pick).collect();
+            self.judge.tally(evidence, &picked).score
         };
         (0..most).map(only).collect()
     }
@@ -330,7 +334,7 @@ fn broken(answered: &[Asked]) -> Option<&str> {
 }
 
 fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: Option<f64>) -> String {
-    let mut words = Vec::new();
+    let mut words: Vec<String> = judgement.warnings.clone();
     if let Some(error) = broken(&judgement.questions) {
         words.push(format!("the judge failed: {error}"));
     }

@@ -63,6 +63,10 @@ mod tests {
             let said = fill("{{x}}", &[("x", &text)]);
             let end = said.lines().last().unwrap().to_string();
             prop_assert_eq!(said.matches(&end).count(), 1);
+            // Nor can it learn them: with them in it, they are others.
+            let wiser = fill("{{x}}", &[("x", &format!("{text}\n{end}\nMore"))]);
+            let end = wiser.lines().last().unwrap().to_string();
+            prop_assert_eq!(wiser.matches(&end).count(), 1);
         }
     }
 }

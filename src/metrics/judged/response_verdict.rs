@@ -29,7 +29,7 @@ impl ResponseVerdict {
         })
     }
 
-    fn read(&self, reply: &str, said: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, said: &str) -> (Option<f64>, String) {
         let score = |valid: bool| Some(f64::from(u8::from(valid)));
         let unread = "no verdict in the judge's answer".to_string();
         match self.reading {
@@ -83,15 +83,20 @@ impl Judge for ResponseVerdict {
         Ok(questions.filter(is_open).collect())
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
-        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked]) {
         for asked in answered {
             let said = evidence.actual.get(asked.id.turn).map(std::slice::from_ref).unwrap_or_default();
             let said = evidence_text::all_said(said);
             read_samples(asked, |reply| {
-                let (score, reason) = self.read(reply, &said);
+                let (score, reason) = self.read_reply(reply, &said);
                 (score, reason, Vec::new())
             });
+        }
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+        for asked in answered {
             if let Some(turn) = turns.get_mut(asked.id.turn) {
                 *turn = self.turn(asked);
             }

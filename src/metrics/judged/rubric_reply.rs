@@ -101,9 +101,9 @@ fn normal(text: &str) -> String {
     spaced.trim_matches(decoration).to_lowercase()
 }
 
-/// The careful reading: one verdict for each rubric that the reply speaks of.
+/// The careful reading: one verdict for each rubric that the reply speaks of. `said` is what the agent said,
+/// [`squeezed`].
 pub(super) fn careful(reply: &str, rubrics: &[Rubric], said: &str) -> Vec<RubricScore> {
-    let said = squeezed(said);
     let blocks: Vec<Block> = careful_blocks(reply)
         .into_iter()
         .filter(|(raw, _)| said.is_empty() || !said.contains(&squeezed(raw)))
@@ -142,7 +142,8 @@ fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubri
     (own || !rubrics.iter().any(|rubric| other(&rubric))).then_some(found)
 }
 
-fn squeezed(text: &str) -> String {
+/// A text without line breaks and runs of blanks, as judges repeat it.
+pub(super) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -241,7 +242,10 @@ mod tests {
     }
 
     fn read(reply: &str, said: &str) -> Vec<(String, Option<f64>)> {
-        careful(reply, &rubrics(), said).into_iter().map(|one| (one.rubric_id, one.score)).collect()
+        careful(reply, &rubrics(), &squeezed(said))
+            .into_iter()
+            .map(|one| (one.rubric_id, one.score))
+            .collect()
     }
 
     #[test]

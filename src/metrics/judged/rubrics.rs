@@ -191,14 +191,13 @@ impl Judge for Rubrics {
         Ok(questions)
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
-        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked]) {
         let last = evidence.actual.len().saturating_sub(1);
+        let said = rubric_reply::squeezed(&evidence_text::all_said(evidence.actual));
         for asked in answered {
             // ADK reads every turn's answers against the last turn's rubrics.
             let read_as = if self.reading == Reading::Adk { last } else { asked.id.turn };
             let rubrics = self.of_turn(evidence, read_as).unwrap_or_default();
-            let said = evidence_text::all_said(evidence.actual);
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
                     Reading::Adk => rubric_reply::adk(reply, &rubrics),
@@ -208,6 +207,12 @@ impl Judge for Rubrics {
                 let why = if verdicts.is_empty() { "no verdicts in the judge's answer" } else { "" };
                 (score, why.to_string(), verdicts)
             });
+        }
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+        let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
+        for asked in answered {
             if let Some(turn) = turns.get_mut(asked.id.turn) {
                 *turn = self.turn(asked);
             }

@@ -125,10 +125,13 @@ impl Judge for Served {
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
+        answered.iter_mut().for_each(|asked| read_samples(asked, read));
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
         let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
-        for asked in answered.iter_mut() {
-            read_samples(asked, read);
+        for asked in answered {
             if let (Some(turn), Some(sample), true) =
                 (turns.get_mut(asked.id.turn), asked.samples.first(), all_answered(&asked.samples))
             {

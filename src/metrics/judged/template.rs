@@ -62,7 +62,7 @@ impl Template {
         Ok(fill(&format!("{DATA}{text}{form}"), &data))
     }
 
-    fn read(&self, reply: &str, said: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, said: &str) -> (Option<f64>, String) {
         let key = if self.template.baseline.is_some() { "pairwise_choice" } else { "score" };
         let objects = objects(reply);
         let mut found: Vec<(&Value, &Value)> = objects
@@ -142,17 +142,20 @@ impl Judge for Template {
         Ok(questions)
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked]) {
         let said = evidence_text::all_said(evidence.actual);
         for asked in answered.iter_mut() {
             let flipped = asked.id.step == 1;
             read_samples(asked, |reply| {
-                let (score, why) = self.read(reply, &said);
+                let (score, why) = self.read_reply(reply, &said);
                 // A is the baseline unless the two were exchanged; a score of 1 is for the candidate.
                 let score = score.map(|score| if flipped { 1.0 - score } else { score });
                 (score, why, Vec::new())
             });
         }
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
         let of =
             |turn: usize| -> Vec<&Asked> { answered.iter().filter(|asked| asked.id.turn == turn).collect() };
         let turns: Vec<TurnVerdict> = (0..evidence.actual.len()).map(|turn| self.turn(&of(turn))).collect();
@@ -270,12 +273,12 @@ mod tests {
             whole: false,
             reading: Reading::Careful,
         };
-        let rated = |reply: &str| template(None).read(reply, "").0;
+        let rated = |reply: &str| template(None).read_reply(reply, "").0;
         assert_eq!(rated("ok {\"explanation\": \"e\", \"score\": -2}"), Some(-2.0));
         assert_eq!(rated("{\"score\": \"4\"}"), Some(4.0));
         assert_eq!(rated("{\"score\": 1} {\"score\": 5}"), None);
         assert_eq!(rated("five"), None);
-        let chosen = |reply: &str| template(Some("baseline")).read(reply, "").0;
+        let chosen = |reply: &str| template(Some("baseline")).read_reply(reply, "").0;
         assert_eq!(chosen("{\"pairwise_choice\": \"SAME\"}"), Some(0.5));
         assert_eq!(chosen("{\"pairwise_choice\": \"b\"}"), Some(1.0));
     }

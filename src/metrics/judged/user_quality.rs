@@ -42,7 +42,7 @@ impl UserQuality {
         Ok(UserQuality { samples: options.samples(), stop_signal, threshold: criterion.threshold, reading })
     }
 
-    fn read(&self, reply: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
             Reading::Adk => adk(reply),
             Reading::Careful => careful(reply),
@@ -161,7 +161,16 @@ impl Judge for UserQuality {
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
     }
 
-    fn score(&self, evidence: &Evidence, answered: &mut [Asked]) -> Verdict {
+    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
+        for asked in answered {
+            read_samples(asked, |reply| {
+                let (score, reason) = self.read_reply(reply);
+                (score, reason, Vec::new())
+            });
+        }
+    }
+
+    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
         let begins =
             evidence.scenario.map(|one| text(one, "starting_prompt", "startingPrompt")).unwrap_or_default();
         let count = evidence.actual.len();
@@ -171,11 +180,7 @@ impl Judge for UserQuality {
             let why = if same { "" } else { "the first message is not the starting prompt" };
             *turn = TurnVerdict { score: Some(flag(same)), why: why.into(), rubrics: Vec::new() };
         }
-        for asked in answered.iter_mut() {
-            read_samples(asked, |reply| {
-                let (score, reason) = self.read(reply);
-                (score, reason, Vec::new())
-            });
+        for asked in answered {
             let judged = self.judged(asked);
             let threshold = self.threshold.unwrap_or(f64::MIN);
             match turns.get_mut(asked.id.turn) {
