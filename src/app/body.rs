@@ -133,6 +133,7 @@ fn compare(compared: &Compared, width: usize) -> Body {
         None if left.is_empty() => builder.note("no calls are expected"),
         None => builder.rows(&one_sided(call_rows(&alignment, &left, &right))),
         Some(_) if alignment.pairs.is_empty() => builder.note("no calls, none expected"),
+        Some(_) if expected.is_none() => builder.rows(&calm(call_rows(&alignment, &left, &right))),
         Some(_) => builder.rows(&call_rows(&alignment, &left, &right)),
     }
     if alignment.coarse {
@@ -141,11 +142,16 @@ fn compare(compared: &Compared, width: usize) -> Body {
     if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
         builder.note("the file does not say which calls are expected; ADK takes that for none");
     }
+    if expected.is_none() && actual.is_some() {
+        builder
+            .note("nothing is expected of this turn: a simulated user spoke, or the file has no such turn");
+    }
     builder.lines.push(BodyLine::Rule("response".into()));
     let text = |turn: Option<&Invocation>| turn.map(Invocation::response_text).unwrap_or_default();
     let diff = diff_words(&text(expected), &text(actual));
     match actual {
         None => builder.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected))))),
+        Some(_) if expected.is_none() => builder.rows(&calm(text_rows(&diff))),
         Some(_) => builder.rows(&text_rows(&diff)),
     }
     if diff.coarse {
@@ -160,8 +166,14 @@ fn compare(compared: &Compared, width: usize) -> Body {
 
 /// Rows of a case that has not run: nothing is missing yet.
 fn one_sided(rows: Vec<Row>) -> Vec<Row> {
-    let calm = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
-    rows.into_iter().map(|row| Row { mark: "", left: row.left.map(calm), right: None, ..row }).collect()
+    calm(rows).into_iter().map(|row| Row { right: None, ..row }).collect()
+}
+
+/// Rows that are not compared: nothing in them is missing, extra or other.
+fn calm(rows: Vec<Row>) -> Vec<Row> {
+    let plain = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
+    let row = |row: Row| Row { mark: "", left: row.left.map(plain), right: row.right.map(plain), ..row };
+    rows.into_iter().map(row).collect()
 }
 
 struct Builder {

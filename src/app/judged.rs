@@ -98,12 +98,13 @@ impl Lines {
         let turns = judgement.questions.iter().map(|asked| asked.id.turn).max().unwrap_or(0) + 1;
         for asked in &judgement.questions {
             if turns > 1 || asked.id.text > 0 {
-                let text =
-                    if asked.id.text > 0 { format!(", text {}", asked.id.text + 1) } else { String::new() };
-                self.say(
-                    0,
-                    &[span(&format!("turn {}{text}  {}", asked.id.turn + 1, asked.about), Tone::Key)],
-                );
+                let place = match asked.id.text {
+                    // Whether a simulated user may end is asked after the last turn.
+                    _ if asked.id.turn >= attempt.actual.len() => "the end".to_string(),
+                    0 => format!("turn {}", asked.id.turn + 1),
+                    text => format!("turn {}, text {}", asked.id.turn + 1, text + 1),
+                };
+                self.say(0, &[span(&format!("{place}  {}", asked.about), Tone::Key)]);
             }
             self.question(asked, metric, &rubrics, people);
         }
