@@ -218,6 +218,7 @@ mod tests {
         assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
         assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));
         assert!(said("[judge]\nbase_url = \"http://x\"").contains("kind says what is spoken there"));
-        assert!(said("[judge]\nkey = \"secret\"").contains("unknown field `key`"));
+        let key = said("[judge]\napi_key = \"sk-1234\"");
+        assert!(key.contains("name that variable as api_key_env") && !key.contains("sk-1234"), "{key}");
     }
 }

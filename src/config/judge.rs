@@ -24,6 +24,8 @@ pub(super) struct RawJudge {
     prices: Option<RawPrices>,
     spending_limit: Option<f64>,
     cache: Option<bool>,
+    /// Taken only to say where it belongs.
+    api_key: Option<toml::Value>,
 }
 
 /// For a million tokens.
@@ -36,6 +38,9 @@ struct RawPrices {
 
 impl RawJudge {
     pub(super) fn spec(self, root: &Path) -> Result<JudgeSpec, String> {
+        if self.api_key.is_some() {
+            return Err("a key does not belong in a file: put it into the environment, and name that variable as api_key_env".into());
+        }
         let standard = JudgeSpec::standard();
         match (self.kind, &self.recording) {
             (Some(Provider::Replay), None) => return Err("kind = \"replay\" needs a recording".into()),

@@ -7,7 +7,9 @@
 //!                 └───────────── next step ◀────────────────┘   (hallucinations ask twice)
 //! ```
 //!
-//! Prompts are our own words (`prompts/`). What is voted, how ties break and how turns make a case is
+//! Prompts are our own words (`prompts/`), but for those that answers are read by, which are ADK's:
+//! `is_the_agent_response_valid`, `Property`, `Rationale`, `Verdict`, `<sentence>`, `label` and the excerpts,
+//! `is_valid`. What is voted, how ties break and how turns make a case is
 //! ADK's; how an answer is read is ADK's too, or more careful ([`Reading`]).
 
 mod evidence_text;
@@ -251,23 +253,13 @@ impl JudgedMetric {
         }
     }
 
-    /// Scores again what was answered before, under this criterion.
-    pub fn rescored(&self, evidence: &Evidence, known: &Judgement) -> MetricResult {
-        self.result(evidence, known.questions.clone(), &known.model, known.spent)
-    }
-
     /// ADK lets a pass stand though a turn or a rubric has no verdict, and though the judge broke. What was
     /// not judged is not green here, unless ADK's reading was asked for.
     fn status(&self, verdict: &Verdict, answered: &[Asked]) -> Status {
-        let status = registry::status_of(self.direction, verdict.score, self.criterion.threshold);
-        if self.reading == Reading::Adk {
-            return status;
-        }
-        if broken(answered).is_some() {
-            return Status::Errored;
-        }
-        match status {
-            Status::Passed if verdict.gap.is_some() => Status::NotEvaluated,
+        let careful = self.reading == Reading::Careful;
+        match registry::status_of(self.direction, verdict.score, self.criterion.threshold) {
+            _ if careful && broken(answered).is_some() => Status::Errored,
+            Status::Passed if careful && verdict.gap.is_some() => Status::NotEvaluated,
             Status::NotEvaluated if self.criterion.threshold.is_none() => Status::Informational,
             status => status,
         }
