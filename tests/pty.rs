@@ -43,6 +43,36 @@ fn the_demo_runs_and_a_failing_case_shows_its_argument() {
 }
 
 #[test]
+fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 40));
+    terminal.wait_for("judge recorded");
+    terminal.keys("fuseless\r");
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("≈ failed, unsteady");
+    terminal.keys("J");
+    terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
+    terminal.wait_for("A question back is no step.");
+    terminal.keys("V\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
+    terminal.wait_for("a person says yes  a question is one  (not what the judge says)");
+    terminal.keys("K");
+    terminal.wait_for("judge and person");
+    terminal.wait_for("next_step · rubric_based");
+    terminal.keys("\x1b");
+    terminal.wait_until("agreement is closed", |screen| !screen.contains("judge and person"));
+    terminal.keys("b");
+    // Another run, so nobody has said anything of its verdicts yet.
+    terminal
+        .wait_until("judged again", |screen| !screen.contains("a person says") && screen.contains("✓✗✗✓✗"));
+    terminal.keys("L");
+    terminal.wait_for("judged again · 1 cases");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
 fn filter_palette_jump_and_help_are_reached_by_keys() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));

@@ -134,8 +134,57 @@ fn the_judged_matrix_of_adk_eval() {
             compared += 1;
         }
     }
+    // Beside its agent, a set's results are put where ADK keeps its own.
+    let run = serde_json::json!({
+        "agent": "agents/home_automation", "evalset": "home_automation/home_judged.evalset.json",
+        "config": "../evalsets/configs/judged_rubrics.json", "cwd": "agents",
+    });
+    let set = "home_judged.evalset.json";
+    std::fs::copy(oracle.join("evalsets").join(set), agents.join("home_automation").join(set)).unwrap();
+    std::fs::copy(work.path().join("evaltrail.toml"), agents.join("evaltrail.toml")).unwrap();
+    let judge = ScriptedJudge::start(&python().unwrap(), &oracle, &oracle.join("judge_rules/home.json"));
+    run_with(work.path(), &run, server.port, |command| judge.judges(command));
+    same_rubrics_as_adk_writes(&oracle, &agents.join("home_automation/.adk/eval_history"));
     println!("{compared} judged rows compared");
     assert_eq!(compared, expected.as_array().unwrap().len());
+}
+
+/// Our result file of `home_judged.rubrics` is one that google-adk takes, with the same verdicts on rubrics as
+/// in its own: for each case, metric and turn.
+fn same_rubrics_as_adk_writes(oracle: &Path, history: &Path) {
+    let theirs = read_json(&oracle.join("results/home_judged.rubrics.evalset_result.json"));
+    let theirs = theirs.as_str().map_or(theirs.clone(), |text| serde_json::from_str(text).unwrap());
+    let names = |cases: &Value| -> Vec<String> {
+        let metrics = cases[0]["overall_eval_metric_results"].as_array().unwrap();
+        metrics.iter().map(|metric| metric["metric_name"].as_str().unwrap().to_string()).collect()
+    };
+    let files = std::fs::read_dir(history).unwrap().map(|entry| entry.unwrap().path());
+    let file = files
+        .into_iter()
+        .find(|file| names(&read_json(file)["eval_case_results"]) == names(&theirs["eval_case_results"]));
+    let file = file.expect("our result of the same run");
+    let model = "import sys; from google.adk.evaluation.eval_result import EvalSetResult as R; R.model_validate_json(open(sys.argv[1]).read())";
+    let taken = Command::new(python().unwrap()).args(["-c", model]).arg(&file).output().unwrap();
+    assert!(taken.status.success(), "{}", String::from_utf8_lossy(&taken.stderr));
+    let ours = read_json(&file);
+    let mut verdicts = 0;
+    for case in theirs["eval_case_results"].as_array().unwrap() {
+        let mut all = ours["eval_case_results"].as_array().unwrap().iter();
+        let mine = all.find(|mine| mine["eval_id"] == case["eval_id"]).expect("the case");
+        let turns = case["eval_metric_result_per_invocation"].as_array().unwrap();
+        for (at, turn) in turns.iter().enumerate() {
+            for (nth, metric) in turn["eval_metric_results"].as_array().unwrap().iter().enumerate() {
+                let mine = &mine["eval_metric_result_per_invocation"][at]["eval_metric_results"][nth];
+                let of = |metric: &Value| -> Vec<(String, Option<f64>)> {
+                    let scores = metric["details"]["rubric_scores"].as_array().cloned().unwrap_or_default();
+                    scores.iter().map(|one| (one["rubric_id"].to_string(), one["score"].as_f64())).collect()
+                };
+                assert_eq!(of(mine), of(metric), "{} {}", case["eval_id"], metric["metric_name"]);
+                verdicts += of(metric).len();
+            }
+        }
+    }
+    assert_eq!(verdicts, 20);
 }
 
 fn run_ours(work: &Path, run: &Value, port: u16) -> Value {
