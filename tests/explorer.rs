@@ -5,7 +5,7 @@ mod common;
 use common::root;
 use evaltrail::app::{
     Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
-    RunMsg, Screen, SetLoaded, parse_key, update,
+    RunMsg, Screen, SetLoaded, SetState, parse_key, update,
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, Invocation, MetricResult, PlannedCase,
@@ -324,6 +324,22 @@ fn with_something_done() -> Model {
     update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
     press(&mut model, "q");
     model
+}
+
+#[test]
+fn a_case_that_comes_while_it_is_looked_for_is_found() {
+    let mut model = sample();
+    let last = model.sets.len() - 1;
+    let file = std::mem::replace(&mut model.sets[last].state, SetState::Loading);
+    assert!(matches!(file, SetState::Ready(..)));
+    press(&mut model, "f");
+    let listed = |model: &Model| match &model.overlay {
+        Some(Overlay::Jump(picker)) => picker.found.len(),
+        other => panic!("{other:?}"),
+    };
+    let before = listed(&model);
+    load(&mut model, last, 0);
+    assert!(listed(&model) > before);
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 40));
     terminal.wait_for("judge recorded");
+    terminal.wait_for("tone                   2");
     terminal.keys("fuseless\r");
     terminal.wait_for("not run");
     terminal.keys("r");

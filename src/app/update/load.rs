@@ -28,6 +28,7 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
         Err(why) => view.state = SetState::Failed(why),
     }
     relist(model);
+    super::overlay::find_again(model);
     close_lost_case(model, set);
     effects
 }

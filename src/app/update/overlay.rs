@@ -244,6 +244,18 @@ fn find_cases(model: &Model, picker: &mut Picker<CaseRef>) {
     picker.cursor = 0;
 }
 
+/// Cases that come while one is looked for are found as well.
+pub(super) fn find_again(model: &mut Model) {
+    if let Some(Overlay::Jump(mut picker)) =
+        model.overlay.take_if(|overlay| matches!(overlay, Overlay::Jump(_)))
+    {
+        let cursor = picker.cursor;
+        find_cases(model, &mut picker);
+        picker.cursor = cursor.min(picker.found.len().saturating_sub(1));
+        model.overlay = Some(Overlay::Jump(picker));
+    }
+}
+
 /// What matches, best first; as it comes when nothing was typed.
 fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
     if typed.trim().is_empty() {
