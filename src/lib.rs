@@ -13,7 +13,7 @@
 //! | [`store`] | journal, history, trust; the only writer of users' files | files |
 //! | [`workspace`] | what lies in a folder | files, to read |
 //! | [`agents`] | asks an agent | network, processes |
-//! | [`judge`] | asks whoever judges: a person's own metrics | processes |
+//! | [`judge`] | asks whoever judges: models, a person's own programs | network, processes |
 //! | [`runner`] | a plan → a stream of run events | tasks, time |
 //! | [`report`] | a finished run as text, JSON, JUnit | nothing |
 //! | [`app`] | the explorer's logic | nothing |
