@@ -534,7 +534,7 @@ fn the_judge_says_hello_and_is_probed() {
 #[test]
 fn what_was_done_can_be_judged_again() {
     use evaltrail::domain::{
-        Attempt, AttemptKey, Content, Invocation, JudgeSpec, Provider, RunEvent, Status,
+        Attempt, AttemptKey, Content, Invocation, JudgeSpec, Provider, RunEvent, RunOptions, Status,
     };
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
@@ -551,9 +551,11 @@ fn what_was_done_can_be_judged_again() {
     let turn =
         Invocation { final_response: Some(Content::text("model", "Off it is.")), ..Invocation::default() };
     let kept = Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
+    let kept = std::sync::Arc::new(kept);
     let set = workspace.sets[0].clone();
     let request = Request {
-        kept: vec![(set.path.clone(), 0, kept.into())],
+        kept: vec![(set.path.clone(), 0, kept.clone()), (set.path.clone(), 0, kept)],
+        options: RunOptions { repeat: 2, ..RunOptions::default() },
         selections: vec![Selection::all(set)],
         judge: JudgeSpec {
             provider: Some(Provider::Replay),
@@ -567,7 +569,9 @@ fn what_was_done_can_be_judged_again() {
     let attempt = runtime.block_on(async {
         let mut run = start(prepared, None, place.path());
         loop {
-            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends") {
+            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends")
+                && attempt.key.attempt == 2
+            {
                 return attempt;
             }
         }

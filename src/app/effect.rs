@@ -17,7 +17,7 @@ pub enum Against {
     Agent,
     /// What the file says an agent already did.
     Saved,
-    /// What an agent did before, judged again.
+    /// What an agent did before, judged again: equally many attempts of each case, in order.
     Kept(Arc<Vec<(CaseRef, Arc<Attempt>)>>),
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Shared {
     /// Attempts that are judged at once: more would only wait for the judge.
     pub(super) judging: Semaphore,
     /// What agents did before, where that is judged again.
-    kept: HashMap<usize, Arc<Attempt>>,
+    kept: HashMap<AttemptKey, Arc<Attempt>>,
     /// Cases that fix the same session id take turns.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -63,7 +63,7 @@ impl Shared {
         plan: Arc<RunPlan>,
         sets: Vec<Arc<SetFile>>,
         judges: Judges,
-        kept: HashMap<usize, Arc<Attempt>>,
+        kept: HashMap<AttemptKey, Arc<Attempt>>,
     ) -> Shared {
         Shared {
             scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
@@ -116,7 +116,7 @@ impl Shared {
 
     /// Scores what an agent did in a run before, by what the file expects now.
     async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
-        let Some(kept) = self.kept.get(&attempt.key.case) else {
+        let Some(kept) = self.kept.get(&attempt.key) else {
             return attempt.fail("what was to be judged again is not here any more; run the case".into());
         };
         if let Conversation::Scenario(scenario) = &case.conversation {

@@ -1,7 +1,8 @@
 //! What is to be run, decided before anything runs.
 
 use crate::domain::{
-    AdkServer, AgentSpec, Attempt, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan, Subject,
+    AdkServer, AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions,
+    RunPlan, Subject,
 };
 use crate::formats::SetFile;
 use crate::judge::Judges;
@@ -39,7 +40,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// Whether what the files hold is scored, instead of asking an agent.
     pub saved: bool,
-    /// What agents did before, to be judged again instead of asking them: by file and position.
+    /// What agents did before, to be judged again instead of asking them: by file and position, the attempts
+    /// of a case in order.
     pub kept: Vec<(PathBuf, usize, Arc<Attempt>)>,
     /// A config instead of the one beside each file.
     pub config: Option<PathBuf>,
@@ -62,8 +64,8 @@ pub struct Prepared {
     pub sets: Vec<Arc<SetFile>>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
-    /// What agents did before, by case of the plan, where that is judged again.
-    pub kept: HashMap<usize, Arc<Attempt>>,
+    /// What agents did before, where that is judged again.
+    pub kept: HashMap<AttemptKey, Arc<Attempt>>,
 }
 
 /// Why there is no plan.
@@ -118,12 +120,13 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }
-    let kept_of = |(at, case): (usize, &PlannedCase)| {
+    let kept_of = |(at, case): (usize, &PlannedCase)| -> Vec<(AttemptKey, Arc<Attempt>)> {
         let path = &plan.sets[case.set].path;
-        let mut kept = request.kept.iter().filter(|(file, index, _)| file == path && *index == case.index);
-        kept.next().map(|(_, _, attempt)| (at, attempt.clone()))
+        let kept = request.kept.iter().filter(|(file, index, _)| file == path && *index == case.index);
+        let key = |attempt: usize| AttemptKey { case: at, attempt: attempt as u32 + 1 };
+        kept.enumerate().map(|(number, (_, _, attempt))| (key(number), attempt.clone())).collect()
     };
-    let kept = plan.cases.iter().enumerate().filter_map(kept_of).collect();
+    let kept = plan.cases.iter().enumerate().flat_map(kept_of).collect();
     Ok(Prepared { plan: Arc::new(plan), sets, problems, kept })
 }
 

@@ -4,7 +4,7 @@ use super::criteria;
 use crate::app::{
     Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, rescored,
 };
-use crate::domain::{Attempt, AttemptKey, JudgeSpec, adk_status, case_status};
+use crate::domain::{Attempt, AttemptKey, JudgeSpec, RunOptions, adk_status, case_status};
 use crate::formats::SetFile;
 use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
@@ -241,17 +241,23 @@ fn prepare(
         indices: Some(indices),
         ..Selection::all(hands.sets[set].clone())
     };
-    let kept = match &against {
+    let kept: Vec<(PathBuf, usize, Arc<Attempt>)> = match &against {
         Against::Kept(kept) => kept
             .iter()
             .map(|(case, attempt)| (hands.sets[case.set].path.clone(), case.index, attempt.clone()))
             .collect(),
         _ => Vec::new(),
     };
+    let repeat = match kept.first() {
+        None => hands.workspace.config.run_options().repeat,
+        Some((file, index, _)) => {
+            kept.iter().filter(|(path, at, _)| path == file && at == index).count() as u32
+        }
+    };
     let request = Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
-        options: hands.workspace.config.run_options(),
+        options: RunOptions { repeat, ..hands.workspace.config.run_options() },
         saved: against == Against::Saved,
         judge: hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard),
         ..Request::default()

@@ -7,7 +7,7 @@ use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseRef, Confirm, ConfirmKind, Model, Node, Overlay, Pane, Screen};
 use crate::app::msg::RunMsg;
-use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState, Status};
 use crate::runner::{Deed, TrustQuestion};
 use std::sync::Arc;
 
@@ -30,13 +30,18 @@ pub(super) fn judge_again(model: &mut Model) -> Vec<Effect> {
         }
         _ => model.current_case().into_iter().collect(),
     };
-    let shown = model.shown_attempt().cloned();
-    let kept = cases.iter().filter_map(|case| {
-        let first = model.outcomes.get(*case).and_then(|outcome| outcome.attempts.first().cloned());
-        shown.clone().or(first).filter(|attempt| !attempt.actual.is_empty()).map(|attempt| (*case, attempt))
-    });
-    let kept: Vec<_> = kept.collect();
-    let cases = kept.iter().map(|(case, _)| *case).collect();
+    let done = |case: &CaseRef| -> Vec<Arc<Attempt>> {
+        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        attempts.iter().filter(|attempt| !attempt.actual.is_empty()).cloned().collect()
+    };
+    let all: Vec<(CaseRef, Vec<Arc<Attempt>>)> =
+        cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
+    // A run repeats all its cases equally often.
+    let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
+    let cases = all.iter().map(|(case, _)| *case).collect();
+    let kept =
+        all.into_iter().flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
+    let kept = kept.collect();
     start(model, cases, Against::Kept(Arc::new(kept)))
 }
 
