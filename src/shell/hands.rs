@@ -20,6 +20,8 @@ use tokio::sync::mpsc::Sender;
 
 /// After a file changed: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(150);
+/// File systems stamp files by a clock that lags behind.
+const GRAIN: Duration = Duration::from_millis(100);
 /// Runs of the past that are read when the explorer opens.
 const PAST_RUNS: usize = 12;
 
@@ -127,7 +129,7 @@ impl Hands {
             }
             let is_newer = |set: &SetPath| {
                 let modified = std::fs::metadata(&set.path).and_then(|meta| meta.modified());
-                modified.is_ok_and(|modified| modified >= since)
+                modified.is_ok_and(|modified| modified + GRAIN >= since)
             };
             if sets.iter().any(is_newer) && back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
                 return;
