@@ -38,6 +38,7 @@ impl Place {
         command
             .env("GOOGLE_GEMINI_BASE_URL", judge.url())
             .env("GOOGLE_VERTEX_BASE_URL", judge.url())
+            .env("STORAGE_EMULATOR_HOST", judge.url())
             .env("OPENAI_BASE_URL", format!("{}/v1", judge.url()))
             .env("ANTHROPIC_BASE_URL", judge.url())
             .env("OLLAMA_HOST", judge.url())
@@ -94,21 +95,22 @@ fn each_protocol_is_spoken_as_its_api_wants_it() {
 fn vertexs_service_is_asked_as_adk_asks_it() {
     let judge = JudgeDouble::agreeing();
     let criteria =
-        json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 3});
+        json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
     let (report, code, _) = place.score(&judge, &[]);
     judge.was_asked_rightly();
-    assert_eq!((code, judge.questions().len()), (1, 2));
+    assert_eq!((code, judge.questions().len()), (0, 3), "{report}");
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
     assert_eq!(metric(&report, 0, "multi_turn_task_success_v1")["status"], "passed");
-    let kept_by_google = metric(&report, 0, "response_evaluation_score");
-    assert_eq!(kept_by_google["status"], "not_evaluated");
-    assert!(kept_by_google["explanation"].as_str().unwrap().contains("judged_coherence"));
+    assert_eq!(metric(&report, 0, "response_evaluation_score")["status"], "passed");
     // Without a project it is said what to set.
     let mut command = place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
     let (report, code, told) = place.report(command.env_remove("GOOGLE_CLOUD_PROJECT"));
     assert_eq!(code, 1);
-    assert!(told.contains("not evaluated: safety_v1, multi_turn_task_success_v1"), "{told}");
+    assert!(
+        told.contains("not evaluated: safety_v1, multi_turn_task_success_v1, response_evaluation_score"),
+        "{told}"
+    );
     let why = metric(&report, 0, "safety_v1")["explanation"].as_str().unwrap();
     assert!(why.contains("set GOOGLE_CLOUD_PROJECT"), "{why}");
 }

@@ -5,10 +5,11 @@ use super::endpoint::{self, SERVICE, resolve};
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::model::Model;
+use super::template;
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, QuestionId, Spent};
 use crate::formats::{RecordedAnswers, read_answers};
-use crate::metrics::{JudgeOptions, JudgedMetric};
+use crate::metrics::{JudgeOptions, JudgedMetric, KEPT_PROMPT};
 use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ pub struct Judges {
     answers: Option<Answers>,
     budget: Budget,
     recording: Option<Result<Vec<RecordedAnswers>, String>>,
+    /// Prompts that Google keeps, fetched by the first who asks.
+    prompts: tokio::sync::Mutex<HashMap<String, Value>>,
 }
 
 /// What is asked, and for which case.
@@ -73,6 +76,7 @@ impl Judges {
             models: Mutex::default(),
             gates: Mutex::default(),
             recording,
+            prompts: tokio::sync::Mutex::default(),
         }
     }
 
@@ -149,6 +153,8 @@ impl Judges {
             return replay(recorded, asking);
         }
         let found = self.model(model)?;
+        let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
+        let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let digest = self.digest(&found, config, asking);
         if let Some(kept) = self.answers.as_ref().and_then(|answers| answers.get(&digest)) {
             let spent = Spent { cached: 1, ..Spent::default() };
@@ -166,6 +172,24 @@ impl Judges {
         }
         let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
         Ok(Answered { text, cached: false, spent })
+    }
+
+    /// A question to the service with the prompt that it names; nothing when it names none.
+    async fn with_prompt(&self, question: &str) -> Result<Option<String>, JudgeError> {
+        let mut body: Value = serde_json::from_str(question).unwrap_or_default();
+        let name =
+            body.pointer(&format!("/metrics/0/{KEPT_PROMPT}")).and_then(Value::as_str).map(str::to_string);
+        let Some(name) = name else { return Ok(None) };
+        let mut prompts = self.prompts.lock().await;
+        let spec = match prompts.get(&name) {
+            Some(spec) => spec.clone(),
+            None => {
+                let spec = template::fetch(&name, environment("STORAGE_EMULATOR_HOST")).await?;
+                prompts.entry(name).or_insert(spec).clone()
+            }
+        };
+        body["metrics"][0] = spec;
+        Ok(Some(body.to_string()))
     }
 
     /// What an answer depends on: whom, how, what, and the how-manieth sample.

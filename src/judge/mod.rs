@@ -25,6 +25,7 @@ mod program;
 mod request;
 mod scoring;
 mod secret;
+mod template;
 mod user;
 mod wire;
 

@@ -42,7 +42,8 @@ pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use judged::{
-    JudgeOptions, JudgedMetric, Question, adk_knows_model, criterion_rubrics, fill, is_rubric_kind, replies,
+    JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
+    is_rubric_kind, replies,
 };
 pub use matched::MatchMode;
 pub use measure::Evidence;

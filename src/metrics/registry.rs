@@ -28,9 +28,6 @@ pub enum Unusable {
     /// It takes a judge model.
     #[error("{0} asks a judge model, and no judge is configured")]
     NeedsJudge(&'static str),
-    /// It takes Google's service.
-    #[error("{0} takes a prompt that Google keeps to itself; judged_coherence asks your own judge")]
-    NeedsVertex(&'static str),
     /// An efficiency metric was given a threshold.
     #[error("{0} is informational and takes no threshold")]
     TakesNoThreshold(&'static str),
@@ -74,7 +71,6 @@ fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
     let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
     Ok(match metric.kind {
         Kind::Judge(_) => return Err(Unusable::NeedsJudge(metric.name)),
-        Kind::Vertex => return Err(Unusable::NeedsVertex(metric.name)),
         Kind::Cost(_) if criterion.threshold.is_some() => {
             return Err(Unusable::TakesNoThreshold(metric.name));
         }
@@ -314,7 +310,7 @@ mod tests {
         );
         assert!(why("nonsense", Some(1.0)).ends_with("called \"nonsense\""));
         assert!(usable(&Criterion::new("hallucinations_v1", Some(0.5))).is_ok());
-        assert!(why("response_evaluation_score", Some(3.0)).contains("judged_coherence"));
+        assert!(usable(&Criterion::new("response_evaluation_score", Some(3.0))).is_ok());
         assert!(why("token_usage_v1", Some(3.0)).contains("takes no threshold"));
         assert!(why("trajectory_single_tool_use", None).contains("tool_name"));
         assert!(usable(&Criterion::new("response_match_score:again", Some(0.5))).is_ok());

@@ -119,6 +119,9 @@ fn serve(
             wrong.lock().unwrap().push(format!("{} {}: {why}: {}", asked.method, asked.path, asked.body));
             (400, Vec::new(), json!({"error": {"message": why}}).to_string())
         }
+        Ok(Api::Bucket) => {
+            (200, Vec::new(), "name: coherence\nprompt_template: \"Rate {response}\"\n".into())
+        }
         Ok(_) if asked.method == "GET" => (200, Vec::new(), json!({"id": "there"}).to_string()),
         Ok(api) => match say(&asked) {
             Say::Raw(status, extra, text) => (status, extra, text),
@@ -141,6 +144,8 @@ enum Api {
     Gemini,
     Vertex,
     Service,
+    /// A public bucket: nobody shows a key there.
+    Bucket,
     Openai,
     Anthropic,
     Ollama,
@@ -150,6 +155,7 @@ impl Api {
     fn of(path: &str) -> Option<Api> {
         Some(match path {
             path if path.ends_with(":evaluateInstances") => Api::Service,
+            "/vertex-ai-generative-ai-eval-sdk-resources/metrics/coherence/v1.yaml" => Api::Bucket,
             path if path.starts_with("/v1beta/models/") => Api::Gemini,
             path if path.starts_with("/v1/projects/") => Api::Vertex,
             "/v1/messages" | "/v1/models/claude-x" => Api::Anthropic,
@@ -167,7 +173,7 @@ impl Api {
             Api::Anthropic => {
                 header("x-api-key") == Some(KEY) && header("anthropic-version") == Some("2023-06-01")
             }
-            Api::Ollama => header("authorization").is_none(),
+            Api::Ollama | Api::Bucket => header("authorization").is_none(),
             _ => header("authorization") == Some(format!("Bearer {KEY}").as_str()),
         };
         if !key {
@@ -181,6 +187,7 @@ impl Api {
         }
         let body = &asked.body;
         match self {
+            Api::Bucket => Err("it is only read".into()),
             Api::Gemini | Api::Vertex => {
                 let verb = match self {
                     Api::Gemini => "/v1beta/models/gemini-x:generateContent",
@@ -209,7 +216,18 @@ impl Api {
             Api::Service => {
                 is(&asked.path, "/v1beta1/projects/p/locations/l:evaluateInstances")?;
                 only(body, &["metrics", "instance"], &["metrics", "instance"])?;
-                only(one(&body["metrics"])?, &["predefined_metric_spec"], &["predefined_metric_spec"])?;
+                match one(&body["metrics"])?.get("llm_based_metric_spec") {
+                    Some(spec) => {
+                        only(one(&body["metrics"])?, &["llm_based_metric_spec"], &[])?;
+                        only(spec, &["metric_prompt_template"], &["metric_prompt_template"])?;
+                        is(spec["metric_prompt_template"].as_str().unwrap_or_default(), "Rate {response}")?;
+                    }
+                    None => only(
+                        one(&body["metrics"])?,
+                        &["predefined_metric_spec"],
+                        &["predefined_metric_spec"],
+                    )?,
+                }
                 let known = ["prompt", "response", "reference", "agent_eval_data"];
                 only(&body["instance"], &known, &["prompt", "agent_eval_data"])?;
                 Ok(body.to_string())
@@ -270,6 +288,7 @@ impl Api {
                 "message": {"role": "assistant", "content": text}, "done": true, "done_reason": "stop",
                 "prompt_eval_count": 100, "eval_count": 10,
             }),
+            Api::Bucket => Value::Null,
             Api::Service => json!({"metricResults": [{"score": 1.0, "explanation": text}]}),
         }
     }

@@ -62,15 +62,15 @@ pub(super) const METRICS: &[MetricInfo] = &[
         ..BASE
     },
     MetricInfo {
-        name: "response_evaluation_score",
-        summary: "coherence, as Vertex AI judges it",
         range: Some((1.0, 5.0)),
-        needs: &[Need::Cloud],
-        definition: "Google's service rates the response by a prompt that Google keeps in a bucket of its own.",
-        choices: "Not evaluated here: the prompt is not part of the service's interface. judged_coherence asks your \
-                  own judge a question of ours, and is another number.",
-        kind: Kind::Vertex,
-        ..BASE
+        ..served(
+            "response_evaluation_score",
+            "coherence, as Vertex AI judges it",
+            &[Need::ReferenceResponse, Need::Response, Need::Cloud],
+            "The service rates each response by the prompt for coherence that Google keeps in a public bucket and \
+             its client fetches; the mean over the turns with a score.",
+            Served::Prompt("coherence"),
+        )
     },
     MetricInfo {
         name: "response_match_score",

@@ -174,7 +174,6 @@ pub(in crate::metrics) enum Kind {
     Matched(Reading),
     State,
     Judge(JudgedKind),
-    Vertex,
 }
 
 /// Every metric there is: ADK's in its order, Vertex's, ours.
@@ -197,7 +196,8 @@ const BASE: MetricInfo = MetricInfo {
     direction: Direction::Higher,
     options: &[],
     source: "google-adk 2.13.0",
-    kind: Kind::Vertex,
+    // Every entry has its own.
+    kind: Kind::ExactMatch,
 };
 
 const fn option(

@@ -29,6 +29,7 @@ mod user_quality;
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 pub use rubrics::{criterion_rubrics, is_rubric_kind};
+pub use service::KEPT_PROMPT;
 
 /// How single answers are read, for those who compare with ADK.
 pub mod replies {

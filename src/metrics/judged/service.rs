@@ -6,28 +6,38 @@ use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionI
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
 
+/// Under this key a question names a prompt that Google keeps.
+pub const KEPT_PROMPT: &str = "kept_prompt";
+
 /// Which metric of the service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::metrics) enum Served {
     /// Turn by turn.
     Turns(&'static str),
+    /// Turn by turn, by a prompt of this name that Google keeps.
+    Prompt(&'static str),
     /// The whole conversation at once.
     Conversation(&'static str),
 }
 
 impl Served {
     fn body(self, evidence: &Evidence, turn: usize) -> Value {
-        let (name, instance) = match self {
-            Served::Turns(name) => (name, one_turn(evidence, turn)),
-            Served::Conversation(name) => (name, conversation(evidence.actual)),
+        let predefined = |name: &str| {
+            let spec = json!({"metric_spec_name": name, "metric_spec_parameters": null});
+            json!({"predefined_metric_spec": spec})
         };
-        let spec = json!({"metric_spec_name": name, "metric_spec_parameters": null});
-        json!({"metrics": [{"predefined_metric_spec": spec}], "instance": instance})
+        let (metric, instance) = match self {
+            Served::Turns(name) => (predefined(name), one_turn(evidence, turn)),
+            // Who asks puts the prompt in its place.
+            Served::Prompt(name) => (json!({KEPT_PROMPT: name}), one_turn(evidence, turn)),
+            Served::Conversation(name) => (predefined(name), conversation(evidence.actual)),
+        };
+        json!({"metrics": [metric], "instance": instance})
     }
 
     fn turns(self, of: usize) -> std::ops::Range<usize> {
         match self {
-            Served::Turns(_) => 0..of,
+            Served::Turns(_) | Served::Prompt(_) => 0..of,
             Served::Conversation(_) => of.saturating_sub(1)..of,
         }
     }
@@ -145,7 +155,7 @@ impl Judge for Served {
         let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none());
         let rubrics = match self {
             Served::Conversation(_) => turns.last().map(|turn| turn.rubrics.clone()).unwrap_or_default(),
-            Served::Turns(_) => Vec::new(),
+            Served::Turns(_) | Served::Prompt(_) => Vec::new(),
         };
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),

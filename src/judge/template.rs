@@ -1,0 +1,65 @@
+//! The prompts of prebuilt metrics that Google keeps in a public bucket, as its client library fetches them
+//! (google-cloud-aiplatform 2.7.0, `LazyLoadedPrebuiltMetric`). No key is sent there.
+
+use super::error::{Fault, JudgeError};
+use crate::agents::http::{self, BodyError, cause, chain};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+use url::Url;
+
+const HOST: &str = "https://storage.googleapis.com";
+const FOLDER: &str = "vertex-ai-generative-ai-eval-sdk-resources/metrics";
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Fetches a metric's prompt, as the service takes it. `host` stands in for the bucket's, where one is named.
+pub(super) async fn fetch(name: &str, host: Option<String>) -> Result<Value, JudgeError> {
+    let address =
+        format!("{}/{FOLDER}/{name}/v1.yaml", host.as_deref().unwrap_or(HOST).trim_end_matches('/'));
+    let failed = |why: String| {
+        JudgeError::new(
+            Fault::Setup,
+            format!("Google's prompt for {name} cannot be had from {address}: {why}"),
+        )
+    };
+    let url = Url::parse(&address).map_err(|error| failed(error.to_string()))?;
+    let client = http::client(&url).map_err(failed)?;
+    let response =
+        client.get(url).timeout(TIMEOUT).send().await.map_err(|error| failed(chain(cause(&error))))?;
+    let status = response.status();
+    let text = http::text(response).await.map_err(|error| match error {
+        BodyError::Broken(error) => failed(chain(cause(&error))),
+        BodyError::TooLong => failed("it is longer than 32 MB".into()),
+    })?;
+    if !status.is_success() {
+        return Err(failed(format!("the answer is {status}")));
+    }
+    spec(&text).map_err(failed)
+}
+
+/// What the service takes of a metric's file.
+fn spec(text: &str) -> Result<Value, String> {
+    let file: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
+    let prompt = file.get("prompt_template").and_then(Value::as_str).ok_or("it has no prompt_template")?;
+    let mut spec = Map::new();
+    spec.insert("metric_prompt_template".into(), prompt.into());
+    if let Some(system) = file.get("judge_model_system_instruction").and_then(Value::as_str) {
+        spec.insert("system_instruction".into(), system.into());
+    }
+    Ok(json!({"llm_based_metric_spec": spec}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metrics_file_becomes_what_the_service_takes() {
+        let text = "name: coherence\nprompt_template: |\n  Rate {response}\n  of {prompt}\n";
+        assert_eq!(
+            spec(text).unwrap()["llm_based_metric_spec"]["metric_prompt_template"],
+            "Rate {response}\nof {prompt}\n"
+        );
+        assert!(spec("name: x").unwrap_err().contains("prompt_template"));
+        assert!(spec("a: [").is_err());
+    }
+}
