@@ -289,6 +289,20 @@ fn judges() {
     }
 }
 
+#[test]
+fn what_judges_disagree_on_comes_first_and_is_found() {
+    let mut model = judged((120, 40));
+    keys(&mut model, "q");
+    let listed = |model: &Model| -> Vec<String> {
+        model.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
+    };
+    assert_eq!(listed(&model), ["angry_reader", "useless"]);
+    keys(&mut model, "o o o");
+    assert_eq!(listed(&model), ["useless", "angry_reader"]);
+    keys(&mut model, "/ s t a t u s : u n s t e a d y enter");
+    assert_eq!(listed(&model), ["useless"]);
+}
+
 /// Nothing is told by colour alone: without colours the same frame says the same.
 #[test]
 fn every_theme_draws_the_same_words() {

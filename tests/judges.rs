@@ -308,6 +308,25 @@ fn a_judge_that_asks_to_wait_is_not_asked_by_all() {
 }
 
 #[test]
+fn a_criterion_limits_how_much_of_it_is_asked_at_once() {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    let counts = std::sync::Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let of_judge = counts.clone();
+    let judge = JudgeDouble::start(move |_| {
+        let (inside, most) = &*of_judge;
+        most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+        std::thread::yield_now();
+        inside.fetch_sub(1, SeqCst);
+        Say::Text(valid("valid"))
+    });
+    let options = json!({"judge_model": "gemini-x", "num_samples": 20, "parallelism_limit": 1});
+    let criteria = json!({MATCH: {"threshold": 0.5, "judge_model_options": options}});
+    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
+    let (_, code, _) = place.score(&judge, &[]);
+    assert_eq!((code, judge.questions().len(), counts.1.load(SeqCst)), (0, 20, 1));
+}
+
+#[test]
 fn judging_holds_no_slot_of_the_agents() {
     // Each answer waits for another question: with one slot held by both, none would come.
     let both = std::sync::Barrier::new(2);
@@ -352,17 +371,22 @@ fn a_planted_verdict_does_not_win() {
 
 #[test]
 fn a_key_is_seen_nowhere() {
-    // The judge repeats the key in answers, errors and redirects.
-    let judge = JudgeDouble::start(|asked| match asked.prompt.as_str() {
-        prompt if prompt.contains("ask-echo") => Say::Text(format!("{} key {KEY}", valid("valid"))),
-        prompt if prompt.contains("ask-error") => {
-            Say::Raw(403, vec![], json!({"error": {"message": format!("bad key {KEY}")}}).to_string())
+    // The judge repeats the key in answers, errors and redirects, and looks at who runs with which arguments.
+    let arguments = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = arguments.clone();
+    let judge = JudgeDouble::start(move |asked| {
+        seen.lock().unwrap().extend(arguments_of_all());
+        match asked.prompt.as_str() {
+            prompt if prompt.contains("ask-echo") => Say::Text(format!("{} key {KEY}", valid("valid"))),
+            prompt if prompt.contains("ask-error") => {
+                Say::Raw(403, vec![], json!({"error": {"message": format!("bad key {KEY}")}}).to_string())
+            }
+            prompt if prompt.contains("ask-redirect") => {
+                let target = format!("http://127.0.0.1:9/x?key={KEY}");
+                Say::Raw(307, vec![("Location", target)], String::new())
+            }
+            _ => Say::Raw(200, vec![], format!("not json {KEY}")),
         }
-        prompt if prompt.contains("ask-redirect") => {
-            let target = format!("http://127.0.0.1:9/x?key={KEY}");
-            Say::Raw(307, vec![("Location", target)], String::new())
-        }
-        _ => Say::Raw(200, vec![], format!("not json {KEY}")),
     });
     let prompts = ["ask-echo", "ask-error", "ask-redirect", "ask-nonsense"];
     let place = Place::new(&[("rows.jsonl", rows(&prompts)), ("c.json", judged("gemini-x", 1))]);
@@ -375,6 +399,12 @@ fn a_key_is_seen_nowhere() {
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(both(&ran).contains("redirects to 127.0.0.1"), "{}", both(&ran));
     let mut looked_at = vec![both(&ran).into_bytes()];
+    looked_at.append(&mut arguments.lock().unwrap());
+    let ours = |text: &Vec<u8>| String::from_utf8_lossy(text).contains("rows.jsonl");
+    assert!(
+        !cfg!(target_os = "linux") || looked_at[1..].iter().any(ours),
+        "our own arguments are among them"
+    );
     all_files(place.path(), &mut looked_at);
     assert!(looked_at.len() > 10, "{}", looked_at.len());
     let spelt: String = url::form_urlencoded::byte_serialize(KEY.as_bytes()).collect();
@@ -383,6 +413,12 @@ fn a_key_is_seen_nowhere() {
         assert!(!text.contains(KEY) && !text.contains(&spelt) && !text.contains("canary-"), "{text}");
     }
     assert!(both(&ran).contains("[key]"), "{}", both(&ran));
+}
+
+/// The arguments of every process; nothing where the system does not show them.
+fn arguments_of_all() -> Vec<Vec<u8>> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok()).collect()
 }
 
 fn all_files(folder: &Path, out: &mut Vec<Vec<u8>>) {
@@ -511,6 +547,45 @@ fn a_scenario_is_played_by_a_model() {
     std::fs::write(place.path().join("test_config.json"), test_config.to_string().replace('5', "1")).unwrap();
     let (report, ..) = place.report(&mut limited);
     assert_eq!(report["cases"][0]["invocations"].as_array().unwrap().len(), 1, "the limit ends it");
+}
+
+#[test]
+fn wrong_rubrics_are_named_before_a_run() {
+    let judge = JudgeDouble::agreeing();
+    let rubric = |id: &str, text: &str, kind: &str| json!({"rubric_id": id, "rubric_content": {"text_property": text}, "type": kind});
+    let kind = "FINAL_RESPONSE_QUALITY";
+    let turn =
+        json!({"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}});
+    let case = |id: &str, rubrics: Value| json!({"eval_id": id, "conversation": [turn], "rubrics": rubrics});
+    let cases = json!([
+        case("twice", json!([rubric("a", "x", kind), rubric("a", "y", kind)])),
+        case("unread", json!([rubric("b", "", kind), rubric("c", "z", "TONE")])),
+    ]);
+    let set = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
+    let metric = "rubric_based_final_response_quality_v1";
+    let test_config = config(json!({metric: {"threshold": 1, "rubrics": [rubric("d", " ", kind)]}}));
+    let agent =
+        "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'Hi'}), flush=True)\n";
+    let files = [("s.evalset.json", set), ("test_config.json", test_config), ("agent.py", agent.to_string())];
+    let place = Place::new(&files);
+    let Some(python) = python() else { return };
+    let agent = format!("cmd:{} agent.py", python.display());
+    let mut command =
+        place.command(&judge, &["run", "s.evalset.json", "--agent", &agent, "--judge", "gemini-x"]);
+    let (_, code, told) = place.report(&mut command);
+    assert_eq!(code, 1, "{told}");
+    for words in [
+        format!("not evaluated: {metric} of twice: two rubrics have the id \"a\""),
+        format!("{metric}: the rubric \"d\" has no text"),
+        "rubrics of twice: the rubric id \"a\" is taken already".to_string(),
+        "and of 1 more (`evaltrail check` names all)".to_string(),
+    ] {
+        assert!(told.contains(&words), "{words} in {told}");
+    }
+    let checked = both(&output(&mut place.command(&judge, &["check", "."])));
+    for words in ["\"b\" has no text", "no metric reads rubrics of type \"TONE\"", "\"d\" has no text"] {
+        assert!(checked.contains(words), "{words} in {checked}");
+    }
 }
 
 #[test]

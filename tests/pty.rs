@@ -2,9 +2,12 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "common/judge.rs"]
+mod judge;
 #[path = "common/terminal.rs"]
 mod terminal;
 
+use judge::{JudgeDouble, KEY};
 use std::time::{Duration, Instant};
 use terminal::Terminal;
 
@@ -71,6 +74,35 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.keys("qq");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
+}
+
+/// A judge that repeats the key shows none of it on the screen.
+#[test]
+fn a_key_is_not_on_the_screen() {
+    let leaking = || {
+        judge::Say::Text(format!(
+            "{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"
+        ))
+    };
+    let judge = JudgeDouble::start(move |_| leaking());
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let row = r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "z"}"#;
+    let config = r#"{"criteria": {"final_response_match_v2": {"threshold": 1, "judge_model_options": {"judge_model": "gemini-x"}}}}"#;
+    std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
+    std::fs::write(folder.path().join("test_config.json"), config).unwrap();
+    let url = judge.url();
+    let env = [("GOOGLE_API_KEY", KEY), ("GOOGLE_GEMINI_BASE_URL", url.as_str())];
+    let mut terminal = Terminal::start_in(BINARY, &["."], home.path(), (120, 40), folder.path(), &env);
+    terminal.wait_for("· a ");
+    terminal.keys("s");
+    terminal.wait_for("✗ a ");
+    terminal.keys("\rJ");
+    terminal.wait_until("the panel", |screen| {
+        assert!(!screen.contains("canary"), "{screen}");
+        screen.contains("key [key]")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
 }
 
 #[test]

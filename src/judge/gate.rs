@@ -47,3 +47,46 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn so_many_at_once() {
+        let gate = Arc::new(Gate::new(3, None));
+        let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let enter = |_| {
+            let (gate, inside, most) = (gate.clone(), inside.clone(), most.clone());
+            tokio::spawn(async move {
+                let _room = gate.enter().await;
+                most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                inside.fetch_sub(1, Ordering::SeqCst);
+            })
+        };
+        for task in (0..30).map(enter).collect::<Vec<_>>() {
+            task.await.unwrap();
+        }
+        assert_eq!(most.load(Ordering::SeqCst), 3);
+    }
+
+    /// Only a lower bound is asked for: a slow machine is no fault.
+    #[tokio::test]
+    async fn so_many_a_minute_and_none_while_closed() {
+        let paced = Gate::new(10, Some(1200));
+        let began = Instant::now();
+        for _ in 0..4 {
+            paced.enter().await;
+        }
+        assert!(began.elapsed() >= Duration::from_millis(145), "{:?}", began.elapsed());
+        let closed = Gate::new(10, None);
+        closed.close_for(Duration::from_millis(60));
+        closed.close_for(Duration::from_millis(1));
+        let began = Instant::now();
+        closed.enter().await;
+        assert!(began.elapsed() >= Duration::from_millis(55), "{:?}", began.elapsed());
+    }
+}

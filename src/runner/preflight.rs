@@ -2,6 +2,8 @@
 
 use super::attempt::Shared;
 use crate::domain::Rubric;
+use crate::formats::adk;
+use crate::metrics::criterion_rubrics;
 use std::collections::BTreeMap;
 
 /// Cases that are looked into for rubrics; of more, the results will tell.
@@ -11,6 +13,8 @@ const LOOKED_INTO: usize = 2000;
 pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
     let mut found = judges(shared).await;
     found.extend(rubrics(shared));
+    found.extend(rubrics_of_criteria(shared));
+    found.extend(rubrics_of_cases(shared));
     found
 }
 
@@ -55,4 +59,31 @@ fn rubrics(shared: &Shared) -> Vec<String> {
         count => format!("not evaluated: {metric} of {count} cases; first {first}"),
     };
     found.into_iter().map(words).collect()
+}
+
+/// Rubrics of criteria that no judge can answer.
+fn rubrics_of_criteria(shared: &Shared) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
+        let rubrics = criterion_rubrics(metric.criterion()).unwrap_or_default();
+        let words = adk::wrong_rubrics_of_criterion(&rubrics).into_iter();
+        found.extend(words.map(|words| format!("{}: {words}", metric.criterion().metric)));
+    }
+    found.dedup();
+    found
+}
+
+/// Rubrics of cases that no judge can answer or no metric reads: of how many cases, and the first.
+fn rubrics_of_cases(shared: &Shared) -> Option<String> {
+    let cases = shared.plan.cases.iter().take(LOOKED_INTO);
+    let mut wrong = cases.filter(|case| !shared.judged[case.set].is_empty()).filter_map(|planned| {
+        let case = shared.sets[planned.set].case(planned.index).ok()?;
+        let words = adk::wrong_rubrics_of_case(&case);
+        (!words.is_empty()).then(|| format!("{}: {}", planned.eval_id, words.join("; ")))
+    });
+    let first = wrong.next()?;
+    Some(match wrong.count() {
+        0 => format!("rubrics of {first}"),
+        more => format!("rubrics of {first}; and of {more} more (`evaltrail check` names all)"),
+    })
 }

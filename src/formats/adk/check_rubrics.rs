@@ -4,6 +4,16 @@ use crate::domain::{EvalCase, Rubric};
 use crate::formats::json::JsonPath;
 use crate::metrics::is_rubric_kind;
 
+/// What is wrong with the rubrics of a case, in words.
+pub fn wrong_rubrics_of_case(case: &EvalCase) -> Vec<String> {
+    of_case(case, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
+}
+
+/// What is wrong with the rubrics of a criterion, in words.
+pub fn wrong_rubrics_of_criterion(rubrics: &[Rubric]) -> Vec<String> {
+    of_criterion(rubrics, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
+}
+
 /// What is wrong with the rubrics of a case, and where below the case.
 pub(super) fn of_case(case: &EvalCase, at: &JsonPath) -> Vec<(JsonPath, String)> {
     let mut found = of_list(&case.rubrics, &[], &at.key("rubrics"), true);
