@@ -249,11 +249,3 @@ fn replay(recorded: &[RecordedAnswers], asking: Asking) -> Result<Answered, Judg
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
-
-/// What is missing for a judge to be asked, told without any request.
-pub fn missing(spec: &JudgeSpec, model: &str) -> Option<String> {
-    match spec.provider {
-        Some(Provider::Replay) => None,
-        _ => endpoint::resolve(spec, model, &environment).err().map(|error| error.message),
-    }
-}

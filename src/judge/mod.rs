@@ -31,7 +31,7 @@ mod wire;
 
 pub use canary::{Probe, Probed};
 pub use error::{Fault, JudgeError};
-pub use judges::{Answered, Asking, Judges, missing};
+pub use judges::{Answered, Asking, Judges};
 pub use program::Programs;
 pub use scoring::{Judging, Watch};
 pub use user::{Playing, SimulatedUser};
