@@ -424,6 +424,7 @@ while read -r line; do
   case "$line" in
     *'"prompt":"hang'*) sleep 60 ;;
     *'"prompt":"die'*) echo "the reason" >&2; exit 3 ;;
+    *'"prompt":"late'*) (sleep 0.3; echo "the late reason" >&2) >/dev/null & exit 3 ;;
     *'"prompt":"garbage'*) echo 'this is no json' ;;
     *'"prompt":"refuse'*) echo '{"error": "I would rather not"}' ;;
     *'"prompt":"event'*)
@@ -444,7 +445,7 @@ fn echo_agent(folder: &Path) -> String {
 fn a_program_is_an_agent() {
     let work = tempfile::tempdir().unwrap();
     let agent = echo_agent(work.path());
-    let prompts = ["fine", "hang", "die", "garbage", "refuse", "event"];
+    let prompts = ["fine", "hang", "die", "late", "garbage", "refuse", "event"];
     write_set(
         work.path(),
         "s",
@@ -462,6 +463,7 @@ fn a_program_is_an_agent() {
         "{}",
         says("die").1
     );
+    assert!(says("late").1.contains("the late reason"), "its last words are waited for: {}", says("late").1);
     assert!(
         says("garbage").1.contains("no JSON: this is no json")
             || says("garbage").1.contains("this is no json")

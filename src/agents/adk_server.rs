@@ -46,6 +46,7 @@ impl Server {
                 return Ok(());
             }
             if let Ok(Some(status)) = self.program.child.try_wait() {
+                self.errors.whole().await;
                 return Err(self.failed(&format!("the server ended with {status}")));
             }
             if Instant::now() > deadline {

@@ -139,11 +139,12 @@ impl CommandSession {
 
     /// The output ended before the result came.
     async fn ended(&mut self) -> AgentError {
-        let waited = tokio::time::timeout(std::time::Duration::from_secs(1), self.program.child.wait()).await;
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(3), self.program.child.wait()).await;
         let how = match waited {
             Ok(Ok(status)) => format!("the program ended with {status} before it gave a result"),
             _ => "the program closed its output before it gave a result".to_string(),
         };
+        self.stderr.whole().await;
         let last = self.stderr.lines(8);
         let last = if last.is_empty() { String::new() } else { format!("; it said last:\n{last}") };
         AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
