@@ -4,14 +4,17 @@
 //! calls ──align──▶ pairs (same, changed, moved, missing, extra)
 //! args ──json───▶ differences by path            ┐
 //! text ──words──▶ segments                        ├─▶ rows: pairs of lines, wrapped together
+//! turns ─accept─▶ the expected turn with a piece of the actual one
 //! ```
 
+mod accept;
 mod align;
 mod equal;
 mod json;
 mod rows;
 mod words;
 
+pub use accept::{Piece, accept};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, json_equal, values_equal};
 pub use json::{Difference, DifferenceKind, differences};

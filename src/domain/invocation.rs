@@ -41,30 +41,18 @@ pub struct Invocation {
 impl Invocation {
     /// The tool calls in order, whatever the shape of the trajectory.
     pub fn calls(&self) -> Vec<&ToolCall> {
-        match &self.trajectory {
-            Trajectory::Unknown => Vec::new(),
-            Trajectory::Listed { calls, .. } => calls.iter().collect(),
-            Trajectory::Events(events) => contents(events).flat_map(Content::calls).collect(),
-        }
+        self.trajectory.calls()
     }
 
     /// The tool responses in order.
     pub fn responses(&self) -> Vec<&ToolResponse> {
-        match &self.trajectory {
-            Trajectory::Unknown => Vec::new(),
-            Trajectory::Listed { responses, .. } => responses.iter().collect(),
-            Trajectory::Events(events) => contents(events).flat_map(Content::responses).collect(),
-        }
+        self.trajectory.responses()
     }
 
     /// The final response's text as ADK scores it; empty when there is none.
     pub fn response_text(&self) -> String {
         self.final_response.as_ref().map(Content::scored_text).unwrap_or_default()
     }
-}
-
-fn contents(events: &[InvocationEvent]) -> impl Iterator<Item = &Content> {
-    events.iter().filter_map(|event| event.content.as_ref())
 }
 
 /// What the agent did between the user's words and the final response.

@@ -8,6 +8,7 @@
 //! RunPlan ──▶ RunEvent* ──fold──▶ RunState ─ Attempt ─ MetricResult ─ Status
 //! ```
 
+mod calls;
 mod clean;
 mod content;
 mod criterion;

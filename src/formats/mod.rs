@@ -3,6 +3,7 @@
 //! ```text
 //! source ─▶ text ──json──▶ Value ──read──▶ adk │ vertex │ messages ──▶ EvalCase, criteria, results
 //!              └──index──▶ set_file: where each case lies ──▶ a case parsed when it is opened
+//! case ──edit──▶ the smallest change of the text that says it
 //! ```
 
 pub mod adk;
@@ -11,6 +12,7 @@ pub mod index;
 pub mod json;
 mod check_rows;
 mod convert;
+mod edit;
 mod messages;
 mod problem;
 mod read;
@@ -23,6 +25,9 @@ pub mod vertex;
 pub use answers::{RecordedAnswers, read_answers};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
+pub use edit::{
+    EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
+};
 pub use problem::FileProblem;
 pub use read::ReadError;
 pub use set_file::{Form, SetFile};

@@ -235,6 +235,23 @@ impl SetFile {
         }
     }
 
+    /// Where a case of a document lies in the text; nothing for a case of another form.
+    pub fn range(&self, at: usize) -> Option<Range<usize>> {
+        match &self.cases {
+            Cases::Document(entries, _) => entries.get(at).map(|entry| entry.range.clone()),
+            _ => None,
+        }
+    }
+
+    /// Where the list of cases begins in the text, when it is a list.
+    pub(super) fn list_start(&self) -> Option<usize> {
+        match (&self.cases, self.form) {
+            (_, Form::TurnList | Form::Messages) => None,
+            (Cases::Document(_, list), _) => Some(json::locate(self.text(), list)),
+            _ => None,
+        }
+    }
+
     /// The line a case begins on, from 1.
     pub fn line_of(&self, at: usize) -> usize {
         match &self.cases {

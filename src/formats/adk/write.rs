@@ -2,7 +2,7 @@
 
 use super::content::{write_call, write_content, write_part, write_response};
 use super::result::{write_event, write_rubric};
-use crate::domain::{Conversation, EvalCase, Invocation, SessionInput, Trajectory};
+use crate::domain::{Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory};
 use serde_json::{Map, Value, json};
 
 /// A case. Keys that ADK does not know stand at its end; ADK keeps them.
@@ -66,6 +66,50 @@ fn write_turn(turn: &Invocation) -> Value {
         out.entry(key.clone()).or_insert_with(|| value.clone());
     }
     Value::Object(out)
+}
+
+/// A named conversation of the older form.
+pub(in crate::formats) fn write_named_case(case: &EvalCase) -> Value {
+    let mut out = Map::new();
+    out.insert("name".into(), case.eval_id.clone().into());
+    out.insert("data".into(), write_turns(case));
+    if let Some(input) = &case.session_input {
+        let session =
+            json!({"app_name": input.app_name, "user_id": input.user_id, "state": input.state.clone()});
+        out.insert("initial_session".into(), session);
+    }
+    Value::Object(out)
+}
+
+/// The turns of a conversation in the older form.
+pub(in crate::formats) fn write_turns(case: &EvalCase) -> Value {
+    let turn = |turn: &Invocation| {
+        let mut out = Map::new();
+        out.insert("query".into(), turn.user.scored_text().into());
+        let uses: Vec<Value> = turn
+            .calls()
+            .iter()
+            .map(|call| json!({"tool_name": call.name, "tool_input": call.args.clone().unwrap_or_default()}))
+            .collect();
+        if !uses.is_empty() {
+            out.insert("expected_tool_use".into(), uses.into());
+        }
+        if let Trajectory::Listed { texts, .. } = &turn.trajectory
+            && !texts.is_empty()
+        {
+            let said = |parts: &[crate::domain::Part]| {
+                Content { parts: parts.to_vec(), ..Content::default() }.scored_text()
+            };
+            let spoken = texts.iter().map(|(author, parts)| json!({"author": author, "text": said(parts)}));
+            out.insert("expected_intermediate_agent_responses".into(), spoken.collect());
+        }
+        let response = turn.response_text();
+        if !response.is_empty() {
+            out.insert("reference".into(), response.into());
+        }
+        Value::Object(out)
+    };
+    case.turns().iter().map(turn).collect()
 }
 
 /// Nothing for a trajectory that is not known; an empty object for one that is known to be empty.

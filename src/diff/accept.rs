@@ -1,0 +1,264 @@
+//! Taking over what the agent did as what is expected: a piece, a turn.
+
+use super::{PairKind, align, values_equal};
+use crate::domain::{Content, Invocation, ToolCall, ToolResponse, Trajectory};
+
+/// A piece of a turn in which expected and actual differ.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Piece {
+    /// One argument of a call that both sides have, by the calls' positions.
+    Argument {
+        /// Position of the expected call.
+        expected: usize,
+        /// Position of the actual call.
+        actual: usize,
+        /// The argument's name.
+        key: String,
+    },
+    /// A whole call: other arguments, another place, missing or extra.
+    Call {
+        /// Position of the expected call.
+        expected: Option<usize>,
+        /// Position of the actual call.
+        actual: Option<usize>,
+    },
+    /// All calls of the turn.
+    Calls,
+    /// The response.
+    Response,
+    /// Calls and response.
+    Turn,
+}
+
+impl Piece {
+    /// What it is, for people.
+    pub fn words(&self, expected: &Invocation, actual: &Invocation) -> String {
+        let name = |turn: &Invocation, at: &usize| {
+            turn.calls().get(*at).map(|call| call.name.clone()).unwrap_or_default()
+        };
+        match self {
+            Piece::Argument { expected: at, key, .. } => {
+                format!("{key} of call {} {}", at + 1, name(expected, at))
+            }
+            Piece::Call { expected: Some(at), actual: None } => {
+                format!("call {} {} goes", at + 1, name(expected, at))
+            }
+            Piece::Call { actual: Some(at), .. } => format!("call {} {}", at + 1, name(actual, at)),
+            Piece::Call { expected: None, actual: None } => "nothing".into(),
+            Piece::Calls => "the calls of the turn".into(),
+            Piece::Response => "the response".into(),
+            Piece::Turn => "the turn".into(),
+        }
+    }
+}
+
+/// The expected turn with a piece of the actual one taken over.
+pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invocation {
+    let mut meant = expected.clone();
+    match piece {
+        Piece::Argument { expected: e, actual: a, key } => {
+            accept_argument(&mut meant.trajectory, actual, (*e, *a), key)
+        }
+        Piece::Call { expected: e, actual: a } => accept_call(&mut meant, expected, actual, (*e, *a)),
+        Piece::Calls => accept_calls(&mut meant.trajectory, expected, actual),
+        Piece::Response => meant.final_response = response_of(expected, actual),
+        Piece::Turn => {
+            accept_calls(&mut meant.trajectory, expected, actual);
+            if expected.response_text() != actual.response_text() {
+                meant.final_response = response_of(expected, actual);
+            }
+        }
+    }
+    meant
+}
+
+fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, usize), key: &str) {
+    let Some(done) = actual.calls().get(a).map(|call| (*call).clone()) else { return };
+    meant.change_call(e, |call| match (&mut call.args, &done.args) {
+        (Some(args), Some(done)) => match done.get(key) {
+            Some(value) => drop(args.insert(key.to_string(), value.clone())),
+            None => drop(args.shift_remove(key)),
+        },
+        (args, done) => *args = done.clone(),
+    });
+}
+
+fn accept_call(
+    meant: &mut Invocation,
+    expected: &Invocation,
+    actual: &Invocation,
+    (e, a): (Option<usize>, Option<usize>),
+) {
+    let done = a.and_then(|a| actual.calls().get(a).map(|call| (*call).clone()));
+    match (e, a, done) {
+        (Some(e), None, _) => drop(meant.trajectory.remove_call(e)),
+        (Some(e), Some(a), Some(done)) => {
+            take_over(&mut meant.trajectory, e, &done);
+            let to = place_for(expected, actual, a, Some(e));
+            meant.trajectory.move_call(e, to);
+        }
+        (None, Some(a), Some(done)) => {
+            let to = place_for(expected, actual, a, None);
+            meant.trajectory.insert_call(to, done, answer_to(actual, a));
+        }
+        _ => {}
+    }
+}
+
+/// Name and arguments are taken over; the id stays, which pairs the call with its response.
+fn take_over(meant: &mut Trajectory, at: usize, done: &ToolCall) {
+    meant.change_call(at, |call| {
+        call.name = done.name.clone();
+        // What is equal stays as it is spelt.
+        let before = call.args.take();
+        call.args = done.args.clone();
+        for (key, value) in call.args.iter_mut().flatten() {
+            let same = before.as_ref().and_then(|args| args.get(key));
+            if let Some(same) = same.filter(|same| values_equal(same, value)) {
+                *value = same.clone();
+            }
+        }
+    });
+}
+
+fn answer_to(actual: &Invocation, at: usize) -> Option<ToolResponse> {
+    actual.trajectory.response_to(at).cloned()
+}
+
+/// Where among the expected calls an actual one belongs: behind the partner of the call before it. A call
+/// that is taken out first does not count.
+fn place_for(expected: &Invocation, actual: &Invocation, at: usize, without: Option<usize>) -> usize {
+    let (left, right) = (expected.calls(), actual.calls());
+    let alignment = align(&left, &right);
+    let staying = |e: &usize| Some(*e) != without;
+    let before = alignment.pairs.iter().filter(|pair| {
+        pair.kind != PairKind::Moved && pair.actual.is_some_and(|a| a < at) && pair.expected.is_some()
+    });
+    let last = before.filter_map(|pair| pair.expected).filter(staying).max();
+    match (last, without) {
+        (Some(last), Some(out)) if out < last => last,
+        (Some(last), _) => last + 1,
+        (None, _) => 0,
+    }
+}
+
+/// Makes the calls those of the actual turn, in its order. What has a partner stays what it is.
+fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocation) {
+    let (left, right) = (expected.calls(), actual.calls());
+    if left.is_empty() && right.is_empty() && *meant == Trajectory::Unknown {
+        *meant = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
+    }
+    let partner_of = |a: usize| {
+        let pairs = &align(&left, &right).pairs;
+        pairs.iter().find(|pair| pair.actual == Some(a)).and_then(|pair| pair.expected)
+    };
+    let partners: Vec<Option<usize>> = (0..right.len()).map(partner_of).collect();
+    // The expected calls that are there, by their first positions.
+    let mut there: Vec<Option<usize>> = (0..left.len()).map(Some).collect();
+    for e in (0..left.len()).rev().filter(|e| !partners.contains(&Some(*e))) {
+        meant.remove_call(e);
+        there.remove(e);
+    }
+    for (a, partner) in partners.iter().enumerate() {
+        match partner.and_then(|e| there.iter().position(|at| *at == Some(e))) {
+            Some(from) => {
+                meant.move_call(from, a);
+                let moved = there.remove(from);
+                there.insert(a, moved);
+                take_over(meant, a, right[a]);
+            }
+            None => {
+                meant.insert_call(a, right[a].clone(), answer_to(actual, a));
+                there.insert(a, None);
+            }
+        }
+    }
+}
+
+/// The response; one that is a single text stays a single text.
+fn response_of(expected: &Invocation, actual: &Invocation) -> Option<Content> {
+    let done = actual.final_response.as_ref()?;
+    let only_text = |content: &Content| {
+        content.parts.iter().all(|part| part.text.is_some() && part.rest.is_empty() && !part.thought)
+    };
+    match &expected.final_response {
+        Some(before) if before.parts.len() == 1 && only_text(before) && only_text(done) => {
+            let mut meant = before.clone();
+            meant.parts[0].text = Some(done.scored_text());
+            Some(meant)
+        }
+        _ => Some(done.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::calls_equal;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn turn(calls: &[(&str, i32)], response: &str) -> Invocation {
+        let call =
+            |(name, n): &(&str, i32)| ToolCall::new(*name, json!({"n": n, "m": 0}).as_object().cloned());
+        Invocation {
+            final_response: Some(Content::text("model", response)),
+            trajectory: Trajectory::Listed {
+                calls: calls.iter().map(call).collect(),
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
+            ..Invocation::default()
+        }
+    }
+
+    fn told(turn: &Invocation) -> String {
+        let call = |call: &&ToolCall| {
+            format!("{}{}", call.name, call.args.as_ref().map_or("-".into(), |args| args["n"].to_string()))
+        };
+        turn.calls().iter().map(call).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn pieces_are_taken_over_one_by_one() {
+        let expected = turn(&[("a", 1), ("b", 1), ("c", 1)], "no");
+        let actual = turn(&[("a", 2), ("c", 1), ("x", 1)], "yes");
+        let after = |piece| accept(&expected, &actual, &piece);
+        let argument = Piece::Argument { expected: 0, actual: 0, key: "n".into() };
+        assert_eq!(told(&after(argument)), "a2 b1 c1");
+        assert_eq!(told(&after(Piece::Call { expected: Some(1), actual: None })), "a1 c1");
+        assert_eq!(told(&after(Piece::Call { expected: None, actual: Some(2) })), "a1 b1 c1 x1");
+        assert_eq!(told(&after(Piece::Calls)), "a2 c1 x1");
+        let taken = after(Piece::Response);
+        assert_eq!((told(&taken), taken.response_text()), ("a1 b1 c1".into(), "yes".into()));
+        assert_eq!(after(Piece::Turn).response_text(), "yes");
+        let moved = turn(&[("b", 1), ("c", 1), ("a", 1)], "no");
+        let back = accept(&expected, &moved, &Piece::Call { expected: Some(0), actual: Some(2) });
+        assert_eq!(told(&back), "b1 c1 a1");
+    }
+
+    #[test]
+    fn nothing_done_is_known_then() {
+        let unknown = Invocation::default();
+        let meant = accept(&unknown, &turn(&[], ""), &Piece::Calls);
+        assert!(matches!(meant.trajectory, Trajectory::Listed { .. }));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_is_what_was_done(
+            expected in prop::collection::vec(("[abc]", 0..3i32), 0..6),
+            actual in prop::collection::vec(("[abc]", 0..3i32), 0..6),
+        ) {
+            let side = |calls: &[(String, i32)]| {
+                turn(&calls.iter().map(|(name, n)| (name.as_str(), *n)).collect::<Vec<_>>(), "")
+            };
+            let (expected, actual) = (side(&expected), side(&actual));
+            let meant = accept(&expected, &actual, &Piece::Turn);
+            prop_assert_eq!(meant.calls().len(), actual.calls().len());
+            for (a, b) in meant.calls().iter().zip(actual.calls()) {
+                prop_assert!(calls_equal(a, b, false), "{} for {}", told(&meant), told(&actual));
+            }
+        }
+    }
+}

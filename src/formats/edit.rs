@@ -1,0 +1,214 @@
+//! Changes of a file of cases: the smallest change of its text for what is meant.
+//!
+//! ```text
+//! case as read ──▶ canonical JSON ─┐
+//! case as meant ─▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back: is it what was meant?
+//! ```
+
+use super::adk::{write_case, write_named_case, write_turns};
+use super::json::{self, JsonPath, Names, TextChange};
+use super::{FileProblem, Form, SetFile};
+use crate::domain::EvalCase;
+use serde_json::Value;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Why a file cannot be changed so.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EditError {
+    /// Files of this form are not written.
+    #[error("a file of this form ({0}) is not edited here; `evaltrail convert` makes an eval set of it")]
+    Form(&'static str),
+    /// The file cannot be read where it is to be changed.
+    #[error("{0}")]
+    Unreadable(FileProblem),
+    /// What was asked for cannot be said in this file.
+    #[error("{0}")]
+    Unspeakable(String),
+}
+
+/// Whether cases of a file can be changed.
+pub fn is_editable(file: &SetFile) -> Result<(), EditError> {
+    match file.form.is_adk() && file.is_held() {
+        true => Ok(()),
+        false => Err(EditError::Form(file.form.label())),
+    }
+}
+
+/// The change that makes a case what is meant. Nothing else of the file changes.
+pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextChange, EditError> {
+    is_editable(file)?;
+    let text = file.text();
+    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case is gone".into()))?;
+    let before = file.case(at).map_err(EditError::Unreadable)?;
+    let (old, new) = (canonical(&before, file.form), canonical(meant, file.form));
+    if old == new && before != *meant {
+        return Err(cannot_say(file));
+    }
+    let change = json::rewrite(text, range.clone(), &old, &new, names(file, at))
+        .map_err(|error| EditError::Unreadable(FileProblem::syntax(text, error)))?;
+    let now = changed_range(&range, &change);
+    confirm(file, &change, now, |read| canonical(read, file.form) == new)?;
+    Ok(change)
+}
+
+/// The change that makes the text of a case another one, as a person typed it.
+pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange, EditError> {
+    is_editable(file)?;
+    let text = file.text();
+    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case is gone".into()))?;
+    let typed = typed.trim().replace("\r\n", "\n");
+    let typed = if text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
+    let change = TextChange::one(range.start, &text[range.clone()], &typed);
+    confirm(file, &change, changed_range(&range, &change), |_| true)?;
+    Ok(change)
+}
+
+/// The change that puts a case in at a position.
+pub fn insert_case(file: &SetFile, at: usize, case: &EvalCase) -> Result<TextChange, EditError> {
+    insert(file, at, &canonical(case, file.form), None)
+}
+
+/// The change that puts a copy of a case in behind it, under another id and otherwise letter by letter.
+pub fn copy_case(file: &SetFile, at: usize, eval_id: &str) -> Result<TextChange, EditError> {
+    is_editable(file)?;
+    let mut case = file.case(at).map_err(EditError::Unreadable)?;
+    let text = file.text();
+    let range = file.range(at).unwrap_or_default();
+    let old = canonical(&case, file.form);
+    case.eval_id = eval_id.to_string();
+    let new = canonical(&case, file.form);
+    let copied = text[range.clone()].to_string();
+    let renamed = json::rewrite(&copied, 0..copied.len(), &old, &new, names(file, at));
+    let renamed = renamed.ok().and_then(|change| change.apply(&copied)).unwrap_or(copied);
+    insert(file, at + 1, &new, Some(&renamed))
+}
+
+fn insert(file: &SetFile, at: usize, case: &Value, verbatim: Option<&str>) -> Result<TextChange, EditError> {
+    let list = list_of(file)?;
+    let names = names(file, at.saturating_sub(1));
+    let change = json::insert_element(file.text(), list, at, case, verbatim, names)
+        .map_err(|error| EditError::Unreadable(FileProblem::syntax(file.text(), error)))?;
+    reread(file, &change, file.len() + 1)?;
+    Ok(change)
+}
+
+/// The change that takes cases out.
+pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditError> {
+    let list = list_of(file)?;
+    let change = json::remove_elements(file.text(), list, gone)
+        .map_err(|error| EditError::Unreadable(FileProblem::syntax(file.text(), error)))?;
+    let left = (0..file.len()).filter(|at| !gone.contains(at)).count();
+    reread(file, &change, left)?;
+    Ok(change)
+}
+
+/// The change of a member of the set itself: its id, name or description.
+pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, EditError> {
+    if file.form != Form::EvalSet {
+        return Err(EditError::Unspeakable(format!("a {} has no {key}", file.form.label())));
+    }
+    let text = file.text();
+    let fail = |error| EditError::Unreadable(FileProblem::syntax(text, error));
+    let top = JsonPath::default();
+    let at = json::locate(text, &top);
+    let end = text.trim_end().len();
+    let old = match super::index::outline(text, &[])
+        .map_err(fail)?
+        .members
+        .into_iter()
+        .find(|(found, _)| found == key || super::read::same_name(found, key))
+    {
+        Some((_, range)) => serde_json::json!({ key: json::parse(&text[range]).map_err(fail)?.value }),
+        None => serde_json::json!({}),
+    };
+    json::rewrite(text, at..end, &old, &serde_json::json!({ key: value }), Names::Camel).map_err(fail)
+}
+
+/// A case in the canonical form of its file: what differs there is what changes.
+fn canonical(case: &EvalCase, form: Form) -> Value {
+    match form {
+        Form::NamedList => write_named_case(case),
+        Form::TurnList => write_turns(case),
+        _ => write_case(case),
+    }
+}
+
+fn names(file: &SetFile, at: usize) -> Names {
+    let first = |at: usize| file.range(at).map(|range| &file.text()[range]);
+    match (file.form, first(at).or_else(|| first(0))) {
+        (Form::EvalSet, Some(text)) if text.contains("\"evalId\"") => Names::Camel,
+        (Form::EvalSet, None) if file.text().contains("\"evalCases\"") => Names::Camel,
+        (Form::EvalSet, _) => Names::Snake,
+        _ => Names::Exact,
+    }
+}
+
+/// Where the list of cases begins.
+fn list_of(file: &SetFile) -> Result<usize, EditError> {
+    is_editable(file)?;
+    let unlisted = || EditError::Unspeakable(format!("a {} holds one conversation", file.form.label()));
+    file.list_start().ok_or_else(unlisted)
+}
+
+fn changed_range(range: &Range<usize>, change: &TextChange) -> Range<usize> {
+    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    range.start..range.end.saturating_add_signed(grown)
+}
+
+/// Reads the changed case back: what is written must be what was meant.
+fn confirm(
+    file: &SetFile,
+    change: &TextChange,
+    range: Range<usize>,
+    is_meant: impl Fn(&EvalCase) -> bool,
+) -> Result<(), EditError> {
+    let lost = || EditError::Unspeakable("the change does not fit the file".into());
+    let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
+    let wrapped = match file.form {
+        Form::TurnList => part,
+        Form::NamedList => format!("[{part}]"),
+        _ => format!("{{\"eval_set_id\":\"\",\"eval_cases\":[{part}]}}"),
+    };
+    let reads = SetFile::open(Arc::from(wrapped), "").and_then(|read| match read.len() {
+        1 => read.case(0).map(Some),
+        _ => Ok(None),
+    });
+    match reads.map_err(|problem| retell(problem, file.form))? {
+        Some(read) if is_meant(&read) => Ok(()),
+        Some(_) => Err(cannot_say(file)),
+        None => Err(EditError::Unspeakable("that is not one case".into())),
+    }
+}
+
+fn cannot_say(file: &SetFile) -> EditError {
+    EditError::Unspeakable(format!("the form of this file ({}) cannot say this", file.form.label()))
+}
+
+/// A problem of the changed case, told within the case.
+fn retell(problem: FileProblem, form: Form) -> EditError {
+    let path = match form {
+        Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
+        _ => problem.path.replacen("$[0]", "$", 1),
+    };
+    EditError::Unreadable(FileProblem { path, ..problem })
+}
+
+/// The text of a range after a change that lies within it.
+fn part_of(text: &str, change: &TextChange, after: &Range<usize>) -> Option<String> {
+    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    let before = text.get(after.start..after.end.checked_add_signed(-grown)?)?;
+    let moved =
+        change.0.iter().map(|one| Some(json::Splice { at: one.at.checked_sub(after.start)?, ..one.clone() }));
+    TextChange(moved.collect::<Option<_>>()?).apply(before)
+}
+
+/// Opens the changed text: so many cases must be there.
+fn reread(file: &SetFile, change: &TextChange, count: usize) -> Result<(), EditError> {
+    let text = change.apply(file.text()).unwrap_or_default();
+    let read = SetFile::open(Arc::from(text), &file.id).map_err(EditError::Unreadable)?;
+    match read.len() == count {
+        true => Ok(()),
+        false => Err(EditError::Unspeakable("the change does not fit the file".into())),
+    }
+}

@@ -1,0 +1,225 @@
+//! How a text is laid out: where the items of its containers lie, and in which style new ones are to be
+//! written so that they look like their neighbours.
+
+use super::SyntaxError;
+use super::cursor::Cursor;
+use crate::domain::python_json;
+use serde_json::Value;
+use std::ops::Range;
+
+/// A member of an object or an element of an array, with its place.
+pub(super) struct Item {
+    /// The key; empty in an array.
+    pub(super) key: String,
+    /// From the key, or the value, to the value's end.
+    pub(super) all: Range<usize>,
+    /// The value.
+    pub(super) value: Range<usize>,
+}
+
+/// An object or array: its brackets and what lies between.
+pub(super) struct Container {
+    pub(super) open: usize,
+    pub(super) close: usize,
+    pub(super) items: Vec<Item>,
+}
+
+/// Looks one level into the container that begins at an offset.
+pub(super) fn container(text: &str, at: usize) -> Result<Container, SyntaxError> {
+    let mut cursor = Cursor::new(text);
+    cursor.at = at;
+    let is_object = cursor.take(b'{');
+    if !is_object {
+        cursor.expect(b'[', "an object or a list")?;
+    }
+    let end = if is_object { b'}' } else { b']' };
+    let mut items = Vec::new();
+    if !cursor.take(end) {
+        loop {
+            cursor.skip_space();
+            let start = cursor.at;
+            let mut key = String::new();
+            if is_object {
+                key = cursor.string()?;
+                cursor.expect(b':', "a colon after the key")?;
+                cursor.skip_space();
+            }
+            let value = cursor.at;
+            cursor.skip_value()?;
+            items.push(Item { key, all: start..cursor.at, value: value..cursor.at });
+            if cursor.take(end) {
+                break;
+            }
+            cursor.expect(b',', "a comma or a closing bracket")?;
+        }
+    }
+    Ok(Container { open: at, close: cursor.at - 1, items })
+}
+
+/// The style of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Style {
+    eol: &'static str,
+    unit: String,
+    colon: String,
+    comma: String,
+    ascii: bool,
+    /// So many levels of brackets stand on lines of their own, counted from the sample's top.
+    levels: usize,
+}
+
+impl Style {
+    /// The style of a sample, an object of a file's text. Whether other letters than ASCII's are escaped is
+    /// a habit of the whole text.
+    pub(super) fn of(text: &str, sample: Range<usize>) -> Style {
+        let part = &text[sample.clone()];
+        let first = container(text, sample.start).ok().and_then(|found| found.items.into_iter().next());
+        let colon = first.filter(|item| item.all != item.value).map(|item| {
+            let key_end = item.all.start + text[item.all.start..item.value.start].rfind('"').unwrap_or(0) + 1;
+            text[key_end..item.value.start].to_string()
+        });
+        let colon = colon.filter(|colon| !colon.contains('\n')).unwrap_or_else(|| ": ".into());
+        let walked = walk(part);
+        let comma = walked.comma.unwrap_or_else(|| if colon.ends_with(' ') { ", " } else { "," }.into());
+        let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let inner = walked.first_indent.unwrap_or_default();
+        let unit = inner.strip_prefix(indent_of(text, sample.start)).filter(|unit| !unit.is_empty());
+        Style {
+            eol,
+            unit: unit.unwrap_or("  ").to_string(),
+            colon,
+            comma,
+            ascii: text.is_ascii() && has_escapes(text),
+            levels: walked.levels,
+        }
+    }
+
+    /// How many levels of a value at this depth below the sample's top stand on lines of their own.
+    pub(super) fn levels_at(&self, depth: usize) -> usize {
+        self.levels.saturating_sub(depth)
+    }
+
+    /// A value as text: so many levels on lines of their own, the rest on one line.
+    pub(super) fn spell(&self, value: &Value, indent: &str, levels: usize) -> String {
+        let items: Vec<String> = match value {
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| self.member(key, value, &format!("{indent}{}", self.unit), levels))
+                .collect(),
+            Value::Array(list) => {
+                let inner = format!("{indent}{}", self.unit);
+                list.iter().map(|value| self.spell(value, &inner, levels.saturating_sub(1))).collect()
+            }
+            other => return self.scalar(other),
+        };
+        let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+        if items.is_empty() || levels == 0 {
+            return format!("{open}{}{close}", items.join(&self.comma));
+        }
+        format!("{open}{}{close}", self.on_lines(&items, indent))
+    }
+
+    /// What stands between brackets when each item has its line.
+    pub(super) fn on_lines(&self, items: &[String], indent: &str) -> String {
+        let gap = format!("{}{indent}{}", self.eol, self.unit);
+        format!("{gap}{}{}{indent}", items.join(&format!(",{gap}")), self.eol)
+    }
+
+    pub(super) fn comma(&self) -> &str {
+        &self.comma
+    }
+
+    pub(super) fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// A member on a line of this indentation, inside an object of so many levels.
+    pub(super) fn member(&self, key: &str, value: &Value, indent: &str, levels: usize) -> String {
+        let value = self.spell(value, indent, levels.saturating_sub(1));
+        format!("{}{}{value}", self.scalar(&key.into()), self.colon)
+    }
+
+    fn scalar(&self, value: &Value) -> String {
+        let text = value.to_string();
+        if value.is_number() {
+            return python_json(text);
+        }
+        if !self.ascii || text.is_ascii() {
+            return text;
+        }
+        let mut out = String::new();
+        for c in text.chars() {
+            match c.is_ascii() {
+                true => out.push(c),
+                false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+            }
+        }
+        out
+    }
+}
+
+/// The spaces that begin the line of an offset.
+pub(super) fn indent_of(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let line = text[start..at].trim_start_matches('\u{FEFF}');
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// How many levels of a value's text stand on lines of their own.
+pub(super) fn levels_of(text: &str) -> usize {
+    walk(text).levels
+}
+
+struct Walked {
+    /// The deepest nesting at which a line ends.
+    levels: usize,
+    /// A comma with what parts items of one line.
+    comma: Option<String>,
+    /// What stands before the first item that has its own line.
+    first_indent: Option<String>,
+}
+
+fn walk(text: &str) -> Walked {
+    let mut cursor = Cursor::new(text);
+    let (mut depth, mut levels) = (0usize, 0);
+    let (mut comma, mut first_indent) = (None, None);
+    while let Some(byte) = cursor.peek() {
+        match byte {
+            b'"' if cursor.skip_string().is_ok() => continue,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'\n' => {
+                let next = text[cursor.at + 1..].trim_start_matches([' ', '\t']);
+                if !next.starts_with(['}', ']']) {
+                    levels = levels.max(depth);
+                    let blank = text.len() - next.len() - cursor.at - 1;
+                    first_indent
+                        .get_or_insert_with(|| text[cursor.at + 1..cursor.at + 1 + blank].to_string());
+                }
+            }
+            b',' if comma.is_none() => {
+                let rest = &text[cursor.at + 1..];
+                let next = rest.trim_start_matches([' ', '\t']);
+                if !next.starts_with(['\n', '\r']) {
+                    comma = Some(text[cursor.at..cursor.at + 1 + rest.len() - next.len()].to_string());
+                }
+            }
+            _ => {}
+        }
+        cursor.at += 1;
+    }
+    Walked { levels, comma, first_indent }
+}
+
+/// Whether letters beyond ASCII are written as escapes.
+fn has_escapes(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"\\u") {
+        let digits = rest.get(at + 2..at + 6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        if digits.is_some_and(|code| code >= 0x80) {
+            return true;
+        }
+        rest = &rest[at + 2..];
+    }
+    false
+}

@@ -1,0 +1,99 @@
+//! Which element of a changed list is which of the old one.
+
+use serde_json::Value;
+
+/// What becomes of an element, in the new list's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stays, perhaps changed: old and new position.
+    Paired(usize, usize),
+    /// It goes.
+    Gone(usize),
+    /// It comes.
+    New(usize),
+}
+
+/// What an element costs that comes or goes.
+const APART: u32 = 10;
+/// Above this many comparisons elements are paired by position.
+const CELLS_AT_MOST: usize = 250_000;
+
+/// Pairs two lists at least cost.
+pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<Fate> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = (&old[head..], &new[head..]);
+    let tail = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (o, n) = (old.len() - tail, new.len() - tail);
+    let mut fates: Vec<Fate> = (0..head).map(|at| Fate::Paired(at, at)).collect();
+    let between = match (o - head + 1).saturating_mul(n - head + 1) > CELLS_AT_MOST {
+        true => by_position(o - head, n - head),
+        false => least_cost(&old[head..o], &new[head..n]),
+    };
+    fates.extend(between.into_iter().map(|fate| match fate {
+        Fate::Paired(a, b) => Fate::Paired(a + head, b + head),
+        Fate::Gone(a) => Fate::Gone(a + head),
+        Fate::New(b) => Fate::New(b + head),
+    }));
+    fates.extend((0..tail).map(|at| Fate::Paired(o + at, n + at)));
+    fates
+}
+
+fn by_position(old: usize, new: usize) -> Vec<Fate> {
+    let paired = (0..old.min(new)).map(|at| Fate::Paired(at, at));
+    paired.chain((new..old).map(Fate::Gone)).chain((old..new).map(Fate::New)).collect()
+}
+
+fn least_cost(old: &[Value], new: &[Value]) -> Vec<Fate> {
+    let (n, m) = (old.len(), new.len());
+    let at = |i: usize, j: usize| i * (m + 1) + j;
+    let mut cost = vec![0u32; (n + 1) * (m + 1)];
+    let mut paired = vec![None; (n + 1) * (m + 1)];
+    for i in (0..=n).rev() {
+        for j in (0..=m).rev() {
+            let both = (i < n && j < m).then(|| pair_cost(&old[i], &new[j]) + cost[at(i + 1, j + 1)]);
+            paired[at(i, j)] = both;
+            let gone = (i < n).then(|| APART + cost[at(i + 1, j)]);
+            let come = (j < m).then(|| APART + cost[at(i, j + 1)]);
+            cost[at(i, j)] = [both, gone, come].into_iter().flatten().min().unwrap_or(0);
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut fates = Vec::with_capacity(n.max(m));
+    while i < n || j < m {
+        let here = cost[at(i, j)];
+        if paired[at(i, j)] == Some(here) {
+            fates.push(Fate::Paired(i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if i < n && here == APART + cost[at(i + 1, j)] {
+            fates.push(Fate::Gone(i));
+            i += 1;
+        } else {
+            fates.push(Fate::New(j));
+            j += 1;
+        }
+    }
+    fates
+}
+
+/// What it costs to make one element of another; as much as two apart where they are of other kinds.
+fn pair_cost(old: &Value, new: &Value) -> u32 {
+    /// What things are known by.
+    const NAMES: &[&str] = &["name", "tool_name", "eval_id", "rubric_id", "invocation_id"];
+    if old == new {
+        return 0;
+    }
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let name = NAMES.iter().find(|name| old.contains_key(**name) && new.contains_key(**name));
+            match name {
+                Some(name) if old[*name] == new[*name] => 5,
+                Some(_) => 2 * APART + 1,
+                None if old.keys().eq(new.keys()) => 8,
+                None => 15,
+            }
+        }
+        (Value::Array(_), Value::Array(_)) => 8,
+        (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => 2 * APART + 1,
+        _ => 12,
+    }
+}

@@ -1,0 +1,354 @@
+//! The smallest change of a text that makes a value mean something else: what stays equal keeps its bytes,
+//! and what is new is written as its neighbours are.
+
+use super::layout::{Container, Style, container, indent_of, levels_of};
+use super::pairing::{Fate, pair_up};
+use super::splice::{Splice, TextChange};
+use super::{SyntaxError, parse};
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+/// How keys are spelt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// As they are: the keys are someone's data.
+    Exact,
+    /// Known keys, looked up in either spelling; new ones in snake_case.
+    Snake,
+    /// Known keys, looked up in either spelling; new ones in camelCase.
+    Camel,
+}
+
+/// Below these keys, keys are someone's data.
+const OPAQUE: &[&str] = &[
+    "args",
+    "response",
+    "state",
+    "final_session_state",
+    "app_details",
+    "conversation_scenario",
+    "grounding_metadata",
+    "usage_metadata",
+    "tool_input",
+];
+
+impl Names {
+    fn below(self, key: &str) -> Names {
+        if OPAQUE.contains(&key) { Names::Exact } else { self }
+    }
+
+    fn spelt(self, key: &str) -> String {
+        match self {
+            Names::Camel => camel(key),
+            _ => key.to_string(),
+        }
+    }
+
+    fn find(self, found: &Container, key: &str) -> Option<usize> {
+        let last = |name: &str| found.items.iter().rposition(|item| item.key == name);
+        match self {
+            Names::Exact => last(key),
+            // ADK takes the camelCase one when both are there.
+            _ => last(&camel(key)).or_else(|| last(key)),
+        }
+    }
+
+    fn means(self, spelt: &str, key: &str) -> bool {
+        spelt == key || (self != Names::Exact && spelt == camel(key))
+    }
+
+    /// A value with its known keys spelt so.
+    fn respelt(self, value: &Value) -> Value {
+        match value {
+            Value::Object(map) if self == Names::Camel => {
+                map.iter().map(|(key, value)| (camel(key), self.below(key).respelt(value))).collect()
+            }
+            Value::Array(list) => list.iter().map(|value| self.respelt(value)).collect(),
+            other => other.clone(),
+        }
+    }
+}
+
+fn camel(snake: &str) -> String {
+    let mut words = snake.split('_');
+    let first = words.next().unwrap_or_default().to_string();
+    words.fold(first, |mut out, word| {
+        let mut letters = word.chars();
+        out.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(letters.as_str());
+        out
+    })
+}
+
+/// The change that makes the value at a place mean `new` where it means `old`. What the text holds beyond
+/// `old` (keys that the reader dropped, spellings, spaces) stays.
+pub fn rewrite(
+    text: &str,
+    at: Range<usize>,
+    old: &Value,
+    new: &Value,
+    names: Names,
+) -> Result<TextChange, SyntaxError> {
+    let style = Style::of(text, at.clone());
+    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
+    rewriter.value(at, 0, (old, new), names)?;
+    Ok(TextChange::of(rewriter.splices))
+}
+
+/// The change that puts an element into the list at a place, written as its neighbours are. A text is taken
+/// as it is.
+pub fn insert_element(
+    text: &str,
+    list: usize,
+    index: usize,
+    element: &Value,
+    verbatim: Option<&str>,
+    names: Names,
+) -> Result<TextChange, SyntaxError> {
+    let found = container(text, list)?;
+    let sample = found.items.get(index.saturating_sub(1)).map_or(list..found.close + 1, |i| i.value.clone());
+    let nested = usize::from(found.items.is_empty());
+    let style = Style::of(text, sample);
+    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
+    let room = rewriter.room(&found, 0);
+    let spelt = match verbatim {
+        Some(text) => text.to_string(),
+        None => {
+            // An empty list tells nothing: what is new there is laid out as ADK does.
+            let levels = if nested == 1 { usize::MAX } else { rewriter.levels_beside(&found, index, 1) };
+            rewriter.style.spell(&names.respelt(element), &room.indent, levels)
+        }
+    };
+    let anchor = index.checked_sub(1);
+    rewriter.items(&found, &vec![true; found.items.len()], vec![(anchor, spelt)], &room);
+    Ok(TextChange::of(rewriter.splices))
+}
+
+/// The change that takes elements out of the list at a place.
+pub fn remove_elements(text: &str, list: usize, gone: &[usize]) -> Result<TextChange, SyntaxError> {
+    let found = container(text, list)?;
+    let style = Style::of(text, list..list);
+    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
+    let kept: Vec<bool> = (0..found.items.len()).map(|at| !gone.contains(&at)).collect();
+    let room = rewriter.room(&found, 0);
+    rewriter.items(&found, &kept, Vec::new(), &room);
+    Ok(TextChange::of(rewriter.splices))
+}
+
+struct Rewriter<'a> {
+    text: &'a str,
+    style: Style,
+    splices: Vec<Splice>,
+}
+
+/// Where new items of a container go.
+struct Room {
+    /// What parts items, after the comma.
+    gap: String,
+    /// The indentation of an item's line.
+    indent: String,
+    /// Items have lines of their own.
+    on_lines: bool,
+}
+
+impl Rewriter<'_> {
+    fn value(
+        &mut self,
+        at: Range<usize>,
+        depth: usize,
+        (old, new): (&Value, &Value),
+        names: Names,
+    ) -> Result<(), SyntaxError> {
+        if old == new {
+            return Ok(());
+        }
+        let opens = self.text.as_bytes().get(at.start);
+        match (old, new, opens) {
+            (Value::Object(old), Value::Object(new), Some(b'{')) => {
+                self.object(at.start, depth, (old, new), names)
+            }
+            (Value::Array(old), Value::Array(new), Some(b'[')) => {
+                let found = container(self.text, at.start)?;
+                match found.items.len() == old.len() {
+                    true => self.array(&found, depth, (old, new), names),
+                    false => self.replace(at, depth, &Value::Array(new.clone()), names),
+                }
+            }
+            _ => self.replace(at, depth, new, names),
+        }
+    }
+
+    fn object(
+        &mut self,
+        at: usize,
+        depth: usize,
+        (old, new): (&Map<String, Value>, &Map<String, Value>),
+        names: Names,
+    ) -> Result<(), SyntaxError> {
+        let found = container(self.text, at)?;
+        let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
+        let is_gone = |spelt: &str| gone.iter().any(|key| names.means(spelt, key));
+        let kept: Vec<bool> = found.items.iter().map(|item| !is_gone(&item.key)).collect();
+        let room = self.room(&found, depth);
+        let levels = if room.on_lines { self.style.levels_at(depth) } else { 0 };
+        let mut added = Vec::new();
+        let mut anchor = None;
+        for (key, value) in new {
+            match (names.find(&found, key), old.get(key)) {
+                (Some(at), before) => {
+                    anchor = Some(at);
+                    let place = found.items[at].value.clone();
+                    match before {
+                        Some(before) => self.value(place, depth + 1, (before, value), names.below(key))?,
+                        None => self.replace(place, depth + 1, value, names.below(key))?,
+                    }
+                }
+                (None, _) => {
+                    let value = names.below(key).respelt(value);
+                    let member = self.style.member(&names.spelt(key), &value, &room.indent, levels);
+                    let after = anchor.or(found.items.len().checked_sub(1));
+                    added.push((after, member));
+                }
+            }
+        }
+        self.items(&found, &kept, added, &room);
+        Ok(())
+    }
+
+    fn array(
+        &mut self,
+        found: &Container,
+        depth: usize,
+        (old, new): (&[Value], &[Value]),
+        names: Names,
+    ) -> Result<(), SyntaxError> {
+        let fates = pair_up(old, new);
+        let mut kept = vec![false; old.len()];
+        let mut added = Vec::new();
+        let mut anchor = None;
+        let room = self.room(found, depth);
+        for fate in fates {
+            match fate {
+                Fate::Paired(o, n) => {
+                    kept[o] = true;
+                    anchor = Some(o);
+                    self.value(found.items[o].value.clone(), depth + 1, (&old[o], &new[n]), names)?;
+                }
+                Fate::Gone(o) => anchor = Some(o),
+                Fate::New(n) => {
+                    // What moved, or is there twice, keeps its spelling.
+                    let spelt = match old.iter().position(|value| *value == new[n]) {
+                        Some(same) => self.text[found.items[same].value.clone()].to_string(),
+                        None => {
+                            let beside = anchor.map_or(0, |at| at + 1);
+                            let levels = self.levels_beside(found, beside, depth + 1);
+                            self.style.spell(&names.respelt(&new[n]), &room.indent, levels)
+                        }
+                    };
+                    added.push((anchor, spelt));
+                }
+            }
+        }
+        self.items(found, &kept, added, &room);
+        Ok(())
+    }
+
+    /// How many levels of a new element stand on lines of their own: as many as in its neighbour, or more
+    /// where that one has no more levels.
+    fn levels_beside(&self, found: &Container, index: usize, depth: usize) -> usize {
+        let neighbour = found.items.get(index.saturating_sub(1)).or(found.items.first());
+        match neighbour.map(|item| &self.text[item.value.clone()]) {
+            Some(text) if text.starts_with(['{', '[']) => match levels_of(text) {
+                0 => 0,
+                levels => levels.max(self.style.levels_at(depth)),
+            },
+            Some(_) => 0,
+            None => self.style.levels_at(depth),
+        }
+    }
+
+    fn replace(
+        &mut self,
+        at: Range<usize>,
+        depth: usize,
+        new: &Value,
+        names: Names,
+    ) -> Result<(), SyntaxError> {
+        let old = &self.text[at.clone()];
+        let holds_items =
+            matches!(parse(old)?.value, Value::Array(l) if !l.is_empty()) || old.starts_with('{');
+        let levels = if holds_items { levels_of(old) } else { self.style.levels_at(depth) };
+        let indent = indent_of(self.text, at.start);
+        let spelt = self.style.spell(&names.respelt(new), indent, levels);
+        self.splices.extend(TextChange::one(at.start, old, &spelt).0);
+        Ok(())
+    }
+
+    fn room(&self, found: &Container, depth: usize) -> Room {
+        let line = indent_of(self.text, found.open);
+        let Some(first) = found.items.first() else {
+            let on_lines = self.style.levels_at(depth) > 0;
+            return Room { gap: String::new(), indent: format!("{line}{}", self.style.unit()), on_lines };
+        };
+        let lead = &self.text[found.open + 1..first.all.start];
+        let gap = match found.items.get(1) {
+            Some(second) => {
+                let between = &self.text[first.all.end..second.all.start];
+                between[between.find(',').map_or(0, |comma| comma + 1)..].to_string()
+            }
+            None if lead.contains('\n') => lead.to_string(),
+            None => self.style.comma()[1..].to_string(),
+        };
+        let on_lines = gap.contains('\n');
+        let indent = match gap.rfind('\n') {
+            Some(line) => gap[line + 1..].to_string(),
+            None => line.to_string(),
+        };
+        Room { gap, indent, on_lines }
+    }
+
+    /// Takes items out and puts others in, with the commas and spaces between them.
+    fn items(&mut self, found: &Container, kept: &[bool], added: Vec<(Option<usize>, String)>, room: &Room) {
+        let items = &found.items;
+        let last_kept = kept.iter().rposition(|kept| *kept);
+        let (Some(first), Some(last)) = (kept.iter().position(|kept| *kept), last_kept) else {
+            self.refill(found, added.into_iter().map(|(_, text)| text).collect(), room);
+            return;
+        };
+        for (at, _) in kept.iter().enumerate().take(last).filter(|(_, kept)| !**kept) {
+            self.cut(items[at].all.start..items[at + 1].all.start);
+        }
+        self.cut(items[last].all.end..items[items.len() - 1].all.end);
+        for (anchor, text) in added {
+            let after = anchor.and_then(|anchor| kept[..=anchor].iter().rposition(|kept| *kept));
+            let (at, new) = match after {
+                Some(after) => (items[after].all.end, format!(",{}{text}", room.gap)),
+                None => (items[first].all.start, format!("{text},{}", room.gap)),
+            };
+            self.splices.push(Splice { at, old: String::new(), new });
+        }
+    }
+
+    /// A container none of whose items stay.
+    fn refill(&mut self, found: &Container, added: Vec<String>, room: &Room) {
+        let inside = found.open + 1..found.close;
+        let old = &self.text[inside.clone()];
+        let new = match (added.is_empty(), found.items.is_empty()) {
+            (true, true) => return,
+            (true, false) => String::new(),
+            (false, true) if room.on_lines => self.style.on_lines(&added, indent_of(self.text, found.open)),
+            (false, true) => added.join(self.style.comma()),
+            (false, false) => {
+                let lead = &old[..old.len() - old.trim_start().len()];
+                let tail = &old[old.trim_end().len()..];
+                format!("{lead}{}{tail}", added.join(&format!(",{}", room.gap)))
+            }
+        };
+        self.splices.extend(TextChange::one(inside.start, old, &new).0);
+    }
+
+    fn cut(&mut self, range: Range<usize>) {
+        let old = self.text[range.clone()].to_string();
+        self.splices.push(Splice { at: range.start, old, new: String::new() });
+    }
+}
