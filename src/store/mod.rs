@@ -4,24 +4,29 @@
 //! ```text
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
 //! <workspace>/.evaltrail/verdicts.jsonl                           what people say of judges
+//! <workspace>/.evaltrail/edits.jsonl                              edits that can be taken back
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
 //! the platform's own places: trust, state, logs
 //! ```
 
 mod answers;
+mod edits;
 mod history;
 mod journal;
 mod places;
 mod remembered;
 mod save;
+mod temporary;
 mod trust;
 mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
+pub use edits::{Deed, Done, EditFailed, FileJob, UndoError, make, redo, undo};
 pub use history::{HistoryEntry, adk_results, our_runs};
 pub use journal::{JournalError, LoadedRun, RunFolder, load_run, newest_unfinished};
 pub use places::Places;
 pub use remembered::Remembered;
-pub use save::write_whole;
+pub use save::{Replace, SaveError, create, remove, replace, write_whole};
+pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{keep_verdicts, kept_verdicts};

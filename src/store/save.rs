@@ -1,8 +1,19 @@
 //! The one writer of whole files: all or nothing, in place of what was there.
+//!
+//! ```text
+//! write_whole   our own files and reports: the last one wins
+//! replace       a file that a person edits: only where it is still what was read
+//!     lock ─▶ compare ─▶ temporary file ─▶ sync ─▶ exchange ─▶ was it still the same? ─▶ sync the folder
+//! ```
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use super::temporary::{sweep, sync_folder, write_beside};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long another evaltrail may take to save.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Writes a file whole: a temporary one beside it, synced, then renamed over it, keeping the mode of
 /// what was there and following a link to where it leads. What is no regular file (`/dev/stdout`)
@@ -14,66 +25,326 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let before = fs::metadata(&target).ok();
     if before.as_ref().is_some_and(|meta| !meta.is_file()) {
-        return fs::OpenOptions::new().write(true).open(&target)?.write_all(bytes);
+        return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
     }
     if before.as_ref().is_some_and(|meta| meta.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(".evaltrail-").tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
-    set_mode(temporary.as_file(), before.as_ref())?;
-    temporary.as_file().sync_all()?;
+    let folder = folder_of(&target);
+    let old = before.as_ref().and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
+    let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), bytes)?;
     temporary.persist(&target).map_err(|error| error.error)?;
-    sync_folder(folder);
+    // Some file systems cannot, and the content is safe without it.
+    let _ = sync_folder(folder);
     Ok(())
+}
+
+/// Why a file was not saved. What was there is there.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// Someone else wrote it since it was read.
+    #[error("it was changed by something else since it was read")]
+    Changed {
+        /// What it is now.
+        theirs: Vec<u8>,
+    },
+    /// It is not there any more.
+    #[error("it is gone; someone deleted or moved it")]
+    Gone,
+    /// It may not be written.
+    #[error("it is read-only; nothing was written")]
+    ReadOnly,
+    /// It is a link that leads out of the folder.
+    #[error("it is a link to {0}, outside the folder that was opened")]
+    Outside(PathBuf),
+    /// It has other names, which would go on naming the old file.
+    #[error("it has other names (hard links), which replacing it would part from it; edit a copy")]
+    HardLinked,
+    /// Something else holds it.
+    #[error("another evaltrail has been saving it for 5 s")]
+    Locked,
+    /// There is something by this name.
+    #[error("there is a file of this name already")]
+    Exists,
+    /// The disk, the folder or the system refuses.
+    #[error("{0}; the file is as it was")]
+    Io(#[from] io::Error),
+}
+
+/// What is to be replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Replace<'a> {
+    /// The file, or a link to it.
+    pub path: &'a Path,
+    /// Links may lead this far; nothing for anywhere.
+    pub within: Option<&'a Path>,
+    /// What was read from it.
+    pub read: &'a [u8],
+    /// What it is to be.
+    pub new: &'a [u8],
+}
+
+/// Replaces a file if it is still what was read. Says what to know, such as that the disk did not confirm.
+pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
+    let target = fs::canonicalize(job.path).map_err(gone_or_io)?;
+    stays_within(job.path, &target, job.within)?;
+    let folder = folder_of(&target);
+    sweep(folder);
+    let file = open_locked(&target)?;
+    let meta = file.metadata()?;
+    check_kind(&meta)?;
+    let mut found = Vec::with_capacity(meta.len() as usize + 1);
+    (&file).read_to_end(&mut found)?;
+    if found != job.read {
+        return Err(SaveError::Changed { theirs: found });
+    }
+    let temporary = write_beside(folder, Some((&file, &meta)), job.new)?;
+    let path = temporary.into_temp_path();
+    swap_in(path, &target, job.read)?;
+    Ok(sync_folder(folder).err().map(|error| format!("saved, but the disk did not confirm it: {error}")))
+}
+
+/// Makes a new file; there must be none of its name.
+pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    sweep(folder);
+    let temporary = write_beside(folder, None, bytes)?;
+    temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => SaveError::Exists,
+        _ => SaveError::Io(error.error),
+    })?;
+    Ok(sync_folder(folder).err().map(|error| format!("saved, but the disk did not confirm it: {error}")))
+}
+
+/// Deletes a file if it is still what was read.
+pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), SaveError> {
+    let target = fs::canonicalize(path).map_err(gone_or_io)?;
+    stays_within(path, &target, within)?;
+    let mut file = open_locked(&target)?;
+    let mut found = Vec::new();
+    file.read_to_end(&mut found)?;
+    if found != read {
+        return Err(SaveError::Changed { theirs: found });
+    }
+    fs::remove_file(path)?;
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn gone_or_io(error: io::Error) -> SaveError {
+    match error.kind() {
+        io::ErrorKind::NotFound => SaveError::Gone,
+        _ => SaveError::Io(error),
+    }
+}
+
+/// A link is followed as long as it stays in the folder that was opened.
+fn stays_within(path: &Path, target: &Path, within: Option<&Path>) -> Result<(), SaveError> {
+    let Some(root) = within.and_then(|root| fs::canonicalize(root).ok()) else { return Ok(()) };
+    let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    let leaves = !target.starts_with(&root);
+    if is_link && leaves { Err(SaveError::Outside(target.to_path_buf())) } else { Ok(()) }
+}
+
+fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
+    if !meta.is_file() {
+        return Err(SaveError::Io(io::Error::other("this is no regular file")));
+    }
+    if meta.permissions().readonly() {
+        return Err(SaveError::ReadOnly);
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(meta) > 1 {
+        return Err(SaveError::HardLinked);
+    }
+    Ok(())
+}
+
+/// Opens and locks the file that the name leads to. One that was replaced while we waited is opened again.
+fn open_locked(target: &Path) -> Result<File, SaveError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if fs::metadata(target).map_err(gone_or_io)?.permissions().readonly() {
+            return Err(SaveError::ReadOnly);
+        }
+        let file =
+            OpenOptions::new().read(true).write(true).open(target).map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => SaveError::ReadOnly,
+                _ => gone_or_io(error),
+            })?;
+        match file.try_lock() {
+            Ok(()) if same_file(&file.metadata()?, &fs::metadata(target).map_err(gone_or_io)?) => {
+                return Ok(file);
+            }
+            // Locks are advice; where there are none the comparison guards.
+            Err(TryLockError::Error(_)) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Err(SaveError::Locked),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
 }
 
 #[cfg(unix)]
-fn set_mode(file: &fs::File, before: Option<&fs::Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = before.map_or(0o644, |meta| meta.permissions().mode());
-    file.set_permissions(fs::Permissions::from_mode(mode))
+fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &fs::File, _: Option<&fs::Metadata>) -> io::Result<()> {
-    Ok(())
+fn same_file(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
-/// Makes the new name durable. Some file systems cannot, and the content is safe without it.
-fn sync_folder(folder: &Path) {
-    if let Ok(folder) = fs::File::open(folder) {
-        let _ = folder.sync_all();
+/// Puts the new file in the old one's place, and looks at what it put aside: whoever wrote between our look
+/// and the exchange gets their file back.
+fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+    match exchange(&temporary, target) {
+        Ok(()) => {
+            let aside = fs::read(&temporary)?;
+            if aside == read {
+                return Ok(());
+            }
+            exchange(&temporary, target)?;
+            Err(SaveError::Changed { theirs: aside })
+        }
+        Err(_) if !target.exists() => Err(SaveError::Gone),
+        // Not every file system can exchange names.
+        Err(_) => temporary.persist(target).map_err(|error| SaveError::Io(error.error)),
     }
+}
+
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    fn job<'a>(path: &'a Path, read: &'a str, new: &'a str) -> Replace<'a> {
+        Replace { path, within: None, read: read.as_bytes(), new: new.as_bytes() }
+    }
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, "old").unwrap();
+        (folder, file)
+    }
+
+    fn count(folder: &tempfile::TempDir) -> usize {
+        fs::read_dir(folder.path()).unwrap().count()
+    }
 
     #[test]
     fn mode_and_link_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("f"), folder.path().join("l"));
-        fs::write(&file, "old").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-        symlink("f", &link).unwrap();
-        write_whole(&link, b"new").unwrap();
-        assert_eq!(fs::read(&file).unwrap(), b"new");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o664);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        let (folder, file) = place();
+        let link = folder.path().join("l");
+        for mode in [0o664, 0o600, 0o755] {
+            fs::write(&file, "old").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let _ = fs::remove_file(&link);
+            symlink("f", &link).unwrap();
+            let before = fs::metadata(&file).unwrap();
+            write_whole(&link, b"new").unwrap();
+            assert_eq!(replace(job(&link, "new", "newer")).unwrap(), None);
+            assert_eq!(fs::read(&file).unwrap(), b"newer");
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            let after = fs::metadata(&file).unwrap();
+            assert_eq!(after.permissions().mode() & 0o777, mode);
+            assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
+            assert_eq!(count(&folder), 2);
+        }
     }
 
     #[test]
     fn read_only_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("f");
-        fs::write(&file, "old").unwrap();
+        let (folder, file) = place();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
         assert!(write_whole(&file, b"new").is_err());
+        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::ReadOnly)));
+        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"old".to_vec(), 1));
+    }
+
+    #[test]
+    fn what_others_wrote_stays() {
+        let (folder, file) = place();
+        match replace(job(&file, "older", "new")) {
+            Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"old"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"old".to_vec(), 1));
+        fs::remove_file(&file).unwrap();
+        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::Gone)));
+        assert!(matches!(remove(&file, None, b"old"), Err(SaveError::Gone)));
+        create(&file, b"a").unwrap();
+        assert!(matches!(create(&file, b"b"), Err(SaveError::Exists)));
+        assert!(matches!(remove(&file, None, b"b"), Err(SaveError::Changed { .. })));
+        remove(&file, None, b"a").unwrap();
+        assert_eq!(count(&folder), 0);
+    }
+
+    #[test]
+    fn a_write_between_look_and_exchange_is_given_back() {
+        let (folder, file) = place();
+        let temporary = write_beside(folder.path(), None, b"ours").unwrap().into_temp_path();
+        fs::write(&file, "theirs").unwrap();
+        match swap_in(temporary, &file, b"old") {
+            Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"theirs"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"theirs".to_vec(), 1));
+    }
+
+    #[test]
+    fn links_that_lead_out_and_other_names_are_not_followed() {
+        let (folder, file) = place();
+        let inside = folder.path().join("in");
+        fs::create_dir(&inside).unwrap();
+        let link = inside.join("l");
+        symlink("../f", &link).unwrap();
+        let out = Replace { within: Some(&inside), ..job(&link, "old", "new") };
+        assert!(matches!(replace(out), Err(SaveError::Outside(_))));
+        fs::hard_link(&file, folder.path().join("other")).unwrap();
+        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::HardLinked)));
         assert_eq!(fs::read(&file).unwrap(), b"old");
+    }
+
+    #[test]
+    fn editors_at_once_lose_nothing() {
+        const EACH: usize = 100;
+        let (_folder, file) = place();
+        fs::write(&file, "").unwrap();
+        let add = |who: usize| {
+            for at in 0..EACH {
+                let line = format!("{who}:{at}\n");
+                loop {
+                    let read = fs::read_to_string(&file).unwrap();
+                    match replace(job(&file, &read, &format!("{read}{line}"))) {
+                        Ok(_) => break,
+                        Err(SaveError::Changed { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| add(0));
+            scope.spawn(|| add(1));
+        });
+        assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2 * EACH);
     }
 }

@@ -1,0 +1,405 @@
+//! Edits of a workspace's files: made, taken back and made again, also after a restart, for as long as the
+//! file is as we left it.
+//!
+//! ```text
+//! make ──▶ each file replaced (or made, or deleted) ──▶ a line in .evaltrail/edits.jsonl
+//! undo ──▶ the newest edit of the file that stands ──▶ its pieces put back ──▶ a line
+//! ```
+
+use super::save::{Replace, SaveError, create, remove, replace};
+use crate::formats::json::TextChange;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Older edits than so many bytes of the log are forgotten when it is opened for the next one.
+const KEPT: u64 = 16 << 20;
+
+/// What is to be done to one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileJob {
+    /// The file.
+    pub path: PathBuf,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What is done to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// A change of the text that was read.
+    Change(Arc<str>, TextChange),
+    /// A new file.
+    Create(String),
+    /// A file of this text goes.
+    Delete(Arc<str>),
+}
+
+/// Why an edit was not made. No file is changed then.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct EditFailed {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    #[source]
+    pub why: SaveError,
+}
+
+/// Why an edit was not taken back or made again.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// There is none.
+    #[error("there is nothing to {0} in this file")]
+    Nothing(&'static str),
+    /// The file is not as the edit left it.
+    #[error("{0} was changed by something else since; the edit \"{1}\" stays as it is")]
+    Moved(String, String),
+    /// It could not be written.
+    #[error(transparent)]
+    Failed(#[from] EditFailed),
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Done {
+    /// The edit in words.
+    pub words: String,
+    /// What to know beside.
+    pub note: Option<String>,
+}
+
+/// An edit as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Kept {
+    id: u64,
+    at: String,
+    words: String,
+    files: Vec<KeptFile>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct KeptFile {
+    /// Relative to the workspace where it lies in it.
+    path: PathBuf,
+    /// Hash of the file before; nothing when there was none.
+    before: Option<String>,
+    after: Option<String>,
+    /// From the text before (empty when there was none) to the one after.
+    change: TextChange,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Made(Kept),
+    Undone(u64),
+    Redone(u64),
+}
+
+/// The edits of a workspace that can be taken back or made again, oldest first.
+#[derive(Default)]
+struct History {
+    edits: Vec<(Kept, bool)>,
+}
+
+/// Makes an edit: all of its files, or none.
+pub fn make(
+    workspace: &Path,
+    within: Option<&Path>,
+    words: &str,
+    jobs: &[FileJob],
+) -> Result<Done, EditFailed> {
+    let mut files = Vec::new();
+    let mut notes = Vec::new();
+    for job in jobs {
+        let file = kept_file(workspace, job);
+        match write(workspace, within, &file, false) {
+            Ok(note) => notes.extend(note),
+            Err(why) => {
+                take_back(workspace, &files);
+                return Err(EditFailed { path: job.path.clone(), why });
+            }
+        }
+        files.push(file);
+    }
+    let id = History::load(workspace).edits.last().map_or(1, |(last, _)| last.id + 1);
+    let at = jiff::Timestamp::now().to_string();
+    let kept = Kept { id, at, words: words.to_string(), files };
+    if let Err(error) = append(workspace, &Line::Made(kept)) {
+        notes.push(format!("saved, but undo will not know of it: {error}"));
+    }
+    Ok(Done { words: words.to_string(), note: notes.into_iter().next() })
+}
+
+/// Takes the newest edit of a file back.
+pub fn undo(workspace: &Path, within: Option<&Path>, file: &Path) -> Result<Done, UndoError> {
+    turn(workspace, within, file, true)
+}
+
+/// Makes the edit again that was taken back last.
+pub fn redo(workspace: &Path, within: Option<&Path>, file: &Path) -> Result<Done, UndoError> {
+    turn(workspace, within, file, false)
+}
+
+fn turn(workspace: &Path, within: Option<&Path>, file: &Path, back: bool) -> Result<Done, UndoError> {
+    let history = History::load(workspace);
+    let path = kept_path(workspace, file);
+    let about = |kept: &&Kept| kept.files.iter().any(|file| file.path == path);
+    let found = match back {
+        true => history.edits.iter().rev().filter(|(_, undone)| !undone).map(|(kept, _)| kept).find(about),
+        false => history.edits.iter().filter(|(_, undone)| *undone).map(|(kept, _)| kept).find(about),
+    };
+    let Some(kept) = found else {
+        return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
+    };
+    if let Some(other) = kept.files.iter().find(|file| !is_as_left(workspace, file, back)) {
+        return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
+    }
+    let mut notes = Vec::new();
+    for (at, one) in kept.files.iter().enumerate() {
+        match write(workspace, within, one, back) {
+            Ok(note) => notes.extend(note),
+            Err(why) => {
+                // What was turned so far is turned the other way.
+                kept.files[..at].iter().for_each(|one| drop(write(workspace, within, one, !back)));
+                return Err(EditFailed { path: workspace.join(&one.path), why }.into());
+            }
+        }
+    }
+    let line = if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) };
+    if let Err(error) = append(workspace, &line) {
+        notes.push(format!("done, but it is not kept that it was: {error}"));
+    }
+    Ok(Done { words: kept.words.clone(), note: notes.into_iter().next() })
+}
+
+fn take_back(workspace: &Path, files: &[KeptFile]) {
+    for file in files.iter().rev() {
+        let _ = write(workspace, None, file, true);
+    }
+}
+
+fn hash(text: &str) -> String {
+    format!("{:032x}", xxh3_128(text.as_bytes()))
+}
+
+fn kept_path(workspace: &Path, path: &Path) -> PathBuf {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let path = real(folder).join(path.file_name().unwrap_or_default());
+    path.strip_prefix(real(workspace)).map(Path::to_path_buf).unwrap_or(path)
+}
+
+fn kept_file(workspace: &Path, job: &FileJob) -> KeptFile {
+    let whole = |old: &str, new: &str| TextChange::one(0, old, new);
+    let path = kept_path(workspace, &job.path);
+    match &job.deed {
+        Deed::Change(text, change) => {
+            let after = change.apply(text).unwrap_or_default();
+            KeptFile { path, before: Some(hash(text)), after: Some(hash(&after)), change: change.clone() }
+        }
+        Deed::Create(text) => {
+            KeptFile { path, before: None, after: Some(hash(text)), change: whole("", text) }
+        }
+        Deed::Delete(text) => {
+            KeptFile { path, before: Some(hash(text)), after: None, change: whole(text, "") }
+        }
+    }
+}
+
+fn is_as_left(workspace: &Path, file: &KeptFile, back: bool) -> bool {
+    let left = if back { &file.after } else { &file.before };
+    let now = fs::read_to_string(workspace.join(&file.path)).ok().map(|text| hash(&text));
+    now == *left
+}
+
+/// Writes a file's edit, or its reverse.
+fn write(
+    workspace: &Path,
+    within: Option<&Path>,
+    file: &KeptFile,
+    back: bool,
+) -> Result<Option<String>, SaveError> {
+    let path = workspace.join(&file.path);
+    let (from, to, change) = match back {
+        false => (&file.before, &file.after, file.change.clone()),
+        true => (&file.after, &file.before, file.change.inverse()),
+    };
+    let changed = |text: &str| {
+        let stale = || SaveError::Changed { theirs: text.as_bytes().to_vec() };
+        match Some(hash(text)) == *from {
+            true => change.apply(text).ok_or_else(stale),
+            false => Err(stale()),
+        }
+    };
+    match (from, to) {
+        (None, _) => create(&path, changed_from_nothing(&change).as_bytes()),
+        (Some(_), None) => {
+            let text = read(&path)?;
+            changed(&text)?;
+            remove(&path, within, text.as_bytes()).map(|()| None)
+        }
+        (Some(_), Some(_)) => {
+            let text = read(&path)?;
+            let new = changed(&text)?;
+            replace(Replace { path: &path, within, read: text.as_bytes(), new: new.as_bytes() })
+        }
+    }
+}
+
+fn changed_from_nothing(change: &TextChange) -> String {
+    change.apply("").unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<String, SaveError> {
+    fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => SaveError::Gone,
+        _ => SaveError::Io(error),
+    })
+}
+
+fn log(workspace: &Path) -> PathBuf {
+    workspace.join(".evaltrail/edits.jsonl")
+}
+
+fn append(workspace: &Path, line: &Line) -> io::Result<()> {
+    super::journal::own_folder(workspace)?;
+    let path = log(workspace);
+    let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+    let _ = file.lock();
+    // A line that a crash tore must not tear this one.
+    let length = file.metadata()?.len();
+    let torn = length > 0 && !fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"\n"));
+    let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
+    file.write_all(text.as_bytes())?;
+    file.sync_data()
+}
+
+impl History {
+    fn load(workspace: &Path) -> History {
+        let path = log(workspace);
+        let mut text = fs::read_to_string(&path).unwrap_or_default();
+        if text.len() as u64 > KEPT {
+            let half = text.ceil_char_boundary(text.len() / 2);
+            let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
+            text.drain(..line);
+            let _ = super::write_whole(&path, text.as_bytes());
+        }
+        let mut history = History::default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            history.take(line);
+        }
+        history
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Made(made) => {
+                // What was taken back in these files cannot be made again on top of this.
+                let touched = |kept: &Kept| {
+                    kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
+                };
+                self.edits.retain(|(kept, undone)| !(*undone && touched(kept)));
+                self.edits.push((made, false));
+            }
+            Line::Undone(id) => self.mark(id, true),
+            Line::Redone(id) => self.mark(id, false),
+        }
+    }
+
+    fn mark(&mut self, id: u64, undone: bool) {
+        if let Some(found) = self.edits.iter_mut().find(|(kept, _)| kept.id == id) {
+            found.1 = undone;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn change(path: &Path, new: &str) -> FileJob {
+        let text: Arc<str> = fs::read_to_string(path).unwrap().into();
+        let change = TextChange::one(0, &text, new);
+        FileJob { path: path.to_path_buf(), deed: Deed::Change(text, change) }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        /// Any walk of edits, undos and redos against a model that keeps whole texts.
+        #[test]
+        fn walks_end_where_the_model_ends(steps in prop::collection::vec((0..4u8, 0..3usize), 1..25)) {
+            let folder = tempfile::tempdir().unwrap();
+            let files: Vec<PathBuf> = (0..3).map(|at| folder.path().join(format!("f{at}"))).collect();
+            files.iter().for_each(|file| fs::write(file, "0").unwrap());
+            let mut models = vec![(vec!["0".to_string()], 0usize); 3];
+            for (at, (step, which)) in steps.into_iter().enumerate() {
+                let (file, (states, now)) = (&files[which], &mut models[which]);
+                match step {
+                    0 | 1 => {
+                        let new = format!("{at}");
+                        make(folder.path(), None, "edit", &[change(file, &new)]).unwrap();
+                        states.truncate(*now + 1);
+                        states.push(new);
+                        *now += 1;
+                    }
+                    2 => {
+                        let undone = undo(folder.path(), None, file);
+                        prop_assert_eq!(undone.is_ok(), *now > 0);
+                        *now = now.saturating_sub(1);
+                    }
+                    _ => {
+                        let redone = redo(folder.path(), None, file);
+                        prop_assert_eq!(redone.is_ok(), *now + 1 < states.len());
+                        *now = (*now + 1).min(states.len() - 1);
+                    }
+                }
+                prop_assert_eq!(&fs::read_to_string(file).unwrap(), &states[*now]);
+            }
+        }
+    }
+
+    #[test]
+    fn an_edit_of_several_files_is_made_whole_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&a, "a").unwrap();
+        fs::write(&b, "b").unwrap();
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Create("x".into()) }];
+        let failed = make(folder.path(), None, "both", &jobs).unwrap_err();
+        assert!(matches!(failed.why, SaveError::Exists));
+        assert_eq!(fs::read_to_string(&a).unwrap(), "a");
+        let text: Arc<str> = "b".into();
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Delete(text) }];
+        make(folder.path(), None, "both", &jobs).unwrap();
+        assert!(!b.exists());
+        assert_eq!(undo(folder.path(), None, &b).unwrap().words, "both");
+        assert_eq!(
+            (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
+            ("a".into(), "b".into())
+        );
+    }
+
+    #[test]
+    fn what_others_changed_is_not_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, "one").unwrap();
+        make(folder.path(), None, "edit", &[change(&file, "two")]).unwrap();
+        fs::write(&file, "theirs").unwrap();
+        assert!(matches!(undo(folder.path(), None, &file), Err(UndoError::Moved(..))));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        fs::write(&file, "two").unwrap();
+        undo(folder.path(), None, &file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+        // A torn line costs itself alone.
+        fs::OpenOptions::new().append(true).open(log(folder.path())).unwrap().write_all(b"{\"made").unwrap();
+        make(folder.path(), None, "again", &[change(&file, "three")]).unwrap();
+        assert_eq!(undo(folder.path(), None, &file).unwrap().words, "again");
+    }
+}

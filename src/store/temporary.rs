@@ -1,0 +1,127 @@
+//! The temporary file beside the one it will replace: locked while it is written, so that one that was left
+//! behind by a crash is recognised and taken away.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const PREFIX: &str = ".evaltrail-";
+const SUFFIX: &str = ".tmp";
+/// Nobody writes a file for so long.
+const OLD: Duration = Duration::from_secs(60);
+
+/// Writes the bytes into a new file of a folder and syncs it. It has the mode, owner and attributes of what it
+/// will replace.
+pub(super) fn write_beside(
+    folder: &Path,
+    before: Option<(&File, &Metadata)>,
+    bytes: &[u8],
+) -> io::Result<NamedTempFile> {
+    let prefix = format!("{PREFIX}{}-", std::process::id());
+    let mut temporary = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+    // Where files cannot be locked, none is taken away either.
+    let _ = temporary.as_file().try_lock();
+    temporary.write_all(bytes)?;
+    dress(temporary.as_file(), before)?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Takes away what a crash left in a folder: temporary files of ours that nobody is writing.
+pub fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let ours = name.strip_prefix(PREFIX).filter(|rest| rest.ends_with(SUFFIX));
+        if ours.is_some_and(|rest| is_left_behind(rest, &entry))
+            && let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether its writer is gone. Ids of processes are given again, so what is old is left behind too.
+fn is_left_behind(name: &str, entry: &fs::DirEntry) -> bool {
+    let writer = name.split('-').next().and_then(|pid| pid.parse().ok());
+    let Ok(meta) = entry.metadata() else { return false };
+    let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+    meta.is_file() && (writer.is_some_and(is_gone) || age.is_some_and(|age| age > OLD))
+}
+
+#[cfg(unix)]
+fn is_gone(pid: i32) -> bool {
+    let pid = rustix::process::Pid::from_raw(pid);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_gone(_: i32) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn dress(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let Some((old, meta)) = before else {
+        return file.set_permissions(fs::Permissions::from_mode(0o644));
+    };
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
+        std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid())).map_err(|_| {
+            let why = "the file is another user's or group's, and replacing it would make it yours";
+            io::Error::new(io::ErrorKind::PermissionDenied, why)
+        })?;
+    }
+    copy_attributes(old, file);
+    file.set_permissions(fs::Permissions::from_mode(meta.mode() & 0o7777))
+}
+
+#[cfg(not(unix))]
+fn dress(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
+    Ok(())
+}
+
+/// Extended attributes, access lists among them. What a file system refuses is left out.
+#[cfg(target_os = "linux")]
+fn copy_attributes(from: &File, to: &File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    let mut names = vec![0u8; 16 << 10];
+    let Ok(length) = flistxattr(from, &mut names) else { return };
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0u8; 64 << 10];
+        if let Ok(length) = fgetxattr(from, name, &mut value) {
+            let _ = fsetxattr(to, name, &value[..length], XattrFlags::empty());
+        }
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn copy_attributes(_: &File, _: &File) {}
+
+/// Makes the new name durable.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_writes_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has an id that high.
+        let stray = folder.path().join(".evaltrail-2147483646-abc.tmp");
+        fs::write(&stray, "x").unwrap();
+        fs::write(folder.path().join("mine.tmp"), "x").unwrap();
+        let busy = write_beside(folder.path(), None, b"new").unwrap();
+        sweep(folder.path());
+        assert!(!stray.exists());
+        assert!(busy.path().exists() && folder.path().join("mine.tmp").exists());
+    }
+}
