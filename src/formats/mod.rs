@@ -14,6 +14,8 @@ mod check_rows;
 mod convert;
 mod edit;
 mod messages;
+mod plan;
+mod preview;
 mod problem;
 mod read;
 pub mod recording;
@@ -28,6 +30,8 @@ pub use convert::{Converted, Fresh, Target, convert};
 pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
 };
+pub use plan::{Edit, plan, rebase};
+pub use preview::{PreviewLine, preview};
 pub use problem::FileProblem;
 pub use read::ReadError;
 pub use set_file::{Form, SetFile};

@@ -16,6 +16,7 @@ mod agreement;
 mod bleu;
 mod catalog;
 mod declared;
+mod edited;
 mod efficiency;
 mod judged;
 mod matched;
@@ -41,6 +42,7 @@ pub use aggregate::{Aggregate, aggregates};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
+pub use edited::held_against_case;
 pub use judged::{
     JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
     is_rubric_kind, replies,

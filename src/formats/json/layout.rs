@@ -7,6 +7,9 @@ use crate::domain::python_json;
 use serde_json::Value;
 use std::ops::Range;
 
+/// The habits of a file are read off so many bytes.
+const HEAD: usize = 256 << 10;
+
 /// A member of an object or an element of an array, with its place.
 pub(super) struct Item {
     /// The key; empty in an array.
@@ -73,6 +76,7 @@ impl Style {
     /// a habit of the whole text.
     pub(super) fn of(text: &str, sample: Range<usize>) -> Style {
         let part = &text[sample.clone()];
+        let head = &text[..text.floor_char_boundary(HEAD)];
         let first = container(text, sample.start).ok().and_then(|found| found.items.into_iter().next());
         let colon = first.filter(|item| item.all != item.value).map(|item| {
             let key_end = item.all.start + text[item.all.start..item.value.start].rfind('"').unwrap_or(0) + 1;
@@ -81,7 +85,7 @@ impl Style {
         let colon = colon.filter(|colon| !colon.contains('\n')).unwrap_or_else(|| ": ".into());
         let walked = walk(part);
         let comma = walked.comma.unwrap_or_else(|| if colon.ends_with(' ') { ", " } else { "," }.into());
-        let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let eol = if head.contains("\r\n") { "\r\n" } else { "\n" };
         let inner = walked.first_indent.unwrap_or_default();
         let unit = inner.strip_prefix(indent_of(text, sample.start)).filter(|unit| !unit.is_empty());
         Style {
@@ -89,7 +93,7 @@ impl Style {
             unit: unit.unwrap_or("  ").to_string(),
             colon,
             comma,
-            ascii: text.is_ascii() && has_escapes(text),
+            ascii: head.is_ascii() && (has_escapes(head) || has_escapes(part)),
             levels: walked.levels,
         }
     }

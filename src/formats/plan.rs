@@ -1,0 +1,109 @@
+//! Edits as they are meant, so that they can be made again on a file that someone else changed meanwhile.
+
+use super::SetFile;
+use super::edit::{EditError, change_case, change_set, copy_case, insert_case, remove_cases, retype_case};
+use super::json::TextChange;
+use crate::domain::EvalCase;
+
+/// An edit of an eval set, as it is meant. Cases are known by their positions in the file as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// A case is to be this.
+    Case(usize, Box<EvalCase>),
+    /// The text of a case is to be this.
+    Typed(usize, String),
+    /// A case comes, at this position.
+    Insert(usize, Box<EvalCase>),
+    /// A case is copied under another id.
+    Copy(usize, String),
+    /// Cases go.
+    Remove(Vec<usize>),
+    /// A member of the set itself is to be this text.
+    Set(&'static str, String),
+}
+
+/// The change of the text that edits come to. Only edits of different cases can be made together.
+pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
+    let mut changes = Vec::new();
+    for edit in edits {
+        let change = match edit {
+            Edit::Case(at, meant) => change_case(file, *at, meant),
+            Edit::Typed(at, text) => retype_case(file, *at, text),
+            Edit::Insert(at, case) => insert_case(file, *at, case),
+            Edit::Copy(at, eval_id) => copy_case(file, *at, eval_id),
+            Edit::Remove(gone) => remove_cases(file, gone),
+            Edit::Set(key, value) => change_set(file, key, value),
+        }?;
+        changes.extend(change.0);
+    }
+    changes.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));
+    let overlap = changes.windows(2).any(|pair| pair[0].at + pair[0].old.len() > pair[1].at);
+    match overlap {
+        true => Err(EditError::Unspeakable("these edits are of the same place".into())),
+        false => Ok(TextChange(changes)),
+    }
+}
+
+/// The same edits for a file as it is now: nothing when what they are about is not what it was.
+pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>> {
+    let text = |file: &SetFile, at: usize| file.range(at).map(|range| file.text()[range].to_string());
+    let moved = |at: usize| {
+        let before = text(was, at)?;
+        (0..now.len()).find(|other| text(now, *other).as_ref() == Some(&before))
+    };
+    let again = |edit: &Edit| {
+        Some(match edit {
+            Edit::Case(at, meant) => Edit::Case(moved(*at)?, meant.clone()),
+            Edit::Typed(at, text) => Edit::Typed(moved(*at)?, text.clone()),
+            Edit::Insert(at, case) => Edit::Insert((*at).min(now.len()), case.clone()),
+            Edit::Copy(at, eval_id) => Edit::Copy(moved(*at)?, eval_id.clone()),
+            Edit::Remove(gone) => Edit::Remove(gone.iter().map(|at| moved(*at)).collect::<Option<_>>()?),
+            Edit::Set(key, value) => Edit::Set(key, value.clone()),
+        })
+    };
+    edits.iter().map(again).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn set(cases: &[(&str, &str)]) -> SetFile {
+        let case = |(id, tool): &(&str, &str)| {
+            format!(
+                r#"{{"eval_id": "{id}", "conversation": [{{"user_content": {{"parts": [{{"text": "hi"}}]}},
+                "intermediate_data": {{"tool_uses": [{{"name": "{tool}"}}]}}}}]}}"#
+            )
+        };
+        let cases: Vec<String> = cases.iter().map(case).collect();
+        let text = format!(r#"{{"eval_set_id": "s", "eval_cases": [{}]}}"#, cases.join(", "));
+        SetFile::open(Arc::from(text), "s").unwrap()
+    }
+
+    fn to(file: &SetFile, at: usize, tool: &str) -> Edit {
+        let mut case = file.case(at).unwrap();
+        if let crate::domain::Conversation::Turns(turns) = &mut case.conversation {
+            turns[0].trajectory.change_call(0, |call| call.name = tool.into());
+        }
+        Edit::Case(at, Box::new(case))
+    }
+
+    #[test]
+    fn edits_of_several_cases_are_one_change() {
+        let file = set(&[("a", "x"), ("b", "x")]);
+        let change = plan(&file, &[to(&file, 1, "z"), to(&file, 0, "y")]).unwrap();
+        assert_eq!(change.apply(file.text()).unwrap(), set(&[("a", "y"), ("b", "z")]).text());
+        assert!(plan(&file, &[to(&file, 0, "y"), to(&file, 0, "z")]).is_err());
+    }
+
+    #[test]
+    fn an_edit_follows_its_case() {
+        let (was, now) = (set(&[("a", "x"), ("b", "x")]), set(&[("new", "x"), ("a", "x"), ("b", "other")]));
+        let again = rebase(&was, &now, &[to(&was, 0, "y")]).unwrap();
+        let change = plan(&now, &again).unwrap();
+        let merged = set(&[("new", "x"), ("a", "y"), ("b", "other")]);
+        assert_eq!(change.apply(now.text()).unwrap(), merged.text());
+        assert_eq!(rebase(&was, &now, &[to(&was, 1, "y")]), None, "the same case is another now");
+    }
+}

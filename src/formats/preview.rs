@@ -1,0 +1,123 @@
+//! A change of a text, line by line, as people know it from version control.
+
+use super::json::{Splice, TextChange};
+use similar::{ChangeTag, TextDiff};
+
+/// Of a line that is longer, only what is around the change is shown.
+const LONGEST: usize = 200;
+/// So much of a long line stands before the change.
+const LEAD: usize = 60;
+
+/// A line of a preview.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PreviewLine {
+    /// Where in the file: the number of the line, from 1.
+    Place(usize),
+    /// A line that stays.
+    Same(String),
+    /// A line that goes.
+    Gone(String),
+    /// A line that comes.
+    New(String),
+}
+
+/// The lines of a change, with so many lines around.
+pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLine> {
+    let mut lines = Vec::new();
+    for group in groups(text, change, around) {
+        let (start, end) = spread(text, &group, around);
+        let moved = group.iter().map(|one| Splice { at: one.at - start, ..(*one).clone() }).collect();
+        let old = &text[start..end];
+        let Some(new) = TextChange(moved).apply(old) else { continue };
+        lines.push(PreviewLine::Place(memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1));
+        lines.extend(differing(old, &new));
+    }
+    lines
+}
+
+/// Pieces whose surroundings touch are shown together.
+fn groups<'a>(text: &str, change: &'a TextChange, around: usize) -> Vec<Vec<&'a Splice>> {
+    let mut groups: Vec<Vec<&Splice>> = Vec::new();
+    let mut reached = 0;
+    for splice in &change.0 {
+        let (start, end) = spread(text, &[splice], around);
+        match groups.last_mut() {
+            Some(group) if start <= reached => group.push(splice),
+            _ => groups.push(vec![splice]),
+        }
+        reached = reached.max(end);
+    }
+    groups
+}
+
+/// The bytes of the whole lines that pieces lie in, and of some around.
+fn spread(text: &str, group: &[&Splice], around: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let first = group.first().map_or(0, |splice| splice.at);
+    let last = group.last().map_or(0, |splice| splice.at + splice.old.len());
+    let start = memchr::memrchr_iter(b'\n', &bytes[..first]).nth(around).map_or(0, |at| at + 1);
+    let end = memchr::memchr_iter(b'\n', &bytes[last..]).nth(around).map_or(text.len(), |at| last + at + 1);
+    (start, end)
+}
+
+fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
+    let diff = TextDiff::from_lines(old, new);
+    let mut lines = Vec::new();
+    for op in diff.ops() {
+        let changes: Vec<(ChangeTag, String)> = diff
+            .iter_changes(op)
+            .map(|change| (change.tag(), change.value().trim_end_matches(['\n', '\r']).to_string()))
+            .collect();
+        let of = |tag| changes.iter().filter(move |(t, _)| *t == tag).map(|(_, line)| line);
+        let same = match (of(ChangeTag::Delete).next(), of(ChangeTag::Insert).next()) {
+            (Some(a), Some(b)) => a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count(),
+            _ => 0,
+        };
+        lines.extend(changes.iter().map(|(tag, line)| match tag {
+            ChangeTag::Equal => PreviewLine::Same(cut(line, 0)),
+            ChangeTag::Delete => PreviewLine::Gone(cut(line, same)),
+            ChangeTag::Insert => PreviewLine::New(cut(line, same)),
+        }));
+    }
+    lines
+}
+
+/// A long line around a place.
+fn cut(line: &str, at: usize) -> String {
+    if line.len() <= LONGEST {
+        return line.to_string();
+    }
+    let start = if at > LEAD { line.floor_char_boundary(at - LEAD) } else { 0 };
+    let end = line.ceil_char_boundary((start + LONGEST).min(line.len()));
+    let (head, tail) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    format!("{head}{}{tail}", &line[start..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_word_is_a_change_of_a_line() {
+        let text = "a\n  \"x\": \"device_2\",\nb\nc\n";
+        let at = text.find('2').unwrap();
+        let lines = preview(text, &TextChange::one(at, "2", "3"), 1);
+        let (gone, new) = ("  \"x\": \"device_2\",".to_string(), "  \"x\": \"device_3\",".to_string());
+        use PreviewLine as P;
+        assert_eq!(
+            lines,
+            [P::Place(1), P::Same("a".into()), P::Gone(gone), P::New(new), P::Same("b".into())]
+        );
+    }
+
+    #[test]
+    fn long_lines_show_what_is_around_the_change() {
+        let text = format!("{}OLD{}", "x".repeat(5000), "y".repeat(5000));
+        let lines = preview(&text, &TextChange::one(5000, "OLD", "NEW"), 3);
+        assert!(
+            lines
+                .iter()
+                .any(|line| matches!(line, PreviewLine::New(l) if l.contains("xNEWy") && l.len() < 300))
+        );
+    }
+}

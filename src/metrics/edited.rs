@@ -1,0 +1,133 @@
+//! What came of an attempt when its case was edited since: what is computed is computed again from what the
+//! agent did; what a judge or a program said was said of another case.
+
+use super::Evidence;
+use super::registry::{Scored, unscored};
+use super::what_if::criterion_of;
+use crate::domain::{Attempt, Conversation, EvalCase, Invocation, Status, adk_status, case_status};
+use serde_json::Value;
+
+/// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
+pub fn held_against_case(attempt: &Attempt, case: &EvalCase) -> Option<Attempt> {
+    let mut held = Attempt {
+        eval_id: case.eval_id.clone(),
+        expected: case.turns().into(),
+        expected_state: case.final_session_state.clone(),
+        rubrics: case.rubrics.clone(),
+        ..attempt.clone()
+    };
+    if let Conversation::Scenario(scenario) = &case.conversation {
+        held.scenario = Some(scenario.clone());
+    }
+    if says_the_same(attempt, &held) {
+        return None;
+    }
+    if attempt.status == Status::Errored {
+        return Some(held);
+    }
+    let asked_else = asks(&attempt.expected) != asks(&held.expected) || attempt.scenario != held.scenario;
+    let evidence = Evidence::of(&held);
+    let turns = held.actual.len();
+    let metrics = attempt.metrics.iter().map(|metric| {
+        let criterion = criterion_of(metric);
+        let decides = if metric.threshold.is_some() { Status::NotEvaluated } else { metric.status };
+        if asked_else {
+            let why = "the case asks something else since it was run; r runs it again";
+            return unscored(&criterion, turns, decides, why);
+        }
+        let scored = Scored::of(&criterion);
+        match scored.is_computed() {
+            true => scored.score(&evidence),
+            false => {
+                let why = "the case was edited since this was judged; K judges it again";
+                unscored(&criterion, turns, decides, why)
+            }
+        }
+    });
+    let metrics: Vec<_> = metrics.collect();
+    held.status = case_status(&metrics);
+    held.adk_status = adk_status(&metrics);
+    held.metrics = metrics;
+    Some(held)
+}
+
+fn asks(turns: &[Invocation]) -> Vec<String> {
+    turns.iter().map(|turn| turn.user.scored_text()).collect()
+}
+
+/// Whether two attempts were held against the same: spellings and ids do not count.
+fn says_the_same(a: &Attempt, b: &Attempt) -> bool {
+    let turn = |turn: &Invocation| {
+        let calls: Vec<(String, Option<Value>)> = turn
+            .calls()
+            .iter()
+            .map(|call| (call.name.clone(), call.args.clone().map(Value::Object)))
+            .collect();
+        (turn.user.scored_text(), turn.response_text(), calls)
+    };
+    let rubrics = |attempt: &Attempt| {
+        let turns = attempt.expected.iter().flat_map(|turn| turn.rubrics.clone());
+        attempt.rubrics.iter().cloned().chain(turns).collect::<Vec<_>>()
+    };
+    let state = |attempt: &Attempt| {
+        attempt.expected_state.clone().filter(|state| state.as_object().is_none_or(|map| !map.is_empty()))
+    };
+    a.eval_id == b.eval_id
+        && a.expected.len() == b.expected.len()
+        && a.expected.iter().zip(b.expected.iter()).all(|(a, b)| turn(a) == turn(b))
+        && rubrics(a) == rubrics(b)
+        && state(a) == state(b)
+        && a.scenario == b.scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AttemptKey, Content, Criterion, ToolCall, Trajectory};
+    use crate::metrics::score_case;
+
+    fn turn(user: &str, tool: &str) -> Invocation {
+        Invocation {
+            user: Content::text("user", user),
+            trajectory: Trajectory::Listed {
+                calls: vec![ToolCall::new(tool, None)],
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
+            ..Invocation::default()
+        }
+    }
+
+    fn case(turn: Invocation) -> EvalCase {
+        EvalCase { eval_id: "c".into(), conversation: Conversation::Turns(vec![turn]), ..EvalCase::default() }
+    }
+
+    fn ran() -> Attempt {
+        let criteria = [
+            Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+            Criterion::new("final_response_match_v2", Some(0.5)),
+        ];
+        let mut attempt = Attempt {
+            expected: vec![turn("hi", "a")].into(),
+            actual: vec![turn("hi", "b")].into(),
+            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "c")
+        };
+        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.metrics[1].status = Status::Passed;
+        attempt.status = Status::Failed;
+        attempt
+    }
+
+    #[test]
+    fn what_is_computed_is_computed_again() {
+        let attempt = ran();
+        assert_eq!(held_against_case(&attempt, &case(turn("hi", "a"))), None);
+        let held = held_against_case(&attempt, &case(turn("hi", "b"))).unwrap();
+        assert_eq!(held.metrics[0].status, Status::Passed);
+        assert_eq!(held.metrics[1].status, Status::NotEvaluated, "a judge saw another case");
+        assert_eq!(held.status, Status::NotEvaluated, "so it is not green");
+        let asked = held_against_case(&attempt, &case(turn("ho", "b"))).unwrap();
+        assert!(asked.metrics[0].explanation.contains("asks something else"));
+        assert_eq!(asked.status, Status::NotEvaluated);
+    }
+}
