@@ -28,6 +28,7 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Case => "case",
         Context::Run => "run",
         Context::Help => "help",
+        Context::Proposal => "proposed change",
         Context::Confirm => return None,
     })
 }

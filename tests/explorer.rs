@@ -40,6 +40,10 @@ fn case(set: usize, index: usize) -> CaseRef {
     CaseRef { set, index }
 }
 
+/// The cases of the sample's first set.
+const IDS: &[&str] =
+    &["water_tomatoes", "beans_are_wet", "herbs_moisture", "lettuce_six_litres", "check_then_water"];
+
 /// A run of the first set's cases.
 fn run_state(model: &Model, cases: usize) -> RunState {
     let view = &model.sets[0];
@@ -55,7 +59,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         app_dir: None,
         criteria: vec![],
     };
-    let case = |index| PlannedCase { set: 0, index, eval_id: format!("c{index}") };
+    let case = |index| PlannedCase { set: 0, index, eval_id: IDS[index].into() };
     RunState::new(Arc::new(RunPlan {
         judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
@@ -74,7 +78,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
-        eval_id: format!("c{case}"),
+        eval_id: IDS[case].into(),
         status,
         adk_status: status,
         started: String::new(),

@@ -6,9 +6,11 @@ use evaltrail::app::{
     update,
 };
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, Invocation, Status, ToolCall, Trajectory, case_status,
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
+    Trajectory, case_status,
 };
 use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::workspace::SetPath;
 use serde_json::{Value, json};
@@ -55,14 +57,18 @@ fn model() -> Model {
         app: None,
     };
     let mut model = Model::new("w".into(), vec![path], (120, 40));
-    let cases: Vec<Value> =
-        (0..4).map(|at| json!({"eval_id": format!("c{at}"), "conversation": []})).collect();
+    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
+    let golden = || turn(&[a.clone(), b.clone()], SAID);
+    let case = |at| EvalCase {
+        eval_id: format!("c{at}"),
+        conversation: Conversation::Turns(vec![golden()]),
+        ..EvalCase::default()
+    };
+    let cases: Vec<Value> = (0..4).map(|at| write_case(&case(at))).collect();
     let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
     let file = Arc::new(SetFile::open(Arc::from(text), "x").unwrap());
     let result = Ok(OpenedSet { file, digest: String::new(), agent: Err("none".into()) });
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
-    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
-    let golden = || turn(&[a.clone(), b.clone()], SAID);
     let outcomes = [
         attempt(0, golden(), golden()),
         attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
@@ -162,8 +168,7 @@ fn a_change_is_written_only_after_a_yes() {
 fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
     let mut model = model();
     press(&mut model, "m m");
-    let a = ("a", json!({}));
-    let b = ("b", json!({}));
+    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, swapped)];
     update(&mut model, Msg::History { generation: 0, attempts });

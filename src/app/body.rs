@@ -3,7 +3,10 @@
 
 use super::judged::judged_lines;
 use super::model::CaseMode;
-use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows};
+use super::pieces::call_pieces;
+use crate::diff::{
+    Line, Piece, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows,
+};
 use crate::domain::{Attempt, HumanVerdict, Invocation, ToolCall, Trajectory, clean_line, value_text};
 use serde_json::Value;
 use std::sync::Arc;
@@ -37,6 +40,8 @@ pub struct Body {
     pub lines: Vec<BodyLine>,
     /// Whether pairs stand side by side.
     pub side_by_side: bool,
+    /// The pieces in which the sides differ, each with its first line.
+    pub pieces: Vec<(Piece, usize)>,
 }
 
 /// A line of a case.
@@ -117,51 +122,18 @@ pub fn build_body(compared: &Compared, width: usize, mode: CaseMode) -> Body {
 fn compare(compared: &Compared, width: usize) -> Body {
     let (expected, actual) = (compared.expected.as_ref(), compared.actual.as_ref());
     let side_by_side = width >= SIDE_BY_SIDE_FROM;
-    let mut builder = Builder { lines: Vec::new(), width, side_by_side };
+    let mut builder = Builder { lines: Vec::new(), width, side_by_side, pieces: Vec::new() };
     if let Some(turn) = expected.or(actual) {
         builder.user(&turn.user.scored_text());
         builder.shorten(USER_LINES);
     }
-    let calls = |turn: Option<&Invocation>| {
-        turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
-    };
-    let (left, right) = (calls(expected), calls(actual));
-    let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
-    builder.lines.push(BodyLine::Rule("tool calls".into()));
-    let alignment = align(&left, &right);
-    match actual {
-        None if left.is_empty() => builder.note("no calls are expected"),
-        None => builder.rows(&one_sided(call_rows(&alignment, &left, &right))),
-        Some(_) if alignment.pairs.is_empty() => builder.note("no calls, none expected"),
-        Some(_) if expected.is_none() => builder.rows(&calm(call_rows(&alignment, &left, &right))),
-        Some(_) => builder.rows(&call_rows(&alignment, &left, &right)),
-    }
-    if alignment.coarse {
-        builder.note("so many calls that they were paired in order only");
-    }
-    if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
-        builder.note("the file does not say which calls are expected; ADK takes that for none");
-    }
-    if expected.is_none() && actual.is_some() {
-        builder
-            .note("nothing is expected of this turn: a simulated user spoke, or the file has no such turn");
-    }
-    builder.lines.push(BodyLine::Rule("response".into()));
-    let text = |turn: Option<&Invocation>| turn.map(Invocation::response_text).unwrap_or_default();
-    let diff = diff_words(&text(expected), &text(actual));
-    match actual {
-        None => builder.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected))))),
-        Some(_) if expected.is_none() => builder.rows(&calm(text_rows(&diff))),
-        Some(_) => builder.rows(&text_rows(&diff)),
-    }
-    if diff.coarse {
-        builder.note("so long that whole lines were compared instead of words");
-    }
+    builder.calls(expected, actual);
+    builder.response(expected, actual);
     builder.notes_on(actual);
     if let Some((expected, actual)) = &compared.states {
         builder.states(expected.as_ref(), actual.as_ref());
     }
-    Body { lines: builder.lines, side_by_side }
+    Body { lines: builder.lines, side_by_side, pieces: builder.pieces }
 }
 
 /// Rows of a case that has not run: nothing is missing yet.
@@ -180,6 +152,7 @@ struct Builder {
     lines: Vec<BodyLine>,
     width: usize,
     side_by_side: bool,
+    pieces: Vec<(Piece, usize)>,
 }
 
 fn words(text: &str, tone: Tone) -> Span {
@@ -211,26 +184,91 @@ impl Builder {
         }
     }
 
-    /// Gutter of two, a column for each side, a line between them.
-    fn rows(&mut self, rows: &[Row]) {
+    /// The calls of both sides, lined up.
+    fn calls(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        let calls = |turn: Option<&Invocation>| {
+            turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (left, right) = (calls(expected), calls(actual));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        self.lines.push(BodyLine::Rule("tool calls".into()));
+        let alignment = align(&left, &right);
+        match actual {
+            None if left.is_empty() => self.note("no calls are expected"),
+            None => drop(self.rows(&one_sided(call_rows(&alignment, &left, &right)))),
+            Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
+            Some(_) if expected.is_none() => drop(self.rows(&calm(call_rows(&alignment, &left, &right)))),
+            Some(_) => {
+                let rows = call_rows(&alignment, &left, &right);
+                let heading = self.lines.len() - 1;
+                let starts = self.rows(&rows);
+                let found = call_pieces(&alignment, &rows, &left, &right);
+                if found.len() > 1 {
+                    self.pieces.push((Piece::Calls, heading));
+                }
+                self.pieces.extend(found.into_iter().map(|(piece, row)| (piece, starts[row])));
+            }
+        }
+        if alignment.coarse {
+            self.note("so many calls that they were paired in order only");
+        }
+        if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
+            self.note("the file does not say which calls are expected; ADK takes that for none");
+        }
+        if expected.is_none() && actual.is_some() {
+            self.note(
+                "nothing is expected of this turn: a simulated user spoke, or the file has no such turn",
+            );
+        }
+    }
+
+    /// The responses, word by word.
+    fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        self.lines.push(BodyLine::Rule("response".into()));
+        let text = |turn: Option<&Invocation>| turn.map(Invocation::response_text).unwrap_or_default();
+        let diff = diff_words(&text(expected), &text(actual));
+        match actual {
+            None => drop(self.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected)))))),
+            Some(_) if expected.is_none() => drop(self.rows(&calm(text_rows(&diff)))),
+            Some(_) => {
+                let starts = self.rows(&text_rows(&diff));
+                if text(expected) != text(actual) {
+                    self.pieces.push((Piece::Response, starts.first().copied().unwrap_or(0)));
+                }
+            }
+        }
+        if diff.coarse {
+            self.note("so long that whole lines were compared instead of words");
+        }
+    }
+
+    /// Gutter of two, a column for each side, a line between them. Says on which line each row begins.
+    fn rows(&mut self, rows: &[Row]) -> Vec<usize> {
         match self.side_by_side {
             true => self.pairs(rows),
             false => self.stacked(rows),
         }
     }
 
-    fn pairs(&mut self, rows: &[Row]) {
+    fn pairs(&mut self, rows: &[Row]) -> Vec<usize> {
         let (left, right) = columns(self.width);
-        self.lines.extend(wrap_rows(rows, left, right).into_iter().map(|visual| BodyLine::Pair {
+        let first = self.lines.len();
+        let wrapped = wrap_rows(rows, left, right);
+        let begins = wrapped.iter().enumerate().filter(|(_, visual)| !visual.continued);
+        let starts = begins.map(|(at, _)| first + at).collect();
+        self.lines.extend(wrapped.into_iter().map(|visual| BodyLine::Pair {
             mark: if visual.continued { "" } else { rows[visual.row].mark },
             left: visual.left,
             right: visual.right,
         }));
+        starts
     }
 
-    fn stacked(&mut self, rows: &[Row]) {
+    fn stacked(&mut self, rows: &[Row]) -> Vec<usize> {
         let width = self.width.saturating_sub(3);
+        let mut starts = Vec::new();
         for row in rows {
+            starts.push(self.lines.len());
             let same = row.left == row.right;
             let changed = |line: &Line| line.iter().any(|span| span.changed);
             let sides = [(&row.left, "-"), (&row.right, if same { "" } else { "+" })];
@@ -247,6 +285,7 @@ impl Builder {
                 first = "";
             }
         }
+        starts
     }
 
     /// The session's state as a person compares arguments: key by key.
@@ -261,7 +300,7 @@ impl Builder {
                 self.rows(&one_sided(rows));
                 self.note("the agent did not tell its session's state");
             }
-            false => self.rows(&rows),
+            false => drop(self.rows(&rows)),
         }
     }
 
@@ -281,10 +320,10 @@ pub(super) fn columns(width: usize) -> (usize, usize) {
 }
 
 fn timeline(actual: Option<&Invocation>, width: usize) -> Body {
-    let mut builder = Builder { lines: Vec::new(), width, side_by_side: false };
+    let mut builder = Builder { lines: Vec::new(), width, side_by_side: false, pieces: Vec::new() };
     let Some(turn) = actual else {
         builder.note("this turn was not reached");
-        return Body { lines: builder.lines, side_by_side: false };
+        return Body { lines: builder.lines, ..Body::default() };
     };
     builder.user(&turn.user.scored_text());
     builder.lines.push(BodyLine::Rule("events".into()));
@@ -310,7 +349,7 @@ fn timeline(actual: Option<&Invocation>, width: usize) -> Body {
     } else {
         builder.note("calls are known, events are not");
     }
-    Body { lines: builder.lines, side_by_side: false }
+    Body { lines: builder.lines, ..Body::default() }
 }
 
 fn part_words(part: &crate::domain::Part) -> Vec<Span> {

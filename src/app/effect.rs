@@ -6,6 +6,7 @@ use super::outcomes::Outcomes;
 use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict};
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
+use crate::store::FileJob;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -67,6 +68,29 @@ pub enum Effect {
     BuildBody(BodyKey, Arc<Compared>),
     /// Keep what a person says of verdicts.
     KeepVerdicts(Vec<HumanVerdict>),
+    /// Make an edit; the answer is [`super::Msg::Edited`] or says why not.
+    MakeEdit {
+        /// What it does, in words.
+        words: String,
+        /// What is done to which file.
+        jobs: Vec<FileJob>,
+        /// Links may lead out of the folder.
+        anywhere: bool,
+    },
+    /// Take the last edit of a file back, or make it again.
+    TurnEdit {
+        /// The file.
+        path: PathBuf,
+        /// Back, or forth.
+        back: bool,
+    },
+    /// Hold what came of cases against the cases as they are now; the answer carries the file's digest.
+    Hold {
+        /// The set.
+        set: usize,
+        /// The cases, with their attempts as they ran.
+        cases: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
+    },
     /// Put a text on the clipboard.
     Copy(String),
     /// Open a file in the person's editor.

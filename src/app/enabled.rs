@@ -1,7 +1,9 @@
 //! Why commands cannot be given now.
 
 use super::model::{CaseRef, Model, Screen};
+use super::overlays::Overlay;
 use crate::domain::Status;
+use crate::formats::is_editable;
 
 type Enabled = Result<(), &'static str>;
 
@@ -83,4 +85,34 @@ pub(super) fn has_attempt(model: &Model) -> Enabled {
         Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
         _ => Err("open a case first"),
     }
+}
+
+pub(super) fn has_pieces(model: &Model) -> Enabled {
+    let Screen::Case(case) = &model.screen else { return Err("open a case first") };
+    let any = case.body.as_ref().is_some_and(|body| !body.pieces.is_empty());
+    any.then_some(()).ok_or("expected and actual do not differ here")
+}
+
+fn is_written_here(model: &Model) -> Enabled {
+    let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
+    is_editable(file)
+        .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
+}
+
+pub(super) fn can_accept(model: &Model) -> Enabled {
+    is_written_here(model)?;
+    has_pieces(model)
+}
+
+pub(super) fn can_accept_all(model: &Model) -> Enabled {
+    is_written_here(model)?;
+    let ran = |case: &CaseRef| model.outcomes.get(*case).is_some();
+    let selected = model.browse.selected.iter().any(ran);
+    let here = model.current_case().is_some_and(|case| ran(&case));
+    (selected || here).then_some(()).ok_or("no agent has done anything here yet; r runs the case")
+}
+
+pub(super) fn can_save_beside(model: &Model) -> Enabled {
+    let conflict = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.conflict.is_some());
+    conflict.then_some(()).ok_or("nobody else changed the file")
 }

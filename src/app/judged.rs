@@ -33,7 +33,7 @@ pub(super) fn judged_lines(attempt: Option<&Attempt>, people: &[HumanVerdict], w
             lines.answers(metric, asked);
         }
     }
-    Body { lines: lines.lines, side_by_side: false }
+    Body { lines: lines.lines, ..Body::default() }
 }
 
 struct Lines {

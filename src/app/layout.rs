@@ -92,6 +92,11 @@ fn run(base: Layout, finished: bool) -> Layout {
     }
 }
 
+/// How many lines of a proposal fit: all of the screen but its frame and what can be done.
+pub fn proposal_rows(size: (u16, u16)) -> u16 {
+    size.1.saturating_sub(6)
+}
+
 /// What is inside a border.
 pub fn inside(area: Rect) -> Rect {
     Rect {

@@ -19,6 +19,10 @@ mod model;
 mod msg;
 mod opinion;
 mod outcomes;
+mod overlays;
+mod pieces;
+mod proposal;
+mod tree;
 mod trial;
 mod verdict;
 mod update;
@@ -30,12 +34,14 @@ pub use key::{Key, KeyCode, parse_key};
 pub use keymap::{conflicts, resolve};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
 pub use model::{
-    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Confirm, ConfirmKind, Model, Node, Order, Overlay,
-    Pane, Picker, Screen, SetState, SetView, Toast,
+    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Model, Node, Order, Pane, Screen, SetState, SetView,
+    Toast,
 };
-pub use msg::{Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use msg::{EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use opinion::{Opinion, Opinions};
 pub use outcomes::{CaseOutcome, Outcomes};
+pub use overlays::{Confirm, ConfirmKind, Overlay, Picker};
+pub use proposal::{Conflict, Proposal, ProposalLine};
 pub use trial::{Flip, Trial, rescored};
-pub use update::{THEMES, go_to, tree_offset, update};
+pub use update::{THEMES, go_to, hold, tree_offset, update};
 pub use verdict::{REASON_AT, VerdictLine, verdict_lines};

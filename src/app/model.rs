@@ -1,20 +1,17 @@
 //! All that the explorer knows.
 
 use super::body::{Body, BodyKey};
-use super::command::{CommandId, Context};
-use super::effect::Against;
-use super::opinion::Opinions;
+use super::command::Context;
 use super::outcomes::Outcomes;
+use super::overlays::Overlay;
+use super::tree::{first_set_node, nodes_of, views_of};
 use super::trial::Trial;
 use crate::domain::{Attempt, AttemptKey, HumanVerdict, Query, RunState};
 use crate::formats::SetFile;
-use crate::metrics::{Aggregate, Agreement, WhatIf};
-use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tui_input::Input;
 
 /// A case: its set, and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -204,6 +201,8 @@ pub struct CaseScreen {
     pub mode: CaseMode,
     /// The first line shown.
     pub scroll: usize,
+    /// Which of the pieces that differ is to hand.
+    pub piece: usize,
     /// The lines.
     pub body: Option<Arc<Body>>,
     /// What the lines are of.
@@ -223,66 +222,6 @@ pub struct Toast {
     pub bad: bool,
     /// Until when, on the explorer's clock.
     pub until: f64,
-}
-
-/// What lies over the screen.
-#[derive(Debug)]
-pub enum Overlay {
-    /// Keys of the screen below; the first line shown.
-    Help(usize),
-    /// A filter being typed; the words tell what is wrong with it.
-    Filter(Input, Option<String>),
-    /// Commands to choose from.
-    Palette(Picker<CommandId>),
-    /// Cases to choose from.
-    Jump(Picker<CaseRef>),
-    /// A rule for comparing calls being typed; the words tell what is wrong with it.
-    Rule(Input, Option<String>),
-    /// Cases that flip under the change on trial.
-    Flips(Picker<CaseRef>),
-    /// The metrics there are.
-    Metrics(Picker<&'static str>),
-    /// A person's verdicts being given.
-    Opinions(Opinions),
-    /// How far judges and people agree; the first line shown.
-    Agreement(Vec<Agreement>, usize),
-    /// Statistics of what is listed; the first line shown.
-    Statistics(Vec<Aggregate>, usize),
-    /// A question; the answer is no unless it is yes.
-    Confirm(Confirm),
-}
-
-/// A list that a few letters narrow down.
-#[derive(Debug)]
-pub struct Picker<T> {
-    /// What was typed.
-    pub input: Input,
-    /// What matches, best first: what is chosen and its words.
-    pub found: Vec<(T, String)>,
-    /// The cursor.
-    pub cursor: usize,
-}
-
-/// A question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Confirm {
-    /// Its heading.
-    pub title: String,
-    /// What it is about, line by line; untrusted.
-    pub lines: Vec<String>,
-    /// What a yes does.
-    pub kind: ConfirmKind,
-}
-
-/// What a yes does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ConfirmKind {
-    /// Starts a run with programs that were asked about.
-    Trust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Writes changed criteria to the configs of these sets.
-    WriteCriteria(WhatIf, Vec<usize>),
-    /// Leaves while a run goes on.
-    Quit,
 }
 
 impl Model {
@@ -367,6 +306,7 @@ impl Model {
         match (&self.overlay, &self.screen) {
             (Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)), _) => Context::Help,
             (Some(Overlay::Confirm(_)), _) => Context::Confirm,
+            (Some(Overlay::Proposal(_)), _) => Context::Proposal,
             (_, Screen::Browse) => Context::Browse,
             (_, Screen::Case(_)) => Context::Case,
             (_, Screen::Run) => Context::Run,
@@ -408,7 +348,15 @@ impl Model {
         let planned = run.plan.cases.get(key.case)?;
         let path = &run.plan.sets[planned.set].path;
         let set = self.sets.iter().position(|set| set.path.path == *path)?;
-        Some(CaseRef { set, index: planned.index })
+        let here = CaseRef { set, index: planned.index };
+        // The file may have been edited since the run was planned.
+        match self.file(set) {
+            Some(file) if file.eval_id(planned.index) != planned.eval_id => {
+                let index = file.eval_ids().position(|eval_id| eval_id == planned.eval_id)?;
+                Some(CaseRef { set, index })
+            }
+            _ => Some(here),
+        }
     }
 
     /// The attempt that the case screen shows.
@@ -429,64 +377,5 @@ impl Model {
     /// Something moves by itself: frames are needed without any key.
     pub fn is_animated(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.is_live())
-    }
-}
-
-/// What a set is listed under: its agent's folder, else its own.
-pub(super) fn group_of(set: &SetView) -> String {
-    if let Some(app) = &set.path.app {
-        return app.clone();
-    }
-    match set.path.shown.rsplit_once(['/', '\\']) {
-        Some((folder, _)) => folder.to_string(),
-        None => ".".to_string(),
-    }
-}
-
-/// The sets by group and path; those that were known keep what is known of them.
-fn views_of(sets: Vec<SetPath>, mut known: Vec<SetView>) -> Vec<SetView> {
-    let mut views: Vec<SetView> = sets
-        .into_iter()
-        .map(|path| match known.iter().position(|view| view.path == path) {
-            Some(at) => known.swap_remove(at),
-            None => SetView {
-                path,
-                state: SetState::Loading,
-                agent: Err("not looked for yet".into()),
-                summaries: None,
-            },
-        })
-        .collect();
-    views.sort_by(|a, b| (group_of(a), &a.path.shown).cmp(&(group_of(b), &b.path.shown)));
-    views
-}
-
-fn first_set_node(nodes: &[Node]) -> usize {
-    nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0)
-}
-
-fn nodes_of(sets: &[SetView]) -> Vec<Node> {
-    let mut nodes = Vec::new();
-    let mut group = None;
-    for (at, set) in sets.iter().enumerate() {
-        let name = group_of(set);
-        if group.as_ref() != Some(&name) {
-            nodes.push(Node::Group(name.clone()));
-            group = Some(name);
-        }
-        nodes.push(Node::Set(at));
-    }
-    nodes
-}
-
-impl Node {
-    /// The sets that are listed when this row is chosen.
-    pub fn sets(&self, model: &Model) -> Vec<usize> {
-        match self {
-            Node::Set(set) => vec![*set],
-            Node::Group(name) => {
-                (0..model.sets.len()).filter(|&at| group_of(&model.sets[at]) == *name).collect()
-            }
-        }
     }
 }

@@ -11,6 +11,7 @@ use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::SetFile;
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Something that happened.
@@ -56,6 +57,22 @@ pub enum Msg {
     Run(RunMsg),
     /// Outcomes were rescored: of which version, how they would be, what flips.
     Rescored(u64, Box<Outcomes>, Vec<Flip>),
+    /// An edit was made, taken back or made again; what was done, in words.
+    Edited(String),
+    /// An edit was not made, and why.
+    EditFailed(EditFailure),
+    /// What came of cases, held against the cases as they are in the file of this digest. Cases that say the
+    /// same are not among them.
+    Held {
+        /// The set.
+        set: usize,
+        /// The file's digest.
+        digest: String,
+        /// The cases that were asked about.
+        asked: Vec<CaseRef>,
+        /// The attempts as they would have come out.
+        held: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
+    },
     /// Changed criteria were written; what was done, in words.
     CriteriaWritten(String),
     /// A comparison is ready.
@@ -86,6 +103,17 @@ pub struct OpenedSet {
     pub digest: String,
     /// The agent's name, or why there is none.
     pub agent: Result<String, String>,
+}
+
+/// Why an edit was not made.
+#[derive(Clone, Debug)]
+pub enum EditFailure {
+    /// The file is not what was read any more.
+    Changed(Arc<str>),
+    /// It is a link to this file, outside the folder.
+    Outside(PathBuf),
+    /// Something else.
+    Other(String),
 }
 
 /// About the run.

@@ -12,6 +12,8 @@ pub struct CaseOutcome {
     pub run_id: String,
     /// Its attempts, by number.
     pub attempts: Vec<Arc<Attempt>>,
+    /// The attempts as they ran, when the case was edited since and those above are held against it.
+    ran: Option<Vec<Arc<Attempt>>>,
     /// The status a person should look at first.
     pub worst: Status,
     /// Whether that status hangs on which samples a judge happened to give.
@@ -27,24 +29,35 @@ pub struct Outcomes {
     pub version: u64,
 }
 
+impl CaseOutcome {
+    fn of(run_id: &str, attempts: Vec<Arc<Attempt>>) -> CaseOutcome {
+        let worst = worst(&attempts);
+        let unsteady = unsteady(&attempts, worst);
+        CaseOutcome { run_id: run_id.to_string(), attempts, ran: None, worst, unsteady }
+    }
+
+    /// Whether the case was edited since it was run.
+    pub fn is_edited(&self) -> bool {
+        self.ran.is_some()
+    }
+
+    /// The attempts as they ran, whatever became of the case since.
+    pub fn as_they_ran(&self) -> &[Arc<Attempt>] {
+        self.ran.as_ref().unwrap_or(&self.attempts)
+    }
+}
+
 impl Outcomes {
     /// Takes one attempt in. The first of another run replaces what was there.
     pub fn add(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
         self.version += 1;
         let before = self.cases.get(&case).map(|outcome| outcome.worst);
-        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome {
-            run_id: run_id.to_string(),
-            attempts: Vec::new(),
-            worst: attempt.status,
-            unsteady: false,
-        });
+        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run_id, Vec::new()));
         if outcome.run_id != run_id {
-            *outcome = CaseOutcome {
-                run_id: run_id.to_string(),
-                attempts: Vec::new(),
-                worst: attempt.status,
-                unsteady: false,
-            };
+            *outcome = CaseOutcome::of(run_id, Vec::new());
+        }
+        if let Some(ran) = &mut outcome.ran {
+            ran.push(attempt.clone());
         }
         let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         outcome.attempts.insert(at, attempt);
@@ -78,11 +91,10 @@ impl Outcomes {
         let mut mapped = Outcomes { version: self.version + 1, ..Outcomes::default() };
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
-            let worst = worst(&attempts);
-            mapped.totals.entry(case.set).or_default().add(worst);
-            let unsteady = unsteady(&attempts, worst);
-            let run_id = outcome.run_id.clone();
-            mapped.cases.insert(*case, CaseOutcome { run_id, attempts, worst, unsteady });
+            let shown =
+                CaseOutcome { ran: outcome.ran.clone(), ..CaseOutcome::of(&outcome.run_id, attempts) };
+            mapped.totals.entry(case.set).or_default().add(shown.worst);
+            mapped.cases.insert(*case, shown);
         }
         mapped
     }
@@ -95,6 +107,32 @@ impl Outcomes {
     /// The counts of a set.
     pub fn totals(&self, set: usize) -> Totals {
         self.totals.get(&set).copied().unwrap_or_default()
+    }
+
+    /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
+    pub fn hold(&mut self, case: CaseRef, held: Option<Vec<Arc<Attempt>>>) {
+        let Some(before) = self.cases.get(&case) else { return };
+        self.version += 1;
+        let ran = before.as_they_ran().to_vec();
+        let after = match held {
+            Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run_id, attempts) },
+            None => CaseOutcome::of(&before.run_id, ran),
+        };
+        let totals = self.totals.entry(case.set).or_default();
+        totals.remove(before.worst);
+        totals.add(after.worst);
+        self.cases.insert(case, after);
+    }
+
+    /// Takes cases along that moved within their files; what came of cases that are gone is forgotten.
+    pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
+        self.version += 1;
+        let cases = std::mem::take(&mut self.cases).into_iter();
+        self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
+        self.totals.clear();
+        for (case, outcome) in &self.cases {
+            self.totals.entry(case.set).or_default().add(outcome.worst);
+        }
     }
 
     /// Gives the sets other positions; what came of sets that are gone is forgotten.

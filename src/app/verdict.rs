@@ -47,6 +47,13 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     {
         lines.push(VerdictLine::Note(format!("would pass with {}", clean_line(words))));
     }
+    let edited =
+        model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited());
+    if edited {
+        let words =
+            "the case was edited since this run: what the agent did then is held against it as it is now";
+        lines.push(VerdictLine::Note(words.into()));
+    }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines
 }

@@ -49,6 +49,8 @@ pub struct Row {
     pub mark: &'static str,
     /// Which call or text the row belongs to, counted from 0.
     pub item: usize,
+    /// The argument that the row shows.
+    pub key: Option<String>,
 }
 
 /// A row after wrapping: both sides have the same height.
@@ -85,7 +87,7 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
                 ]
             })
         };
-        let mut head = Row { left: name(left), right: name(right), mark, item };
+        let mut head = Row { left: name(left), right: name(right), mark, item, key: None };
         if pair.kind == PairKind::Moved {
             note_move(&mut head, pair.expected, pair.actual);
         }
@@ -133,6 +135,7 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
             right: right.is_some().then(|| arg_line(&key, value_in(&right_map), changed)),
             mark: "",
             item,
+            key: Some(key.clone()),
         });
         rows.extend(about.iter().filter_map(|difference| note_row(difference, &key, item)));
     }
@@ -149,8 +152,8 @@ fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value
     };
     let note = "  no arguments are not empty arguments: ADK calls them different";
     vec![
-        Row { left: side(left), right: side(right), mark: "", item },
-        Row { left: None, right: Some(vec![span(note, Tone::Note, false)]), mark: "", item },
+        Row { left: side(left), right: side(right), item, ..Row::default() },
+        Row { left: None, right: Some(vec![span(note, Tone::Note, false)]), item, ..Row::default() },
     ]
 }
 
@@ -197,7 +200,7 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
         return None;
     }
     let line = vec![span(&format!("  ↳ {}", said.join("; ")), Tone::Note, false)];
-    Some(Row { left: None, right: Some(line), mark: "", item })
+    Some(Row { left: None, right: Some(line), item, ..Row::default() })
 }
 
 /// Rows of two compared texts, line by line.
@@ -205,7 +208,7 @@ pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
     let (left, right) = (lines_of(&diff.expected), lines_of(&diff.actual));
     let height = left.len().max(right.len());
     (0..height)
-        .map(|at| Row { left: left.get(at).cloned(), right: right.get(at).cloned(), mark: "", item: 0 })
+        .map(|at| Row { left: left.get(at).cloned(), right: right.get(at).cloned(), ..Row::default() })
         .collect()
 }
 

@@ -235,6 +235,14 @@ impl SetFile {
         }
     }
 
+    /// The file's text, shared; empty when it is not held.
+    pub fn shared_text(&self) -> Arc<str> {
+        match &self.source {
+            Source::Held(text) => text.clone(),
+            Source::Outside(_) => Arc::from(""),
+        }
+    }
+
     /// Where a case of a document lies in the text; nothing for a case of another form.
     pub fn range(&self, at: usize) -> Option<Range<usize>> {
         match &self.cases {

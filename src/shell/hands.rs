@@ -1,19 +1,17 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
-use super::criteria;
+use super::past::history;
+use super::{criteria, edits};
 use crate::app::{
-    Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, rescored,
+    Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold, rescored,
 };
-use crate::domain::{Attempt, AttemptKey, JudgeSpec, RunOptions, adk_status, case_status};
+use crate::domain::{Attempt, JudgeSpec, RunOptions};
 use crate::formats::SetFile;
-use crate::formats::adk::ResultFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
-use crate::store::{
-    HistoryEntry, Places, Trust, adk_results, keep_verdicts, kept_verdicts, load_run, our_runs,
-};
-use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_text};
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use crate::store::{Places, Trust, keep_verdicts, kept_verdicts};
+use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::Sender;
@@ -22,9 +20,6 @@ use tokio::sync::mpsc::Sender;
 const SETTLE: Duration = Duration::from_millis(150);
 /// File systems stamp files by a clock that lags behind.
 const GRAIN: Duration = Duration::from_millis(100);
-/// Runs of the past that are read when the explorer opens.
-const PAST_RUNS: usize = 12;
-
 /// What comes back to the loop.
 pub(super) enum Arrival {
     /// A message for the model.
@@ -79,24 +74,22 @@ impl Hands {
                     Err(error) => Msg::Failed(error.to_string()),
                 })
             }),
-            Effect::CancelRun(reason) => {
-                if let Some(run) = &self.run {
-                    run.cancel(reason);
-                }
-            }
-            Effect::PauseRun(on) => {
-                if let Some(run) = &self.run {
-                    run.pause(on);
-                }
-            }
-            Effect::CancelAttempt(key) => {
-                if let Some(run) = &self.run {
-                    run.cancel_one(key);
-                }
-            }
+            Effect::CancelRun(_) | Effect::PauseRun(_) | Effect::CancelAttempt(_) => self.steer(effect),
             Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
+            }),
+            Effect::MakeEdit { words, jobs, anywhere } => {
+                self.elsewhere(move |hands| Some(edits::make(&hands.workspace.root, &words, &jobs, anywhere)))
+            }
+            Effect::TurnEdit { path, back } => {
+                self.elsewhere(move |hands| Some(edits::turn(&hands.workspace.root, &path, back)))
+            }
+            Effect::Hold { set, cases } => self.elsewhere(move |hands| {
+                let open = open_set(&hands.sets[set]).ok()?;
+                let asked = cases.iter().map(|(case, _)| *case).collect();
+                let held = hold(&open.file, &cases);
+                Some(Msg::Held { set, digest: open.digest, asked, held })
             }),
             Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
                 let kept = keep_verdicts(&hands.workspace.root, &verdicts);
@@ -108,6 +101,17 @@ impl Hands {
             | Effect::CaptureMouse(_)
             | Effect::Suspend
             | Effect::Quit => {}
+        }
+    }
+
+    /// What the run is told.
+    fn steer(&self, effect: Effect) {
+        let Some(run) = &self.run else { return };
+        match effect {
+            Effect::CancelRun(reason) => run.cancel(reason),
+            Effect::PauseRun(on) => run.pause(on),
+            Effect::CancelAttempt(key) => run.cancel_one(key),
+            _ => {}
         }
     }
 
@@ -185,9 +189,9 @@ impl Hands {
 }
 
 /// What a task may look at.
-struct Borrowed {
-    workspace: Arc<Workspace>,
-    sets: Arc<Vec<SetPath>>,
+pub(super) struct Borrowed {
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) sets: Arc<Vec<SetPath>>,
 }
 
 fn load_set(hands: &Borrowed, set: usize, generation: u64) -> Msg {
@@ -279,73 +283,4 @@ fn prepare(
         .filter(|question| !trust.allows(&question.fingerprint))
         .collect();
     if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions, against)) }
-}
-
-/// Past outcomes, oldest first, so that the newest stay: ADK's own results, then our runs.
-fn history(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let mut found: Vec<_> = recorded(hands);
-    found.extend(hands.workspace.agents.iter().flat_map(|agent| adk_history(hands, &agent.path)));
-    let mut runs = our_runs(&hands.workspace.root);
-    runs.truncate(PAST_RUNS);
-    for entry in runs.into_iter().rev() {
-        let Ok(run) = load_run(&entry.path) else { continue };
-        let plan = run.state.plan.clone();
-        for attempt in &run.state.finished {
-            let planned = &plan.cases[attempt.key.case];
-            let path = &plan.sets[planned.set].path;
-            if let Some(set) = hands.sets.iter().position(|set| set.path == *path) {
-                found.push((plan.run_id.clone(), CaseRef { set, index: planned.index }, attempt.clone()));
-            }
-        }
-    }
-    found
-}
-
-/// The scores that data sets bring along: what was computed elsewhere is shown until it is scored here.
-fn recorded(hands: &Borrowed) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let mut found = Vec::new();
-    for (set, path) in hands.sets.iter().enumerate() {
-        let Ok(file) = open_set(path).map(|open| open.file) else { continue };
-        let has_scores = |at: usize| file.case(at).is_ok_and(|case| !case.recorded.is_empty());
-        if file.form.is_adk() || !file.is_held() || file.is_empty() || !has_scores(0) {
-            continue;
-        }
-        for index in 0..file.len() {
-            let Ok(case) = file.case(index) else { continue };
-            let key = AttemptKey { case: index, attempt: 1 };
-            let saved = case.saved.clone().unwrap_or_default();
-            let attempt = Attempt {
-                expected: case.turns().into(),
-                status: case_status(&case.recorded),
-                adk_status: adk_status(&case.recorded),
-                metrics: case.recorded,
-                actual: saved.turns.into(),
-                latency_s: saved.latency_s.unwrap_or(0.0),
-                ..Attempt::blank(key, &case.eval_id)
-            };
-            found.push(("in the file".to_string(), CaseRef { set, index }, Arc::new(attempt)));
-        }
-    }
-    found
-}
-
-/// The newest results that ADK has of an application's sets, by the cases' ids.
-fn adk_history(hands: &Borrowed, app_dir: &Path) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let mut results = adk_results(app_dir);
-    results.truncate(PAST_RUNS);
-    let open = |entry: &HistoryEntry| ResultFile::open(Arc::from(read_text(&entry.path).ok()?)).ok();
-    results.iter().rev().filter_map(open).flat_map(|result| outcomes_of(hands, &result)).collect()
-}
-
-fn outcomes_of(hands: &Borrowed, result: &ResultFile) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let Some(set) = hands.sets.iter().position(|set| set.stem == result.set_id) else { return Vec::new() };
-    let Ok(file) = open_set(&hands.sets[set]).map(|open| open.file) else { return Vec::new() };
-    let index_of: HashMap<_, usize> =
-        file.eval_ids().enumerate().map(|(at, eval_id)| (eval_id, at)).collect();
-    (0..result.entries.len())
-        .filter_map(|at| {
-            let index = *index_of.get(result.entries[at].eval_id.as_str())?;
-            Some((result.id.clone(), CaseRef { set, index }, Arc::new(result.attempt(at).ok()?)))
-        })
-        .collect()
 }

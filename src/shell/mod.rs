@@ -8,11 +8,13 @@
 
 mod clipboard;
 mod criteria;
+mod edits;
 mod editor;
 mod event_loop;
 mod frames;
 mod hands;
 mod input;
+mod past;
 mod terminal;
 
 pub use event_loop::{Explorer, explore};

@@ -7,6 +7,7 @@ mod header;
 mod metrics;
 mod opinions;
 mod overlays;
+mod proposal;
 mod screens;
 mod svg;
 mod text;
@@ -54,6 +55,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
         }
         Some(Overlay::Opinions(given)) => opinions::opinions(given, &areas, theme, buffer),
         Some(Overlay::Agreement(lines, scroll)) => opinions::agreement(lines, *scroll, &areas, theme, buffer),
+        Some(Overlay::Proposal(proposal)) => proposal::draw(proposal, &areas, theme, buffer),
         Some(Overlay::Confirm(confirm)) => overlays::confirm(confirm, &areas, theme, buffer),
     }
 }

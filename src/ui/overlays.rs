@@ -24,7 +24,8 @@ pub(super) fn help(
         Screen::Case(_) => Context::Case,
         Screen::Run => Context::Run,
     };
-    let here: Vec<&Command> = COMMANDS.iter().filter(|command| command.contexts.contains(&context)).collect();
+    let here: Vec<&Command> =
+        COMMANDS.iter().copied().filter(|command| command.contexts.contains(&context)).collect();
     let height = here.len() as u16 + 2;
     let inner = over(areas.body, 90, height, "keys here   ? or esc closes", theme, buffer);
     let first = scroll.min(here.len().saturating_sub(usize::from(inner.height)));

@@ -1,11 +1,11 @@
 //! The one table of commands. The key map, the footer, the help, the palette, the manual and the
 //! README's key table come from it. Adding a command is one entry here and one arm in `update`.
 
+mod authoring;
 mod table;
 
-pub use table::COMMANDS;
-
 use super::model::Model;
+use std::sync::LazyLock;
 
 /// A thing a person can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +66,15 @@ pub enum CommandId {
     Agreement,
     Yes,
     No,
+    NextPiece,
+    PreviousPiece,
+    Accept,
+    AcceptAll,
+    Undo,
+    Redo,
+    Save,
+    SaveBeside,
+    Discard,
 }
 
 impl CommandId {
@@ -96,6 +105,7 @@ pub enum Context {
     Run,
     Help,
     Confirm,
+    Proposal,
 }
 
 /// An entry of the table.
@@ -116,8 +126,15 @@ pub struct Command {
     pub enabled: fn(&Model) -> Result<(), &'static str>,
 }
 
+/// Every command there is, in the footer's order.
+pub static COMMANDS: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
+    let first = table::LOOKING.iter().position(|command| command.id == CommandId::NextFailing).unwrap_or(0);
+    let (first, rest) = table::LOOKING.split_at(first);
+    first.iter().chain(authoring::AUTHORING).chain(rest).collect()
+});
+
 /// The entry of a command.
 pub fn command(id: CommandId) -> &'static Command {
     // Every id has an entry; a test looks.
-    COMMANDS.iter().find(|command| command.id == id).unwrap_or(&COMMANDS[0])
+    COMMANDS.iter().find(|command| command.id == id).copied().unwrap_or(COMMANDS[0])
 }

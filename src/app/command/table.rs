@@ -8,14 +8,15 @@ use crate::app::enabled::{
 use crate::app::model::Model;
 
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
-const SCROLLED: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Help];
-const LISTS: &[Context] = &[Context::Browse, Context::Case];
+const SCROLLED: &[Context] =
+    &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Proposal];
+pub(super) const LISTS: &[Context] = &[Context::Browse, Context::Case];
 
 fn always(_: &Model) -> Result<(), &'static str> {
     Ok(())
 }
 
-const fn entry(
+pub(super) const fn entry(
     id: CommandId,
     name: &'static str,
     help: &'static str,
@@ -25,16 +26,16 @@ const fn entry(
     Command { id, name, help, hint: None, contexts, keys, enabled: always }
 }
 
-const fn shown(command: Command, hint: &'static str) -> Command {
+pub(super) const fn shown(command: Command, hint: &'static str) -> Command {
     Command { hint: Some(hint), ..command }
 }
 
-const fn when(command: Command, enabled: fn(&Model) -> Result<(), &'static str>) -> Command {
+pub(super) const fn when(command: Command, enabled: fn(&Model) -> Result<(), &'static str>) -> Command {
     Command { enabled, ..command }
 }
 
-/// Every command there is. The order is the footer's.
-pub static COMMANDS: &[Command] = &[
+/// The commands that look and run. The order is the footer's.
+pub(super) static LOOKING: &[Command] = &[
     shown(
         entry(
             CommandId::Open,
@@ -442,7 +443,7 @@ pub static COMMANDS: &[Command] = &[
         CommandId::Quit,
         "quit",
         "leave evaltrail from anywhere",
-        &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Confirm],
+        &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Confirm, Context::Proposal],
         &["ctrl-c"],
     ),
     entry(CommandId::Yes, "yes", "yes", &[Context::Confirm], &["y"]),

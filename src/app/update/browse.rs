@@ -4,9 +4,8 @@ use super::moved;
 use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::layout::{case_rows, inside, layout};
-use crate::app::model::{
-    Browse, CaseMode, CaseRef, CaseScreen, Model, Node, Order, Overlay, Pane, Screen, SetState,
-};
+use crate::app::model::{Browse, CaseMode, CaseRef, CaseScreen, Model, Node, Order, Pane, Screen, SetState};
+use crate::app::overlays::Overlay;
 use crate::domain::{Query, Status, Subject};
 use crate::formats::SetFile;
 use std::cmp::Reverse;
@@ -82,6 +81,7 @@ pub(super) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
         turns,
         mode: CaseMode::Compare,
         scroll: 0,
+        piece: 0,
         body: None,
         key: None,
         relaxation: None,

@@ -26,6 +26,8 @@ pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
         CommandId::NextAttempt => attempt(model, 1),
         CommandId::PreviousAttempt => attempt(model, -1),
         CommandId::Timeline => toggle_mode(model),
+        CommandId::NextPiece => piece(model, 1),
+        CommandId::PreviousPiece => piece(model, -1),
         id => scroll(model, id),
     }
     Vec::new()
@@ -47,7 +49,7 @@ fn turn(model: &mut Model, by: isize) {
     let count = model.turns_shown();
     if let Some(case) = shown(model) {
         case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
-        case.scroll = 0;
+        (case.scroll, case.piece) = (0, 0);
     }
 }
 
@@ -55,6 +57,23 @@ fn attempt(model: &mut Model, by: isize) {
     let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
     if let Some(case) = shown(model) {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
+    }
+}
+
+/// Goes to another of the pieces that differ, and shows it.
+fn piece(model: &mut Model, by: isize) {
+    let page = usize::from(inside(layout(model).main).height);
+    if let Some(case) = shown(model)
+        && let Some(body) = case.body.clone()
+    {
+        let count = body.pieces.len();
+        case.piece = (case.piece + count).saturating_add_signed(by) % count.max(1);
+        if let Some((_, line)) = body.pieces.get(case.piece)
+            && !(case.scroll..case.scroll + page).contains(line)
+        {
+            let last = body.lines.len().saturating_sub(page);
+            case.scroll = line.saturating_sub(page / 3).min(last);
+        }
     }
 }
 
@@ -179,6 +198,7 @@ fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     let page = usize::from(inside(layout(model).main).height);
     if let Some(case) = shown(model) {
         case.scroll = case.scroll.min(body.lines.len().saturating_sub(page));
+        case.piece = case.piece.min(body.pieces.len().saturating_sub(1));
         case.body = Some(body);
         case.key = Some(key);
     }

@@ -3,8 +3,9 @@
 use super::{browse, case, run};
 use crate::app::command::CommandId;
 use crate::app::effect::Effect;
-use crate::app::model::{Confirm, ConfirmKind, Model, Overlay, Screen, Toast};
+use crate::app::model::{Model, Screen, Toast};
 use crate::app::msg::{Mouse, MouseKind};
+use crate::app::overlays::{Confirm, ConfirmKind, Overlay};
 use crate::domain::Status;
 use serde_json::json;
 

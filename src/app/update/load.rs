@@ -1,10 +1,12 @@
 //! Files that were read, and past outcomes.
 
 use super::browse::{node_of_set, relist};
+use super::hold;
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
 use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::domain::Attempt;
+use crate::formats::SetFile;
 use crate::workspace::SetPath;
 use std::sync::Arc;
 
@@ -13,23 +15,33 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     if generation != model.generation || set >= model.sets.len() {
         return Vec::new();
     }
-    let view = &mut model.sets[set];
     let mut effects = Vec::new();
     match result {
         Ok(OpenedSet { file, digest, agent }) => {
-            view.agent = agent;
-            if matches!(&view.state, SetState::Ready(_, known) if *known == digest) {
+            model.sets[set].agent = agent;
+            if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
                 return Vec::new();
             }
-            view.state = SetState::Ready(file, digest);
-            view.summaries = None;
-            effects.push(Effect::Summarise { set, generation });
+            effects.extend(put_file(model, set, file, digest));
         }
-        Err(why) => view.state = SetState::Failed(why),
+        Err(why) => model.sets[set].state = SetState::Failed(why),
     }
     relist(model);
     super::overlay::find_again(model);
     close_lost_case(model, set);
+    effects
+}
+
+/// Shows a file as it is now; what came of its cases follows them.
+pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
+    let view = &mut model.sets[set];
+    let before = std::mem::replace(&mut view.state, SetState::Ready(file, digest));
+    view.summaries = None;
+    let mut effects = vec![Effect::Summarise { set, generation: model.generation }];
+    effects.extend(match before {
+        SetState::Ready(was, _) => hold::follow(model, set, &was),
+        _ => hold::ask(model, set, with_outcomes(model, set)),
+    });
     effects
 }
 
@@ -73,8 +85,18 @@ pub(super) fn history(
             }
         }
         relist(model);
+        return (0..model.sets.len())
+            .flat_map(|set| hold::ask(model, set, with_outcomes(model, set)))
+            .collect();
     }
     Vec::new()
+}
+
+fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
+    let mut cases: Vec<CaseRef> =
+        model.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect();
+    cases.sort();
+    cases
 }
 
 /// Looks which files there are now, and reads them all again. What came of cases stays.

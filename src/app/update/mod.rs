@@ -1,8 +1,10 @@
 //! What a message does. A short router: each screen has its file.
 
+mod author;
 mod browse;
 mod case;
 mod global;
+mod hold;
 mod load;
 mod opinion;
 mod overlay;
@@ -11,13 +13,15 @@ mod trial;
 
 pub use browse::tree_offset;
 pub use global::THEMES;
+pub use hold::hold;
 pub use load::go_to;
 
 use super::command::{CommandId, Context, command};
 use super::effect::{Against, Effect};
 use super::keymap::resolve;
-use super::model::{Model, Overlay, Screen};
+use super::model::{Model, Screen};
 use super::msg::Msg;
+use super::overlays::Overlay;
 
 /// Takes a message in; says what the outside must do.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -54,6 +58,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Rescored(version, outcomes, flips) => {
             trial::rescored_elsewhere(model, version, *outcomes, flips)
         }
+        Msg::Edited(words) => author::edited(model, words),
+        Msg::EditFailed(failure) => author::failed(model, failure),
+        Msg::Held { set, digest, asked, held } => hold::held(model, set, &digest, &asked, held),
         Msg::CriteriaWritten(words) => trial::written(model, words),
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
@@ -74,6 +81,10 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
     }
     match (id, model.context()) {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
+        (CommandId::Accept | CommandId::AcceptAll | CommandId::Undo | CommandId::Redo, _) => {
+            author::command(model, id)
+        }
+        (_, Context::Proposal) => author::decide(model, id),
         (CommandId::Yes | CommandId::No, _) => overlay::answer(model, id == CommandId::Yes),
         (_, Context::Help) => overlay::help_command(model, id),
         (CommandId::Help, _) => open(model, Overlay::Help(0)),

@@ -3,8 +3,9 @@
 use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::key::{Key, KeyCode};
-use crate::app::model::{CaseMode, Model, Overlay, Screen};
+use crate::app::model::{CaseMode, Model, Screen};
 use crate::app::opinion::{Opinions, opinions};
+use crate::app::overlays::Overlay;
 use crate::domain::HumanVerdict;
 use crate::metrics::agreements;
 use tui_input::InputRequest;

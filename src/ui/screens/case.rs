@@ -1,6 +1,8 @@
 //! One case: expected and actual side by side, and the metrics with their reasons.
 
-use crate::app::{BodyLine, CaseMode, CaseScreen, Layout, Model, REASON_AT, VerdictLine, verdict_lines};
+use crate::app::{
+    Body, BodyLine, CaseMode, CaseScreen, Layout, Model, REASON_AT, VerdictLine, verdict_lines,
+};
 use crate::ui::text::{put, put_right, put_spans};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{panel, scrollbar};
@@ -33,10 +35,19 @@ pub(in crate::ui) fn case(
                 let row = Rect { y: inner.y + row as u16, height: 1, ..inner };
                 body_line(line, body.side_by_side, row, theme, buffer);
             }
+            piece(case, body, inner, theme, buffer);
             scrollbar(areas.main, case.scroll, shown, body.lines.len(), theme, buffer);
         }
     }
     verdict(model, areas.panel, theme, buffer);
+}
+
+/// The difference to hand: what `a` accepts.
+fn piece(case: &CaseScreen, body: &Body, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let line = body.pieces.get(case.piece).and_then(|(_, line)| line.checked_sub(case.scroll));
+    if let Some(row) = line.filter(|row| *row < usize::from(inner.height)) {
+        put(buffer, inner.x + 1, inner.y + row as u16, 1, "▸", theme.style(Role::Accent));
+    }
 }
 
 fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {

@@ -1,0 +1,280 @@
+//! Changing eval sets: what is proposed, looked at, made and taken back.
+
+use super::{global, moved, trial};
+use crate::app::command::CommandId;
+use crate::app::effect::Effect;
+use crate::app::model::{CaseRef, Model, Screen};
+use crate::app::msg::EditFailure;
+use crate::app::overlays::Overlay;
+use crate::app::proposal::{Conflict, Proposal};
+use crate::diff::{Piece, accept};
+use crate::domain::{Attempt, Conversation, EvalCase, Status};
+use crate::formats::{Edit, SetFile};
+use crate::store::{Deed, FileJob};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Accept => accept_piece(model),
+        CommandId::AcceptAll => accept_cases(model),
+        CommandId::Undo => turn(model, true),
+        _ => turn(model, false),
+    }
+}
+
+/// The difference under the cursor.
+fn accept_piece(model: &mut Model) -> Vec<Effect> {
+    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
+    let Some((piece, _)) = piece.cloned() else { return Vec::new() };
+    let (at, turn, attempt) = (case.at, case.turn, case.attempt);
+    match accepted(model, at, attempt, |expected, actual, now| {
+        (now == turn).then(|| accept(expected, actual, &piece))
+    }) {
+        Ok(meant) => {
+            let words = match model.shown_attempt() {
+                Some(ran) => piece.words(&ran.expected[turn], &ran.actual[turn]),
+                None => String::new(),
+            };
+            let words = format!("accept {words} in {}", model.eval_id(at));
+            propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
+        }
+        Err(why) => global::tell(model, why, true),
+    }
+}
+
+/// All that the agent did: in the case on the screen, or in the selected ones.
+fn accept_cases(model: &mut Model) -> Vec<Effect> {
+    let selected = matches!(model.screen, Screen::Browse) && !model.browse.selected.is_empty();
+    let chosen: Vec<CaseRef> = match selected {
+        true => model.browse.selected.iter().copied().collect(),
+        false => model.current_case().into_iter().collect(),
+    };
+    let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
+    let mut refused = Vec::new();
+    for at in &chosen {
+        let attempt = shown_attempt(model, *at);
+        let turn = |expected: &_, actual: &_, _| Some(accept(expected, actual, &Piece::Turn));
+        match accepted(model, *at, attempt, turn) {
+            Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
+            Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
+            Err(why) => refused.push(format!("{}: {why}", model.eval_id(*at))),
+        }
+    }
+    let count: usize = by_set.values().map(Vec::len).sum();
+    let words = match (count, chosen.as_slice()) {
+        (1, [one]) => format!("accept what the agent did in {}", model.eval_id(*one)),
+        _ => format!("accept what the agent did in {count} cases"),
+    };
+    if let Some(why) = refused.first() {
+        let more = refused.len() - 1;
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        global::tell(model, format!("left out: {why}{more}"), true);
+    }
+    match by_set.len() {
+        0 if refused.is_empty() => {
+            global::tell(model, "the agent did what is expected; nothing would change".into(), false)
+        }
+        0 => Vec::new(),
+        1 => match by_set.pop_first() {
+            Some((set, edits)) => propose(model, set, edits, words),
+            None => Vec::new(),
+        },
+        _ => propose_many(model, by_set, words),
+    }
+}
+
+fn shown_attempt(model: &Model, at: CaseRef) -> usize {
+    match &model.screen {
+        Screen::Case(case) if case.at == at => case.attempt,
+        _ => 0,
+    }
+}
+
+fn case_now(model: &Model, at: CaseRef) -> Result<EvalCase, String> {
+    let file: &Arc<SetFile> = model.file(at.set).ok_or("the file is not read yet")?;
+    file.case(at.index).map_err(|problem| problem.to_string())
+}
+
+/// The case with what an attempt did taken over in its turns. `take` makes an expected turn of it, or leaves
+/// it as it is.
+fn accepted(
+    model: &Model,
+    at: CaseRef,
+    attempt: usize,
+    take: impl Fn(
+        &crate::domain::Invocation,
+        &crate::domain::Invocation,
+        usize,
+    ) -> Option<crate::domain::Invocation>,
+) -> Result<EvalCase, String> {
+    let outcome = model.outcomes.get(at).ok_or("no agent has done anything here yet")?;
+    let ran: &Attempt = outcome.attempts.get(attempt).ok_or("there is no such attempt")?;
+    if ran.status == Status::Errored {
+        return Err("the agent did not finish; there is nothing whole to accept".into());
+    }
+    let mut case = case_now(model, at)?;
+    let Conversation::Turns(turns) = &mut case.conversation else {
+        return Err("a simulated user plays this case; nothing is expected turn by turn".into());
+    };
+    if turns.len() != ran.actual.len() {
+        return Err("the case has other turns than the agent was asked; r runs it again".into());
+    }
+    for (now, (turn, actual)) in turns.iter_mut().zip(ran.actual.iter()).enumerate() {
+        if turn.user.scored_text() != actual.user.scored_text() && !turn.history {
+            return Err("the case asks something else since it was run; r runs it again".into());
+        }
+        if let Some(meant) = take(turn, actual, now) {
+            *turn = meant;
+        }
+    }
+    Ok(case)
+}
+
+/// Shows what would change. What is on trial is not what is, so it goes first.
+pub(super) fn propose(model: &mut Model, set: usize, edits: Vec<Edit>, words: String) -> Vec<Effect> {
+    match model.propose(set, edits, words) {
+        Ok(proposal) => show(model, proposal),
+        Err(why) => global::tell(model, why, true),
+    }
+}
+
+fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: String) -> Vec<Effect> {
+    let mut all: Option<Proposal> = None;
+    for (set, edits) in by_set {
+        match model.propose(set, edits, words.clone()) {
+            Ok(proposal) => match &mut all {
+                Some(all) => {
+                    all.jobs.extend(proposal.jobs);
+                    all.lines.extend(proposal.lines);
+                    all.meant = None;
+                }
+                None => all = Some(proposal),
+            },
+            Err(why) => return global::tell(model, why, true),
+        }
+    }
+    all.map_or_else(Vec::new, |proposal| show(model, proposal))
+}
+
+pub(super) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
+    let effects = trial::drop_trial(model);
+    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    effects
+}
+
+fn turn(model: &mut Model, back: bool) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    let mut effects = trial::drop_trial(model);
+    effects.push(Effect::TurnEdit { path: model.sets[set].path.path.clone(), back });
+    effects
+}
+
+/// A key on a proposal.
+pub(super) fn decide(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    let page = usize::from(crate::app::layout::proposal_rows(model.size));
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    match id {
+        CommandId::Save => save(model),
+        CommandId::SaveBeside => save_beside(model),
+        CommandId::Discard => {
+            model.overlay = None;
+            Vec::new()
+        }
+        id => {
+            let last = (proposal.lines.len() + 1).saturating_sub(page);
+            proposal.scroll = moved(proposal.scroll, id, last.max(1), page);
+            Vec::new()
+        }
+    }
+}
+
+fn save(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    if proposal.saving {
+        return Vec::new();
+    }
+    match proposal.conflict.take() {
+        None => {
+            proposal.saving = true;
+            proposal.problem = None;
+            let anywhere = proposal.outside.is_some();
+            vec![Effect::MakeEdit { words: proposal.words.clone(), jobs: proposal.jobs.clone(), anywhere }]
+        }
+        Some(Conflict { theirs, merged: Some(edits) }) => {
+            let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
+            merge(model, theirs, edits, proposal)
+        }
+        Some(conflict) => {
+            proposal.conflict = Some(conflict);
+            let why = "both changed the same place; o writes yours beside, esc leaves theirs";
+            proposal.problem = Some(why.into());
+            Vec::new()
+        }
+    }
+}
+
+/// The same edit on their file, to be looked at again.
+fn merge(
+    model: &mut Model,
+    theirs: Arc<str>,
+    edits: Vec<Edit>,
+    (words, path): (String, Option<PathBuf>),
+) -> Vec<Effect> {
+    let set = model.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
+    let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else { return Vec::new() };
+    let mut effects = super::load::put_file(model, set, Arc::new(file), String::new());
+    effects.extend(propose(model, set, edits, words));
+    effects
+}
+
+fn save_beside(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    let mine = proposal.jobs.iter().filter_map(|job| match &job.deed {
+        Deed::Change(text, change) => {
+            let name = job.path.file_name()?.to_string_lossy().into_owned();
+            let path = job.path.with_file_name(format!("{name}.mine"));
+            Some(FileJob { path, deed: Deed::Create(change.apply(text)?) })
+        }
+        _ => None,
+    });
+    let jobs: Vec<FileJob> = mine.collect();
+    proposal.saving = true;
+    let names: Vec<String> = jobs.iter().map(|job| job.path.display().to_string()).collect();
+    vec![Effect::MakeEdit { words: format!("write {}", names.join(", ")), jobs, anywhere: false }]
+}
+
+/// It was made.
+pub(super) fn edited(model: &mut Model, words: String) -> Vec<Effect> {
+    if matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
+        model.overlay = None;
+    }
+    global::tell(model, words, false);
+    vec![Effect::Rediscover]
+}
+
+/// It was not made: what was meant stays on the screen.
+pub(super) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else {
+        let why = match failure {
+            EditFailure::Other(why) => why,
+            EditFailure::Changed(_) => "the file was changed by something else since".into(),
+            EditFailure::Outside(path) => format!("the file is a link to {}", path.display()),
+        };
+        return global::tell(model, why, true);
+    };
+    proposal.saving = false;
+    match failure {
+        EditFailure::Other(why) => proposal.problem = Some(why),
+        EditFailure::Outside(path) => {
+            let where_to = path.display().to_string();
+            proposal.problem =
+                Some(format!("it is a link to {where_to}, outside the folder; enter again writes there"));
+            proposal.outside = Some(path);
+        }
+        EditFailure::Changed(theirs) => proposal.meet(theirs),
+    }
+    Vec::new()
+}

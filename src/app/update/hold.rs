@@ -1,0 +1,133 @@
+//! Files that were edited: what came of their cases follows the cases, and is held against them as they are.
+
+use super::browse::relist;
+use super::trial;
+use crate::app::effect::Effect;
+use crate::app::model::{CaseRef, Model, Screen, SetState};
+use crate::domain::Attempt;
+use crate::formats::SetFile;
+use crate::metrics::held_against_case;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// So many attempts are looked at at once; more are looked at away from the screen.
+const AT_ONCE: usize = 20;
+
+type Cases = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
+
+/// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
+/// the new one at its place.
+pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        places.entry(id.into_owned()).or_default().push(at);
+    }
+    let mut found: Vec<Option<usize>> =
+        was.eval_ids().map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop)).collect();
+    if was.len() == now.len() {
+        let free: Vec<usize> = places.into_values().flatten().collect();
+        for (at, place) in found.iter_mut().enumerate() {
+            if place.is_none() && free.contains(&at) {
+                *place = Some(at);
+            }
+        }
+    }
+    found
+}
+
+/// Takes the cases of an edited file along, and asks for those that say something else now.
+pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect> {
+    let Some(now) = model.file(set).cloned() else { return Vec::new() };
+    let places = positions(was, &now);
+    let new = |case: CaseRef| match case.set == set {
+        true => places.get(case.index).copied().flatten().map(|index| CaseRef { set, index }),
+        false => Some(case),
+    };
+    let text = |file: &SetFile, at: usize| file.range(at).map(|range| file.text()[range].to_string());
+    let changed: Vec<usize> = (0..was.len())
+        .filter_map(|at| Some((at, places[at]?)))
+        .filter(|(at, now_at)| text(was, *at).is_none() || text(was, *at) != text(&now, *now_at))
+        .map(|(_, now_at)| now_at)
+        .collect();
+    if places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
+        model.outcomes.follow(new);
+        if let Some(trial) = &mut model.trial {
+            Arc::make_mut(&mut trial.before).follow(new);
+        }
+        model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+        match &mut model.screen {
+            Screen::Case(case) if case.at.set == set => match new(case.at) {
+                Some(at) => case.at = at,
+                None => model.screen = Screen::Browse,
+            },
+            _ => {}
+        }
+    }
+    let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
+    ask(model, set, cases)
+}
+
+/// Asks what came of cases of a set, held against the cases as they are now.
+pub(super) fn ask(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
+    let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
+    let (file, digest) = (file.clone(), digest.clone());
+    let ran = |case: CaseRef| Some((case, real(model).get(case)?.as_they_ran().to_vec()));
+    let cases: Cases = cases.into_iter().filter_map(ran).collect();
+    match cases.iter().map(|(_, attempts)| attempts.len()).sum::<usize>() {
+        0 => Vec::new(),
+        1..=AT_ONCE => {
+            let asked: Vec<CaseRef> = cases.iter().map(|(case, _)| *case).collect();
+            let found = hold(&file, &cases);
+            held(model, set, &digest, &asked, found)
+        }
+        _ => vec![Effect::Hold { set, cases }],
+    }
+}
+
+/// The outcomes that are, whatever is on trial.
+fn real(model: &Model) -> &crate::app::outcomes::Outcomes {
+    model.trial.as_ref().map_or(&model.outcomes, |trial| &trial.before)
+}
+
+/// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
+pub fn hold(file: &SetFile, cases: &Cases) -> Cases {
+    let of = |(case, attempts): &(CaseRef, Vec<Arc<Attempt>>)| {
+        let now = file.case(case.index).ok()?;
+        let held: Vec<Option<Attempt>> =
+            attempts.iter().map(|attempt| held_against_case(attempt, &now)).collect();
+        if held.iter().all(Option::is_none) {
+            return None;
+        }
+        let shown = held.into_iter().zip(attempts);
+        Some((*case, shown.map(|(held, ran)| held.map_or_else(|| ran.clone(), Arc::new)).collect()))
+    };
+    cases.iter().filter_map(of).collect()
+}
+
+/// Shows what was found. A late answer about another file is dropped.
+pub(super) fn held(
+    model: &mut Model,
+    set: usize,
+    digest: &str,
+    asked: &[CaseRef],
+    held: Cases,
+) -> Vec<Effect> {
+    let current = model
+        .sets
+        .get(set)
+        .is_some_and(|view| matches!(&view.state, SetState::Ready(_, known) if known == digest));
+    let shown = |model: &Model, case: &CaseRef| model.outcomes.get(*case).is_some_and(|o| o.is_edited());
+    if !current || (held.is_empty() && !asked.iter().any(|case| shown(model, case))) {
+        return Vec::new();
+    }
+    let effects = trial::drop_trial(model);
+    let mut held: HashMap<CaseRef, Vec<Arc<Attempt>>> = held.into_iter().collect();
+    for case in asked {
+        model.outcomes.hold(*case, held.remove(case));
+    }
+    if let Screen::Case(case) = &mut model.screen {
+        case.key = None;
+    }
+    relist(model);
+    effects
+}
