@@ -40,6 +40,12 @@ pub(super) enum Command {
     Judge(JudgeArgs),
     /// Convert legacy tests and other forms to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
+    /// Accept what the agent did in a run as expected: shows the change, and writes it with --write
+    Accept(AcceptArgs),
+    /// Edit a case in $EDITOR, or take an edit back
+    Edit(EditArgs),
+    /// Make an eval set, or a case in one
+    New(NewArgs),
     /// Explore the built-in sample workspace: no agent, key or network needed
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -201,6 +207,71 @@ pub(super) struct ConvertArgs {
 pub(super) enum ConvertTo {
     Adk,
     Vertex,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AcceptArgs {
+    /// The run: `last`, or the beginning of its id, or its folder
+    pub(super) run: String,
+    /// The cases, by id; all that did not pass when none is named
+    #[arg(value_name = "CASE")]
+    pub(super) cases: Vec<String>,
+    /// Write the files, instead of showing what would change
+    #[arg(long)]
+    pub(super) write: bool,
+    /// Take over only this
+    #[arg(long, value_enum)]
+    pub(super) only: Option<AcceptOnly>,
+    /// Which repetition
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) attempt: u32,
+    /// The folder whose run it is
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AcceptOnly {
+    Calls,
+    Response,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct EditArgs {
+    /// The file and the case: lights.evalset.json:lights_off
+    #[arg(value_name = "FILE[:CASE]")]
+    pub(super) target: String,
+    /// Take the case's JSON from here instead of opening an editor; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "redo"])]
+    pub(super) from: Option<PathBuf>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Take the last edit of the file back
+    #[arg(long, conflicts_with = "redo")]
+    pub(super) undo: bool,
+    /// Make the edit again that was taken back
+    #[arg(long)]
+    pub(super) redo: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct NewArgs {
+    /// The file, and the case to make in it: lights.evalset.json:lights_off
+    #[arg(value_name = "FILE[:CASE]")]
+    pub(super) target: String,
+    /// What the user says; once for each turn
+    #[arg(long, value_name = "TEXT")]
+    pub(super) user: Vec<String>,
+    /// The expected response; once for each turn
+    #[arg(long, value_name = "TEXT")]
+    pub(super) response: Vec<String>,
+    /// The application of the case's session
+    #[arg(long, value_name = "NAME")]
+    pub(super) app: Option<String>,
+    /// What the set is for
+    #[arg(long, value_name = "TEXT")]
+    pub(super) description: Option<String>,
 }
 
 #[derive(Args, Debug)]

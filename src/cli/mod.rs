@@ -1,13 +1,16 @@
 //! The command line: one file a subcommand.
 
+mod accept;
 mod args;
 mod check;
 mod convert;
 mod docs;
+mod edit;
 mod explore;
 mod judge;
 mod list;
 mod metrics;
+mod new;
 mod output;
 mod paths;
 mod progress;
@@ -59,6 +62,9 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Accept(args)) => accept::accept(args),
+        Some(Command::Edit(args)) => edit::edit(args),
+        Some(Command::New(args)) => new::new(args),
         Some(Command::Judge(args)) => judge::judge(args),
         Some(Command::Metrics(args)) => metrics::metrics(args),
         Some(Command::Completions { shell }) => docs::completions(shell),

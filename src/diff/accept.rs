@@ -1,7 +1,9 @@
 //! Taking over what the agent did as what is expected: a piece, a turn.
 
 use super::{PairKind, align, values_equal};
-use crate::domain::{Content, Invocation, ToolCall, ToolResponse, Trajectory};
+use crate::domain::{
+    Attempt, Content, Conversation, EvalCase, Invocation, Status, ToolCall, ToolResponse, Trajectory,
+};
 
 /// A piece of a turn in which expected and actual differ.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +72,45 @@ pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invo
         }
     }
     meant
+}
+
+/// Why nothing of an attempt can be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unacceptable {
+    /// The agent or its transport broke.
+    #[error("the agent did not finish; there is nothing whole to accept")]
+    Errored,
+    /// The turns are not the case's.
+    #[error("a simulated user plays this case; nothing is expected turn by turn")]
+    Scenario,
+    /// The case has other turns now.
+    #[error("the case asks something else than the agent was asked; run it again")]
+    AskedElse,
+}
+
+/// The case with pieces of what an attempt did taken over, turn by turn.
+pub fn accept_in_case(
+    case: &EvalCase,
+    ran: &Attempt,
+    piece: impl Fn(usize) -> Option<Piece>,
+) -> Result<EvalCase, Unacceptable> {
+    if ran.status == Status::Errored {
+        return Err(Unacceptable::Errored);
+    }
+    let mut meant = case.clone();
+    let Conversation::Turns(turns) = &mut meant.conversation else { return Err(Unacceptable::Scenario) };
+    let asked = |turn: &Invocation| turn.user.scored_text();
+    let same = turns.len() == ran.actual.len()
+        && turns.iter().zip(ran.actual.iter()).all(|(a, b)| asked(a) == asked(b));
+    if !same {
+        return Err(Unacceptable::AskedElse);
+    }
+    for (at, (turn, actual)) in turns.iter_mut().zip(ran.actual.iter()).enumerate() {
+        if let Some(piece) = piece(at) {
+            *turn = accept(turn, actual, &piece);
+        }
+    }
+    Ok(meant)
 }
 
 fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, usize), key: &str) {

@@ -14,7 +14,7 @@ mod json;
 mod rows;
 mod words;
 
-pub use accept::{Piece, accept};
+pub use accept::{Piece, Unacceptable, accept, accept_in_case};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, json_equal, values_equal};
 pub use json::{Difference, DifferenceKind, differences};

@@ -169,16 +169,17 @@ fn confirm(
 ) -> Result<(), EditError> {
     let lost = || EditError::Unspeakable("the change does not fit the file".into());
     let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
-    let wrapped = match file.form {
-        Form::TurnList => part,
-        Form::NamedList => format!("[{part}]"),
-        _ => format!("{{\"eval_set_id\":\"\",\"eval_cases\":[{part}]}}"),
+    let (head, tail) = match file.form {
+        Form::TurnList => ("", ""),
+        Form::NamedList => ("[", "]"),
+        _ => ("{\"eval_set_id\":\"\",\"eval_cases\":[", "]}"),
     };
-    let reads = SetFile::open(Arc::from(wrapped), "").and_then(|read| match read.len() {
-        1 => read.case(0).map(Some),
-        _ => Ok(None),
-    });
-    match reads.map_err(|problem| retell(problem, file.form))? {
+    let reads =
+        SetFile::open(Arc::from(format!("{head}{part}{tail}")), "").and_then(|read| match read.len() {
+            1 => read.case(0).map(Some),
+            _ => Ok(None),
+        });
+    match reads.map_err(|problem| retell(problem, file.form, head.len()))? {
         Some(read) if is_meant(&read) => Ok(()),
         Some(_) => Err(cannot_say(file)),
         None => Err(EditError::Unspeakable("that is not one case".into())),
@@ -190,12 +191,13 @@ fn cannot_say(file: &SetFile) -> EditError {
 }
 
 /// A problem of the changed case, told within the case.
-fn retell(problem: FileProblem, form: Form) -> EditError {
+fn retell(problem: FileProblem, form: Form, head: usize) -> EditError {
     let path = match form {
         Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
         _ => problem.path.replacen("$[0]", "$", 1),
     };
-    EditError::Unreadable(FileProblem { path, ..problem })
+    let column = if problem.line == 1 { problem.column.saturating_sub(head).max(1) } else { problem.column };
+    EditError::Unreadable(FileProblem { path, column, ..problem })
 }
 
 /// The text of a range after a change that lies within it.

@@ -24,6 +24,7 @@ mod sniff;
 mod source;
 pub mod vertex;
 
+pub use adk::blank_set;
 pub use answers::{RecordedAnswers, read_answers};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
@@ -31,7 +32,7 @@ pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
 };
 pub use plan::{Edit, plan, rebase};
-pub use preview::{PreviewLine, preview};
+pub use preview::{PreviewLine, preview, unified};
 pub use problem::FileProblem;
 pub use read::ReadError;
 pub use set_file::{Form, SetFile};

@@ -5,6 +5,8 @@ use similar::{ChangeTag, TextDiff};
 
 /// Of a line that is longer, only what is around the change is shown.
 const LONGEST: usize = 200;
+/// Lines around a change in a unified difference.
+const UNIFIED: usize = 3;
 /// So much of a long line stands before the change.
 const LEAD: usize = 60;
 
@@ -33,6 +35,35 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
         lines.extend(differing(old, &new));
     }
     lines
+}
+
+/// The change as a unified difference, which `git apply` and `patch` take.
+pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
+    let mut out = format!("--- a/{name}\n+++ b/{name}\n");
+    let mut grown: isize = 0;
+    for group in groups(text, change, UNIFIED) {
+        let (start, end) = spread(text, &group, UNIFIED);
+        let moved = group.iter().map(|one| Splice { at: one.at - start, ..(*one).clone() }).collect();
+        let old = &text[start..end];
+        let Some(new) = TextChange(moved).apply(old) else { continue };
+        let first = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1;
+        let (gone, come) = (old.lines().count(), new.lines().count());
+        let place = first.saturating_add_signed(grown);
+        out.push_str(&format!("@@ -{first},{gone} +{place},{come} @@\n"));
+        grown += come as isize - gone as isize;
+        for change in TextDiff::from_lines(old, new.as_str()).iter_all_changes() {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            out.push_str(&format!("{sign}{}", change.value()));
+            if !change.value().ends_with('\n') {
+                out.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    out
 }
 
 /// Pieces whose surroundings touch are shown together.

@@ -16,6 +16,18 @@ pub(super) fn open(path: &Path, line: usize) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
 }
 
+/// Lets a person edit a text in their editor: says what it is afterwards. The name is shown to them, cleaned of
+/// what no file's name can hold.
+pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(40).collect();
+    let mut file =
+        tempfile::Builder::new().prefix(&format!("{name}-")).suffix(&format!(".{ending}")).tempfile()?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    open(file.path(), 1)?;
+    // Editors put a new file in the old one's place, so it is read by its name.
+    std::fs::read_to_string(file.path())
+}
+
 /// How an editor is told the line.
 fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
     let name = Path::new(editor).file_stem().unwrap_or_default().to_string_lossy().into_owned();

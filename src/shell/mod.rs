@@ -17,4 +17,5 @@ mod input;
 mod past;
 mod terminal;
 
+pub use editor::edit_text;
 pub use event_loop::{Explorer, explore};

@@ -47,6 +47,15 @@ pub struct SetPath {
 }
 
 impl SetPath {
+    /// A file of a workspace.
+    pub fn of_file(path: &Path, root: &Path) -> SetPath {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = stem_of(&name).to_string();
+        let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
+        SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) }
+    }
+
     /// Whether it is a data set by its name, and none of ADK's files: one for scoring rather than for running.
     pub fn is_data(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -118,11 +127,7 @@ impl Workspace {
     }
 
     fn add_set(&mut self, path: &Path) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = stem_of(&name).to_string();
-        let shown = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
-        let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
-        self.sets.push(SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) });
+        self.sets.push(SetPath::of_file(path, &self.root));
     }
 
     /// The folder of an agent by name.

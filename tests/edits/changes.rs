@@ -57,7 +57,7 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
             turn.trajectory.move_call(rng.random_range(0..count), rng.random_range(0..count));
             (data, "a call elsewhere")
         }
-        2 | 3 | 4 => {
+        2..=4 => {
             let text = format!("{} and more", word(rng));
             match turn.final_response.as_mut().and_then(|content| content.parts.first_mut()) {
                 Some(part) => part.text = Some(text),

@@ -7,8 +7,8 @@ use crate::app::model::{CaseRef, Model, Screen};
 use crate::app::msg::EditFailure;
 use crate::app::overlays::Overlay;
 use crate::app::proposal::{Conflict, Proposal};
-use crate::diff::{Piece, accept};
-use crate::domain::{Attempt, Conversation, EvalCase, Status};
+use crate::diff::{Piece, accept_in_case};
+use crate::domain::{Attempt, EvalCase};
 use crate::formats::{Edit, SetFile};
 use crate::store::{Deed, FileJob};
 use std::collections::BTreeMap;
@@ -30,9 +30,7 @@ fn accept_piece(model: &mut Model) -> Vec<Effect> {
     let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
     let Some((piece, _)) = piece.cloned() else { return Vec::new() };
     let (at, turn, attempt) = (case.at, case.turn, case.attempt);
-    match accepted(model, at, attempt, |expected, actual, now| {
-        (now == turn).then(|| accept(expected, actual, &piece))
-    }) {
+    match accepted(model, at, attempt, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => {
             let words = match model.shown_attempt() {
                 Some(ran) => piece.words(&ran.expected[turn], &ran.actual[turn]),
@@ -56,8 +54,7 @@ fn accept_cases(model: &mut Model) -> Vec<Effect> {
     let mut refused = Vec::new();
     for at in &chosen {
         let attempt = shown_attempt(model, *at);
-        let turn = |expected: &_, actual: &_, _| Some(accept(expected, actual, &Piece::Turn));
-        match accepted(model, *at, attempt, turn) {
+        match accepted(model, *at, attempt, |_| Some(Piece::Turn)) {
             Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
             Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
             Err(why) => refused.push(format!("{}: {why}", model.eval_id(*at))),
@@ -98,39 +95,16 @@ fn case_now(model: &Model, at: CaseRef) -> Result<EvalCase, String> {
     file.case(at.index).map_err(|problem| problem.to_string())
 }
 
-/// The case with what an attempt did taken over in its turns. `take` makes an expected turn of it, or leaves
-/// it as it is.
+/// The case with pieces of what an attempt did taken over.
 fn accepted(
     model: &Model,
     at: CaseRef,
     attempt: usize,
-    take: impl Fn(
-        &crate::domain::Invocation,
-        &crate::domain::Invocation,
-        usize,
-    ) -> Option<crate::domain::Invocation>,
+    piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
     let outcome = model.outcomes.get(at).ok_or("no agent has done anything here yet")?;
     let ran: &Attempt = outcome.attempts.get(attempt).ok_or("there is no such attempt")?;
-    if ran.status == Status::Errored {
-        return Err("the agent did not finish; there is nothing whole to accept".into());
-    }
-    let mut case = case_now(model, at)?;
-    let Conversation::Turns(turns) = &mut case.conversation else {
-        return Err("a simulated user plays this case; nothing is expected turn by turn".into());
-    };
-    if turns.len() != ran.actual.len() {
-        return Err("the case has other turns than the agent was asked; r runs it again".into());
-    }
-    for (now, (turn, actual)) in turns.iter_mut().zip(ran.actual.iter()).enumerate() {
-        if turn.user.scored_text() != actual.user.scored_text() && !turn.history {
-            return Err("the case asks something else since it was run; r runs it again".into());
-        }
-        if let Some(meant) = take(turn, actual, now) {
-            *turn = meant;
-        }
-    }
-    Ok(case)
+    accept_in_case(&case_now(model, at)?, ran, piece).map_err(|error| error.to_string())
 }
 
 /// Shows what would change. What is on trial is not what is, so it goes first.

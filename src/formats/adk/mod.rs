@@ -22,7 +22,7 @@ pub use content::write_content;
 pub use event::{Event, invocations_of, read_event};
 pub use result::{app_history, result_document, result_id, result_name, write_invocation};
 pub use result_file::{ResultEntry, ResultFile};
-pub use write::write_case;
+pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_turns};
 
 pub(super) use content::content as read_content;

@@ -35,6 +35,17 @@ pub fn write_case(case: &EvalCase) -> Value {
     Value::Object(out)
 }
 
+/// The file of a new set as ADK makes it, without cases. `now` is in unix seconds.
+pub fn blank_set(id: &str, description: Option<&str>, now: f64) -> String {
+    let mut out = Map::new();
+    out.insert("eval_set_id".into(), id.into());
+    out.insert("name".into(), id.into());
+    out.extend(description.map(|words| ("description".to_string(), words.into())));
+    out.insert("eval_cases".into(), Value::Array(Vec::new()));
+    out.insert("creation_timestamp".into(), now.into());
+    serde_json::to_string_pretty(&out).unwrap_or_default()
+}
+
 fn write_turn(turn: &Invocation) -> Value {
     let mut out = Map::new();
     if !turn.id.is_empty() {

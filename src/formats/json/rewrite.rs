@@ -4,7 +4,7 @@
 use super::layout::{Container, Style, container, indent_of, levels_of};
 use super::pairing::{Fate, pair_up};
 use super::splice::{Splice, TextChange};
-use super::{SyntaxError, parse};
+use super::{JsonPath, SyntaxError, locate, parse};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -106,16 +106,19 @@ pub fn insert_element(
     names: Names,
 ) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
-    let sample = found.items.get(index.saturating_sub(1)).map_or(list..found.close + 1, |i| i.value.clone());
-    let nested = usize::from(found.items.is_empty());
-    let style = Style::of(text, sample);
+    let beside = found.items.get(index.saturating_sub(1)).map(|item| item.value.clone());
+    // An empty list tells nothing: what is new there is laid out as the whole is, and its inside as ADK does.
+    let style = Style::of(text, beside.clone().unwrap_or(locate(text, &JsonPath::default())..text.len()));
     let mut rewriter = Rewriter { text, style, splices: Vec::new() };
     let room = rewriter.room(&found, 0);
     let spelt = match verbatim {
         Some(text) => text.to_string(),
         None => {
-            // An empty list tells nothing: what is new there is laid out as ADK does.
-            let levels = if nested == 1 { usize::MAX } else { rewriter.levels_beside(&found, index, 1) };
+            let levels = match beside {
+                Some(_) => rewriter.levels_beside(&found, index, 1),
+                None if room.on_lines => usize::MAX,
+                None => 0,
+            };
             rewriter.style.spell(&names.respelt(element), &room.indent, levels)
         }
     };

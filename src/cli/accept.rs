@@ -1,0 +1,129 @@
+//! `evaltrail accept`: what the agent did in a run, as what is expected.
+
+use super::Exit;
+use super::args::{AcceptArgs, AcceptOnly};
+use super::output::{say, tell};
+use crate::diff::{Piece, accept_in_case};
+use crate::domain::{Attempt, Status, clean_line};
+use crate::formats::{Edit, SetFile, plan, unified};
+use crate::store::{Deed, FileJob, LoadedRun, load_run, make, our_runs};
+use crate::workspace::{SetPath, Workspace, open_set};
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
+    let workspace = Workspace::open(&args.folder)?;
+    let run = find_run(&workspace.root, &args.run)?;
+    let chosen = chosen(&run, &args)?;
+    let mut left_out = 0;
+    let mut jobs = Vec::new();
+    let mut count = 0;
+    for (set, attempts) in chosen {
+        let path = &run.state.plan.sets[set].path;
+        let set = SetPath::of_file(path, &workspace.root);
+        let open = open_set(&set).with_context(|| set.shown.clone())?;
+        let (edits, refused) = edits_of(&open.file, &attempts, args.only);
+        left_out += refused;
+        count += edits.len();
+        let change = plan(&open.file, &edits).with_context(|| set.shown.clone())?;
+        if !change.is_empty() {
+            if !args.write {
+                say(unified(open.file.text(), &change, &set.shown).trim_end());
+            }
+            jobs.push(FileJob { path: set.path, deed: Deed::Change(open.file.shared_text(), change) });
+        }
+    }
+    conclude(&workspace.root, &args, &jobs, count)?;
+    Ok(if left_out > 0 { Exit::Unsatisfied } else { Exit::Fine })
+}
+
+fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {
+    let cases = if count == 1 { "1 case".to_string() } else { format!("{count} cases") };
+    if jobs.is_empty() {
+        tell("nothing would change: what the agent did is what is expected");
+        return Ok(());
+    }
+    if !args.write {
+        tell(&format!("{cases} would change; --write writes them"));
+        return Ok(());
+    }
+    let words = format!("accept what the agent did in {cases}");
+    let done = make(root, Some(root), &words, jobs)?;
+    done.note.iter().for_each(|note| tell(note));
+    let first = jobs.first().map(|job| job.path.display().to_string()).unwrap_or_default();
+    tell(&format!("{cases} changed; evaltrail edit {first} --undo takes it back"));
+    Ok(())
+}
+
+/// `last`, a folder, or the beginning of an id.
+fn find_run(root: &Path, named: &str) -> anyhow::Result<LoadedRun> {
+    let folder = Path::new(named);
+    let path = match named {
+        _ if folder.join("run.json").is_file() => folder.to_path_buf(),
+        "last" => our_runs(root).into_iter().next().context("nothing has been run here yet")?.path,
+        _ => {
+            let is_it =
+                |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(named));
+            let mut found = our_runs(root).into_iter().filter(|run| is_it(&run.path));
+            let first = found.next().with_context(|| format!("no run here begins with {named:?}"))?;
+            if found.next().is_some() {
+                bail!("more than one run begins with {named:?}; give more of its id");
+            }
+            first.path
+        }
+    };
+    load_run(&path).with_context(|| path.display().to_string())
+}
+
+type Chosen<'a> = BTreeMap<usize, Vec<&'a Attempt>>;
+
+/// The attempts that are meant, by set.
+fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a>> {
+    let mut chosen = Chosen::new();
+    let finished = run.state.finished.iter().filter(|attempt| attempt.key.attempt == args.attempt);
+    for attempt in finished {
+        let meant = match args.cases.is_empty() {
+            true => !matches!(attempt.status, Status::Passed | Status::Errored),
+            false => args.cases.contains(&attempt.eval_id),
+        };
+        if meant {
+            let set = run.state.plan.cases[attempt.key.case].set;
+            chosen.entry(set).or_default().push(attempt);
+        }
+    }
+    let has = |id: &&String| chosen.values().flatten().any(|attempt| attempt.eval_id == **id);
+    if let Some(missing) = args.cases.iter().find(|id| !has(id)) {
+        bail!("the run has no case {missing:?} (attempt {})", args.attempt);
+    }
+    Ok(chosen)
+}
+
+/// The edits of a file, and how many cases are left out.
+fn edits_of(file: &SetFile, attempts: &[&Attempt], only: Option<AcceptOnly>) -> (Vec<Edit>, usize) {
+    let piece = match only {
+        None => Piece::Turn,
+        Some(AcceptOnly::Calls) => Piece::Calls,
+        Some(AcceptOnly::Response) => Piece::Response,
+    };
+    let (mut edits, mut left_out) = (Vec::new(), 0);
+    for attempt in attempts {
+        let at = file.eval_ids().position(|id| id == attempt.eval_id);
+        let meant = match at {
+            None => Err("the file has no such case any more".to_string()),
+            Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {
+                let meant = accept_in_case(&case, attempt, |_| Some(piece.clone()));
+                meant.map(|meant| (at, case != meant, meant)).map_err(|why| why.to_string())
+            }),
+        };
+        match meant {
+            Ok((at, true, meant)) => edits.push(Edit::Case(at, Box::new(meant))),
+            Ok(_) => {}
+            Err(why) => {
+                left_out += 1;
+                tell(&format!("left out: {}: {}", clean_line(&attempt.eval_id), clean_line(&why)));
+            }
+        }
+    }
+    (edits, left_out)
+}

@@ -1,0 +1,100 @@
+//! `evaltrail edit`: a case in `$EDITOR`, checked before it is written; edits taken back.
+
+use super::Exit;
+use super::args::EditArgs;
+use super::output::{say, tell};
+use super::paths::parse_target;
+use crate::formats::{Edit, SetFile, plan, unified};
+use crate::shell::edit_text;
+use crate::store::{Deed, Done, FileJob, make, redo, sweep, undo};
+use crate::workspace::{SetPath, Workspace, open_set, read_text};
+use anyhow::{Context, bail};
+use std::io::Read;
+use std::path::Path;
+
+pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
+    let target = parse_target(&args.target);
+    let workspace = Workspace::open(&target.path)?;
+    let root = &workspace.root;
+    if let Some(folder) = target.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        sweep(folder);
+    }
+    if args.undo || args.redo {
+        let turn = if args.undo { undo } else { redo };
+        let done = turn(root, Some(root), &target.path)?;
+        let what = if args.undo { "undone" } else { "made again" };
+        return Ok(told(&format!("{what}: "), done));
+    }
+    let set = SetPath::of_file(&target.path, root);
+    let open = open_set(&set).with_context(|| set.shown.clone())?;
+    let at = case_of(&open.file, &target.ids)?;
+    let range = open.file.range(at).context("files of this form are not edited here")?;
+    let before = &open.file.text()[range];
+    let typed = typed(&args, before, at, &open.file)?;
+    let edits = [Edit::Typed(at, typed.clone())];
+    let change = match plan(&open.file, &edits) {
+        Ok(change) => change,
+        Err(error) => bail!("{error}\nnothing was changed{}", kept(&args, &typed)),
+    };
+    if change.is_empty() {
+        tell("nothing was changed");
+        return Ok(Exit::Fine);
+    }
+    if args.dry_run {
+        say(unified(open.file.text(), &change, &set.shown).trim_end());
+        return Ok(Exit::Fine);
+    }
+    let words = format!("edit {}", open.file.eval_id(at));
+    let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
+    match make(root, Some(root), &words, &jobs) {
+        Ok(done) => Ok(told("", done)),
+        Err(error) => bail!("{error}{}", kept(&args, &typed)),
+    }
+}
+
+fn told(what: &str, done: Done) -> Exit {
+    done.note.iter().for_each(|note| tell(note));
+    tell(&format!("{what}{}", done.words));
+    Exit::Fine
+}
+
+/// What was typed in an editor is not lost with the editor.
+fn kept(args: &EditArgs, typed: &str) -> String {
+    if args.from.is_some() {
+        return String::new();
+    }
+    match tempfile::Builder::new().prefix("evaltrail-edit-").suffix(".json").tempfile() {
+        Ok(mut file) => {
+            let wrote = std::io::Write::write_all(&mut file, typed.as_bytes()).is_ok();
+            match file.keep() {
+                Ok((_, path)) if wrote => format!("; what you typed is in {}", path.display()),
+                _ => String::new(),
+            }
+        }
+        Err(_) => String::new(),
+    }
+}
+
+fn case_of(file: &SetFile, ids: &[String]) -> anyhow::Result<usize> {
+    match ids {
+        [] if file.len() == 1 => Ok(0),
+        [] => bail!("which case? {} (FILE:CASE)", file.eval_ids().take(8).collect::<Vec<_>>().join(", ")),
+        [id] => {
+            file.eval_ids().position(|other| other == *id).with_context(|| format!("there is no case {id:?}"))
+        }
+        _ => bail!("one case at a time"),
+    }
+}
+
+/// The case's new text: from a file, from standard input, or from the editor.
+fn typed(args: &EditArgs, before: &str, at: usize, file: &SetFile) -> anyhow::Result<String> {
+    match args.from.as_deref() {
+        Some(path) if path == Path::new("-") => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            Ok(text)
+        }
+        Some(path) => read_text(path).with_context(|| path.display().to_string()),
+        None => Ok(edit_text(before, &file.eval_id(at), "json")?),
+    }
+}

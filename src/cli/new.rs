@@ -1,0 +1,109 @@
+//! `evaltrail new`: an eval set, or a case in one.
+
+use super::Exit;
+use super::args::NewArgs;
+use super::output::tell;
+use super::paths::parse_target;
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, wrong_eval_id, wrong_set_id,
+};
+use crate::formats::{Edit, blank_set, plan};
+use crate::store::{Deed, FileJob, make};
+use crate::workspace::{SetPath, Workspace, open_set};
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+
+const ENDING: &str = ".evalset.json";
+
+pub(super) fn new(args: NewArgs) -> anyhow::Result<Exit> {
+    let target = parse_target(&args.target);
+    let path = with_ending(&target.path);
+    match target.ids.as_slice() {
+        [] if path.exists() => bail!("{} is there already; FILE:CASE makes a case in it", path.display()),
+        [] => new_set(&path, &args),
+        [id] => {
+            if !path.exists() {
+                new_set(&path, &args)?;
+            }
+            new_case(&path, id, &args)
+        }
+        _ => bail!("one case at a time"),
+    }
+}
+
+/// `lights` is `lights.evalset.json`.
+fn with_ending(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match name.ends_with(".json") {
+        true => path.to_path_buf(),
+        false => path.with_file_name(format!("{name}{ENDING}")),
+    }
+}
+
+fn now() -> f64 {
+    jiff::Timestamp::now().as_microsecond() as f64 / 1e6
+}
+
+fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Some(id) = name.strip_suffix(ENDING) else {
+        bail!(
+            "{name}: ADK finds eval sets by their ending; call it {}{ENDING}",
+            name.trim_end_matches(".json")
+        );
+    };
+    if let Some(why) = wrong_set_id(id) {
+        bail!("{why}");
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = Workspace::open(folder).with_context(|| folder.display().to_string())?.root;
+    let text = blank_set(id, args.description.as_deref(), now());
+    let jobs = [FileJob { path: path.to_path_buf(), deed: Deed::Create(text) }];
+    let done = make(&root, None, &format!("make {name}"), &jobs)?;
+    done.note.iter().for_each(|note| tell(note));
+    tell(&format!("{} is made", path.display()));
+    Ok(Exit::Fine)
+}
+
+fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
+    let root = Workspace::open(path)?.root;
+    let set = SetPath::of_file(path, &root);
+    let open = open_set(&set).with_context(|| set.shown.clone())?;
+    if let Some(why) = wrong_eval_id(id, open.file.eval_ids()) {
+        bail!("{why}");
+    }
+    if args.user.is_empty() {
+        bail!("what does the user say? --user TEXT, once for each turn");
+    }
+    if args.response.len() > args.user.len() {
+        bail!("there are more --response than --user");
+    }
+    let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
+    let change = plan(&open.file, &edits)?;
+    let jobs = [FileJob { path: set.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
+    let done = make(&root, Some(&root), &format!("make {id}"), &jobs)?;
+    done.note.iter().for_each(|note| tell(note));
+    tell(&format!("{id} is made in {}", path.display()));
+    Ok(Exit::Fine)
+}
+
+fn case(id: &str, args: &NewArgs) -> EvalCase {
+    let turn = |(at, user): (usize, &String)| Invocation {
+        id: uuid::Uuid::new_v4().to_string(),
+        user: Content::text("user", user.as_str()),
+        final_response: args.response.get(at).map(|text| Content::text("model", text.as_str())),
+        trajectory: Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() },
+        ..Invocation::default()
+    };
+    EvalCase {
+        eval_id: id.to_string(),
+        conversation: Conversation::Turns(args.user.iter().enumerate().map(turn).collect()),
+        session_input: args.app.as_ref().map(|app| SessionInput {
+            app_name: app.clone(),
+            user_id: "user".into(),
+            ..SessionInput::default()
+        }),
+        created: now(),
+        ..EvalCase::default()
+    }
+}

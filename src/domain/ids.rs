@@ -1,0 +1,59 @@
+//! Which ids a person may give. Files hold others too, and those are left as they are.
+
+/// Why a new eval set cannot have this id. ADK makes sets of ASCII letters, digits and underscores only.
+pub fn wrong_set_id(id: &str) -> Option<String> {
+    let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (!fits).then(|| {
+        format!(
+            "{id:?} cannot be an eval set's id: ADK takes letters, digits and underscores, and at least one"
+        )
+    })
+}
+
+/// Why a new case cannot have this id among these others. ADK's own dialogue takes letters, digits, `-` and `_`;
+/// `adk eval` splits its selection at commas and colons, and a slash would be a folder.
+pub fn wrong_eval_id<'a>(
+    id: &str,
+    mut others: impl Iterator<Item = std::borrow::Cow<'a, str>>,
+) -> Option<String> {
+    let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    if !fits {
+        return Some(format!(
+            "{id:?} cannot be a case's id: ADK takes letters, digits, - and _, and at least one"
+        ));
+    }
+    others.any(|other| other == id).then(|| format!("there is a case {id} in this file already"))
+}
+
+/// The first id of the form `id_2`, `id_3` … that is free.
+pub fn free_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = id.rsplit_once('_').filter(|(_, n)| n.len() < 6 && n.chars().all(|c| c.is_ascii_digit()));
+    let (stem, from) = match numbered.and_then(|(stem, n)| Some((stem, n.parse::<u32>().ok()?))) {
+        Some((stem, n)) => (stem, n + 1),
+        None => (id, 2),
+    };
+    (from..).map(|n| format!("{stem}_{n}")).find(|id| !is_taken(id)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_as_adk_takes_them() {
+        assert_eq!(wrong_set_id("home_1"), None);
+        assert!(["", "a-b", "a/b", "..", "é"].into_iter().all(|id| wrong_set_id(id).is_some()));
+        let others = || ["a", "b"].into_iter().map(std::borrow::Cow::Borrowed);
+        assert_eq!(wrong_eval_id("c-1", others()), None);
+        assert!(
+            ["", "a", "x/y", "x:y", "x,y", "a b"].into_iter().all(|id| wrong_eval_id(id, others()).is_some())
+        );
+    }
+
+    #[test]
+    fn a_free_id_counts_on() {
+        let taken = |taken: &'static [&'static str]| move |id: &str| taken.contains(&id);
+        assert_eq!(free_id("a", taken(&["a"])), "a_2");
+        assert_eq!(free_id("a_2", taken(&["a_2", "a_3"])), "a_4");
+    }
+}
