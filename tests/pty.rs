@@ -76,6 +76,57 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.assert_restored();
 }
 
+/// From red to green and back, without leaving the terminal; the undo is of another day.
+#[test]
+fn an_argument_is_accepted_saved_rerun_and_taken_back() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let work = folder.path().join("w");
+    common::copy_folder(&common::root().join("fixtures/workspace"), &work);
+    let file = work.join("garden/watering.evalset.json");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let open = || {
+        let mut terminal = Terminal::start(BINARY, &[work.to_str().unwrap()], home.path(), (120, 40));
+        terminal.wait_for("watering              10");
+        terminal.keys("flettuce_six\r");
+        terminal
+    };
+    let mut terminal = open();
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("✗ failed");
+    terminal.wait_for("▸");
+    terminal.keys("a");
+    terminal.wait_for("accept litres of call 2 water_bed in lettuce_six_litres");
+    let shown = terminal.screen();
+    let signs = |sign: &str| shown.lines().filter(|line| line.contains(&format!("│ {sign} "))).count();
+    assert_eq!((signs("-"), signs("+")), (1, 1), "one line goes and one comes\n{shown}");
+    assert!(shown.contains("\"litres\": 6") && shown.contains("\"litres\": 5"), "{shown}");
+    terminal.keys("\r");
+    terminal.wait_for("held against it as it is now");
+    let saved = std::fs::read_to_string(&file).unwrap();
+    let other: Vec<_> = before.lines().zip(saved.lines()).filter(|(a, b)| a != b).collect();
+    assert_eq!(other.len(), 1, "{other:?}");
+    terminal.keys("r");
+    terminal.wait_until("green after a run", |screen| {
+        screen.contains("✓ passed") && !screen.contains("held against")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let mut terminal = open();
+    terminal.wait_for("✓ passed");
+    terminal.keys("u");
+    terminal.wait_for("undone: accept litres of call 2 water_bed");
+    terminal.wait_for("✗ failed");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    terminal.keys("r");
+    terminal.wait_until("red after a run", |screen| {
+        screen.contains("✗ failed") && !screen.contains("held against")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
 /// A judge that repeats the key shows none of it on the screen.
 #[test]
 fn a_key_is_not_on_the_screen() {
