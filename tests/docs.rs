@@ -29,6 +29,7 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Run => "run",
         Context::Help => "help",
         Context::Proposal => "proposed change",
+        Context::Edit => "editor",
         Context::Confirm => return None,
     })
 }

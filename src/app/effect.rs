@@ -1,6 +1,7 @@
 //! What the outside must do, as data.
 
 use super::body::{BodyKey, Compared};
+use super::editor::Field;
 use super::model::CaseRef;
 use super::outcomes::Outcomes;
 use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict};
@@ -20,6 +21,15 @@ pub enum Against {
     Saved,
     /// What an agent did before, judged again: equally many attempts of each case, in order.
     Kept(Arc<Vec<(CaseRef, Arc<Attempt>)>>),
+}
+
+/// What a text in the person's editor is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditorOf {
+    /// A field of the case that is being edited.
+    Field(Field),
+    /// The whole case.
+    Case,
 }
 
 /// Something for the shell to do. What comes of it arrives as a message.
@@ -84,6 +94,19 @@ pub enum Effect {
         /// Back, or forth.
         back: bool,
     },
+    /// Let the person edit a text in their editor; the answer is [`super::Msg::TextEdited`].
+    EditText {
+        /// The text.
+        text: String,
+        /// What it is called.
+        name: String,
+        /// The ending of its file, which editors colour by.
+        ending: &'static str,
+        /// What it is of.
+        of: EditorOf,
+    },
+    /// Look which tools the workspace and the set's agent know; the answer is [`super::Msg::ToolsSeen`].
+    SeeTools(usize),
     /// Hold what came of cases against the cases as they are now; the answer carries the file's digest.
     Hold {
         /// The set.

@@ -99,6 +99,11 @@ fn is_written_here(model: &Model) -> Enabled {
         .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
 }
 
+pub(super) fn can_edit(model: &Model) -> Enabled {
+    has_case(model)?;
+    is_written_here(model)
+}
+
 pub(super) fn can_accept(model: &Model) -> Enabled {
     is_written_here(model)?;
     has_pieces(model)

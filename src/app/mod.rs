@@ -9,6 +9,7 @@
 
 mod body;
 mod command;
+mod editor;
 mod effect;
 mod enabled;
 mod judged;
@@ -29,7 +30,8 @@ mod update;
 
 pub use body::{Body, BodyKey, BodyLine, Compared, build_body};
 pub use command::{COMMANDS, Command, CommandId, Context, command};
-pub use effect::{Against, Effect};
+pub use editor::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
+pub use effect::{Against, EditorOf, Effect};
 pub use key::{Key, KeyCode, parse_key};
 pub use keymap::{conflicts, resolve};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};

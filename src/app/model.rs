@@ -2,6 +2,7 @@
 
 use super::body::{Body, BodyKey};
 use super::command::Context;
+use super::editor::EditScreen;
 use super::outcomes::Outcomes;
 use super::overlays::Overlay;
 use super::tree::{first_set_node, nodes_of, views_of};
@@ -173,6 +174,8 @@ pub enum Screen {
     Case(Box<CaseScreen>),
     /// The run.
     Run,
+    /// A case being edited.
+    Edit(Box<EditScreen>),
 }
 
 /// How a case is shown.
@@ -303,13 +306,21 @@ impl Model {
 
     /// Which keys count.
     pub fn context(&self) -> Context {
-        match (&self.overlay, &self.screen) {
-            (Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)), _) => Context::Help,
-            (Some(Overlay::Confirm(_)), _) => Context::Confirm,
-            (Some(Overlay::Proposal(_)), _) => Context::Proposal,
-            (_, Screen::Browse) => Context::Browse,
-            (_, Screen::Case(_)) => Context::Case,
-            (_, Screen::Run) => Context::Run,
+        match &self.overlay {
+            Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)) => Context::Help,
+            Some(Overlay::Confirm(_)) => Context::Confirm,
+            Some(Overlay::Proposal(_)) => Context::Proposal,
+            _ => self.screen_context(),
+        }
+    }
+
+    /// Which keys count on the screen below what lies over it.
+    pub fn screen_context(&self) -> Context {
+        match self.screen {
+            Screen::Browse => Context::Browse,
+            Screen::Case(_) => Context::Case,
+            Screen::Run => Context::Run,
+            Screen::Edit(_) => Context::Edit,
         }
     }
 
@@ -317,6 +328,7 @@ impl Model {
     pub fn current_case(&self) -> Option<CaseRef> {
         match &self.screen {
             Screen::Case(case) => Some(case.at),
+            Screen::Edit(edit) => Some(edit.at),
             _ => self.browse.visible.get(self.browse.cursor).copied(),
         }
     }

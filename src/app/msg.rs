@@ -2,7 +2,8 @@
 
 use super::body::{Body, BodyKey};
 use super::command::CommandId;
-use super::effect::Against;
+use super::editor::Tools;
+use super::effect::{Against, EditorOf};
 use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
@@ -59,6 +60,10 @@ pub enum Msg {
     Rescored(u64, Box<Outcomes>, Vec<Flip>),
     /// An edit was made, taken back or made again; what was done, in words.
     Edited(String),
+    /// A text came back from the person's editor.
+    TextEdited(EditorOf, String),
+    /// The tools that are known.
+    ToolsSeen(Tools),
     /// An edit was not made, and why.
     EditFailed(EditFailure),
     /// What came of cases, held against the cases as they are in the file of this digest. Cases that say the

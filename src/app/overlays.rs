@@ -67,6 +67,10 @@ pub enum ConfirmKind {
     Trust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
     /// Writes changed criteria to the configs of these sets.
     WriteCriteria(WhatIf, Vec<usize>),
+    /// Leaves the editor, and what was typed there.
+    DropDraft,
+    /// Opens a text again that could not be taken.
+    TypeAgain(String),
     /// Leaves while a run goes on.
     Quit,
 }

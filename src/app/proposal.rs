@@ -7,6 +7,8 @@ use crate::store::{Deed, FileJob};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What is said when an edit comes to nothing.
+pub(super) const NOTHING: &str = "nothing would change";
 /// Lines shown around a change.
 const AROUND: usize = 2;
 
@@ -108,9 +110,20 @@ impl Model {
     /// What edits of a set would change; nothing changes yet. The error says why they cannot be made.
     pub fn propose(&self, set: usize, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
         let file = self.file(set).ok_or("the file is not read yet")?;
+        self.propose_in(set, file, edits, words)
+    }
+
+    /// The same for a set's file as it was read earlier.
+    pub fn propose_in(
+        &self,
+        set: usize,
+        file: &Arc<SetFile>,
+        edits: Vec<Edit>,
+        words: String,
+    ) -> Result<Proposal, String> {
         let change = plan(file, &edits).map_err(|error| error.to_string())?;
         if change.is_empty() {
-            return Err("nothing would change".into());
+            return Err(NOTHING.into());
         }
         let view = &self.sets[set].path;
         let job = FileJob { path: view.path.clone(), deed: Deed::Change(file.shared_text(), change) };

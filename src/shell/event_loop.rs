@@ -4,7 +4,7 @@ use super::frames::Frames;
 use super::hands::{Arrival, Hands, loaded};
 use super::terminal::{self, Guard, Screen};
 use super::{clipboard, editor, input};
-use crate::app::{Effect, Model, Msg, RunMsg, SetState, go_to, update};
+use crate::app::{EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, update};
 use crate::domain::RunEvent;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
@@ -235,6 +235,7 @@ impl Loop {
                 return self.take(told);
             }
             Effect::OpenEditor { path, line } => return self.edit(path, line),
+            Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
             Effect::CaptureMouse(on) => {
                 let mut out = io::stdout();
                 match on {
@@ -258,6 +259,18 @@ impl Loop {
             Ok(()) => self.take(Msg::FilesChanged),
             Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
         }
+    }
+
+    /// The same for a text: what was typed comes back, whatever it is.
+    fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
+        self.keys = None;
+        terminal::give_back();
+        let edited = editor::edit_text(text, name, ending);
+        self.come_back()?;
+        self.take(match edited {
+            Ok(text) => Msg::TextEdited(of, text),
+            Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
+        })
     }
 
     fn suspend(&mut self) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
 use super::past::history;
-use super::{criteria, edits};
+use super::{criteria, edits, tools};
 use crate::app::{
     Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold, rescored,
 };
@@ -85,6 +85,7 @@ impl Hands {
             Effect::TurnEdit { path, back } => {
                 self.elsewhere(move |hands| Some(edits::turn(&hands.workspace.root, &path, back)))
             }
+            Effect::SeeTools(_) => self.elsewhere(|hands| Some(Msg::ToolsSeen(tools::of_sets(&hands.sets)))),
             Effect::Hold { set, cases } => self.elsewhere(move |hands| {
                 let open = open_set(&hands.sets[set]).ok()?;
                 let asked = cases.iter().map(|(case, _)| *case).collect();
@@ -98,6 +99,7 @@ impl Hands {
             // The loop does these itself.
             Effect::Copy(_)
             | Effect::OpenEditor { .. }
+            | Effect::EditText { .. }
             | Effect::CaptureMouse(_)
             | Effect::Suspend
             | Effect::Quit => {}

@@ -16,6 +16,7 @@ mod hands;
 mod input;
 mod past;
 mod terminal;
+mod tools;
 
 pub use editor::edit_text;
 pub use event_loop::{Explorer, explore};

@@ -33,6 +33,19 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             let place = place_words(model, case.turn, case.attempt);
             put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
         }
+        Screen::Edit(edit) => {
+            x += put(buffer, x, area.y, room, "edit ", theme.style(Role::Title));
+            let file = &model.sets[edit.at.set].path.shown;
+            x += put(
+                buffer,
+                x,
+                area.y,
+                room.saturating_sub(6),
+                &edit.before.eval_id,
+                theme.style(Role::Title),
+            ) + 2;
+            put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), file, theme.style(Role::Faint));
+        }
         Screen::Run => {
             let id = model.run.as_ref().map(|run| run.plan.run_id.clone()).unwrap_or_default();
             x += put(buffer, x, area.y, room, "run ", theme.style(Role::Title));

@@ -35,14 +35,16 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     let areas = layout(model);
     header::draw(model, &areas, theme, buffer);
     header::banner(model, &areas, theme, buffer);
+    let mut cursor = None;
     match &model.screen {
+        Screen::Edit(edit) => cursor = screens::edit(edit, &areas, theme, buffer),
         Screen::Browse => screens::browse(model, &areas, theme, buffer),
         Screen::Case(case) => screens::case(model, case, &areas, theme, buffer),
         Screen::Run => screens::run(model, &areas, theme, buffer),
     }
     footer::draw(model, &areas, theme, buffer);
     match &model.overlay {
-        None => None,
+        None => cursor,
         Some(Overlay::Help(scroll)) => overlays::help(model, *scroll, &areas, theme, buffer),
         Some(Overlay::Filter(input, wrong)) => footer::filter(input, wrong.as_deref(), &areas, theme, buffer),
         Some(Overlay::Palette(picker)) => overlays::palette(model, picker, &areas, theme, buffer),

@@ -4,9 +4,7 @@ use super::footer::text_field;
 use super::text::put;
 use super::theme::{Role, Theme};
 use super::widgets::over;
-use crate::app::{
-    COMMANDS, CaseRef, Command, CommandId, Confirm, Context, Layout, Model, Picker, Screen, command,
-};
+use crate::app::{COMMANDS, CaseRef, Command, CommandId, Confirm, Layout, Model, Picker, command};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -19,11 +17,7 @@ pub(super) fn help(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let context = match model.screen {
-        Screen::Browse => Context::Browse,
-        Screen::Case(_) => Context::Case,
-        Screen::Run => Context::Run,
-    };
+    let context = model.screen_context();
     let here: Vec<&Command> =
         COMMANDS.iter().copied().filter(|command| command.contexts.contains(&context)).collect();
     let height = here.len() as u16 + 2;

@@ -2,9 +2,11 @@
 
 use super::table::{LISTS, entry, shown, when};
 use super::{Command, CommandId, Context};
-use crate::app::enabled::{can_accept, can_accept_all, can_save_beside, has_pieces, has_set};
+use crate::app::enabled::{can_accept, can_accept_all, can_edit, can_save_beside, has_pieces, has_set};
 
 const CASE: &[Context] = &[Context::Case];
+const EDIT: &[Context] = &[Context::Edit];
+const WRITTEN: &[Context] = &[Context::Browse, Context::Case, Context::Edit];
 const PROPOSAL: &[Context] = &[Context::Proposal];
 
 pub(super) static AUTHORING: &[Command] = &[
@@ -34,6 +36,19 @@ pub(super) static AUTHORING: &[Command] = &[
         ),
         "accept all",
     ),
+    shown(
+        when(
+            entry(
+                CommandId::Edit,
+                "edit",
+                "edit the case: what is said, expected, and set up",
+                LISTS,
+                &["e"],
+            ),
+            can_edit,
+        ),
+        "edit",
+    ),
     when(
         entry(CommandId::NextPiece, "next difference", "go to the next difference", CASE, &["space", "}"]),
         has_pieces,
@@ -52,15 +67,60 @@ pub(super) static AUTHORING: &[Command] = &[
         entry(
             CommandId::Undo,
             "undo",
-            "take the last edit of the file back, also one of an earlier day",
-            LISTS,
+            "take the last edit back: of the draft, or of the file, also one of an earlier day",
+            WRITTEN,
             &["u"],
         ),
         has_set,
     ),
     when(
-        entry(CommandId::Redo, "redo", "make the edit again that was taken back", LISTS, &["U", "ctrl-r"]),
+        entry(CommandId::Redo, "redo", "make the edit again that was taken back", WRITTEN, &["U", "ctrl-r"]),
         has_set,
+    ),
+    shown(
+        entry(
+            CommandId::EditField,
+            "edit field",
+            "type another value, checked as it is typed",
+            EDIT,
+            &["enter"],
+        ),
+        "edit",
+    ),
+    shown(
+        entry(
+            CommandId::AddField,
+            "add",
+            "add behind this: a turn, a call, an argument, a rubric, words on the way",
+            EDIT,
+            &["o"],
+        ),
+        "add",
+    ),
+    shown(entry(CommandId::RemoveField, "remove", "take this away", EDIT, &["d", "delete"]), "remove"),
+    entry(CommandId::DuplicateField, "duplicate", "put a second turn or call behind this one", EDIT, &["D"]),
+    shown(entry(CommandId::FieldUp, "move up", "move the turn, call or rubric up", EDIT, &["K"]), "up"),
+    shown(
+        entry(CommandId::FieldDown, "move down", "move the turn, call or rubric down", EDIT, &["J"]),
+        "down",
+    ),
+    entry(CommandId::FieldInEditor, "field in editor", "type the value in $EDITOR", EDIT, &["E"]),
+    entry(
+        CommandId::CaseInEditor,
+        "case in editor",
+        "type the whole case in $EDITOR; it is checked when you come back",
+        EDIT,
+        &["ctrl-e"],
+    ),
+    shown(
+        entry(
+            CommandId::SaveCase,
+            "save case",
+            "show what changes in the file, and save it",
+            EDIT,
+            &["w", "ctrl-s"],
+        ),
+        "save",
     ),
     shown(entry(CommandId::Save, "save", "make the change that is shown", PROPOSAL, &["enter", "y"]), "save"),
     shown(

@@ -75,6 +75,16 @@ pub enum CommandId {
     Save,
     SaveBeside,
     Discard,
+    Edit,
+    EditField,
+    AddField,
+    RemoveField,
+    DuplicateField,
+    FieldUp,
+    FieldDown,
+    FieldInEditor,
+    CaseInEditor,
+    SaveCase,
 }
 
 impl CommandId {
@@ -106,6 +116,7 @@ pub enum Context {
     Help,
     Confirm,
     Proposal,
+    Edit,
 }
 
 /// An entry of the table.

@@ -8,8 +8,9 @@ use crate::app::enabled::{
 use crate::app::model::Model;
 
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
+const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Edit];
 const SCROLLED: &[Context] =
-    &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Proposal];
+    &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Proposal, Context::Edit];
 pub(super) const LISTS: &[Context] = &[Context::Browse, Context::Case];
 
 fn always(_: &Model) -> Result<(), &'static str> {
@@ -51,7 +52,7 @@ pub(super) static LOOKING: &[Command] = &[
             CommandId::Back,
             "back",
             "go back",
-            &[Context::Case, Context::Run, Context::Help],
+            &[Context::Case, Context::Run, Context::Help, Context::Edit],
             &["esc", "q"],
         ),
         "back",
@@ -336,7 +337,7 @@ pub(super) static LOOKING: &[Command] = &[
         "watch run",
     ),
     shown(
-        entry(CommandId::Palette, "palette", "find a command by name", SCREENS, &[":", "ctrl-k"]),
+        entry(CommandId::Palette, "palette", "find a command by name", ANY_SCREEN, &[":", "ctrl-k"]),
         "commands",
     ),
     shown(
@@ -359,7 +360,13 @@ pub(super) static LOOKING: &[Command] = &[
         ),
         has_something_to_clear,
     ),
-    entry(CommandId::Jump, "jump", "go to any case by a few letters of its name", SCREENS, &["f", "ctrl-p"]),
+    entry(
+        CommandId::Jump,
+        "jump",
+        "go to any case by a few letters of its name",
+        ANY_SCREEN,
+        &["f", "ctrl-p"],
+    ),
     when(
         entry(
             CommandId::SelectAll,
@@ -415,12 +422,12 @@ pub(super) static LOOKING: &[Command] = &[
         ),
         has_attempt,
     ),
-    entry(CommandId::Theme, "theme", "the next colour theme", SCREENS, &["t"]),
+    entry(CommandId::Theme, "theme", "the next colour theme", ANY_SCREEN, &["t"]),
     entry(
         CommandId::ToggleMouse,
         "mouse",
         "give the mouse to evaltrail, or back to the terminal",
-        SCREENS,
+        ANY_SCREEN,
         &["M"],
     ),
     entry(CommandId::Up, "up", "up", SCROLLED, &["up", "k"]),
@@ -435,7 +442,7 @@ pub(super) static LOOKING: &[Command] = &[
         CommandId::Suspend,
         "suspend",
         "back to the shell for a while; fg comes back",
-        SCREENS,
+        ANY_SCREEN,
         &["ctrl-z"],
     ),
     entry(CommandId::Leave, "leave", "leave evaltrail", &[Context::Browse], &["q"]),
@@ -443,7 +450,15 @@ pub(super) static LOOKING: &[Command] = &[
         CommandId::Quit,
         "quit",
         "leave evaltrail from anywhere",
-        &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Confirm, Context::Proposal],
+        &[
+            Context::Browse,
+            Context::Case,
+            Context::Run,
+            Context::Help,
+            Context::Confirm,
+            Context::Proposal,
+            Context::Edit,
+        ],
         &["ctrl-c"],
     ),
     entry(CommandId::Yes, "yes", "yes", &[Context::Confirm], &["y"]),

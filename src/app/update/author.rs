@@ -6,6 +6,7 @@ use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen};
 use crate::app::msg::EditFailure;
 use crate::app::overlays::Overlay;
+pub(super) use crate::app::proposal::NOTHING;
 use crate::app::proposal::{Conflict, Proposal};
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{Attempt, EvalCase};
@@ -105,6 +106,15 @@ fn accepted(
     let outcome = model.outcomes.get(at).ok_or("no agent has done anything here yet")?;
     let ran: &Attempt = outcome.attempts.get(attempt).ok_or("there is no such attempt")?;
     accept_in_case(&case_now(model, at)?, ran, piece).map_err(|error| error.to_string())
+}
+
+/// A case's text as the file would have it.
+pub(super) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<String> {
+    let range = file.range(at)?;
+    let change = crate::formats::change_case(file, at, draft).ok()?;
+    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    let after = change.apply(file.text())?;
+    after.get(range.start..range.end.checked_add_signed(grown)?).map(str::to_string)
 }
 
 /// Shows what would change. What is on trial is not what is, so it goes first.
@@ -224,6 +234,9 @@ fn save_beside(model: &mut Model) -> Vec<Effect> {
 pub(super) fn edited(model: &mut Model, words: String) -> Vec<Effect> {
     if matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
         model.overlay = None;
+    }
+    if let Screen::Edit(_) = &model.screen {
+        super::edit::close(model);
     }
     global::tell(model, words, false);
     vec![Effect::Rediscover]

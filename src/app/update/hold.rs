@@ -56,6 +56,7 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         }
         model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
         match &mut model.screen {
+            Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
             Screen::Case(case) if case.at.set == set => match new(case.at) {
                 Some(at) => case.at = at,
                 None => model.screen = Screen::Browse,

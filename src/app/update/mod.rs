@@ -3,6 +3,7 @@
 mod author;
 mod browse;
 mod case;
+mod edit;
 mod global;
 mod hold;
 mod load;
@@ -26,6 +27,7 @@ use super::overlays::Overlay;
 /// Takes a message in; says what the outside must do.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = match msg {
+        Msg::Key(key) if edit::takes_text(model) => edit::key(model, key, overlay::request(key)),
         Msg::Key(key) => match overlay::takes_text(model) {
             true => overlay::key(model, key),
             false => match resolve(model.context(), key) {
@@ -33,6 +35,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 None => Vec::new(),
             },
         },
+        Msg::Paste(text) if edit::takes_text(model) => {
+            edit::paste(model, &text);
+            Vec::new()
+        }
         Msg::Paste(text) => overlay::paste(model, &text),
         Msg::Command(id) => give(model, id),
         Msg::Mouse(mouse) => global::mouse(model, mouse),
@@ -59,6 +65,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             trial::rescored_elsewhere(model, version, *outcomes, flips)
         }
         Msg::Edited(words) => author::edited(model, words),
+        Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
+        Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),
         Msg::EditFailed(failure) => author::failed(model, failure),
         Msg::Held { set, digest, asked, held } => hold::held(model, set, &digest, &asked, held),
         Msg::CriteriaWritten(words) => trial::written(model, words),
@@ -81,6 +89,8 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
     }
     match (id, model.context()) {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
+        (CommandId::Edit, _) => edit::open(model),
+        (CommandId::Undo | CommandId::Redo, Context::Edit) => edit::command(model, id),
         (CommandId::Accept | CommandId::AcceptAll | CommandId::Undo | CommandId::Redo, _) => {
             author::command(model, id)
         }
@@ -109,6 +119,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
             Screen::Browse => browse::command(model, id),
             Screen::Case(_) => case::command(model, id),
             Screen::Run => run::command(model, id),
+            Screen::Edit(_) => edit::command(model, id),
         },
     }
 }

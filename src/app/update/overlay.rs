@@ -4,7 +4,7 @@ use super::{browse, give, moved, opinion};
 use crate::app::command::{COMMANDS, CommandId, command};
 use crate::app::effect::Effect;
 use crate::app::key::{Key, KeyCode};
-use crate::app::model::{CaseRef, Model, Screen};
+use crate::app::model::{CaseRef, Model};
 use crate::app::overlays::{ConfirmKind, Overlay, Picker};
 use crate::domain::Query;
 use crate::metrics::{aggregates, catalog};
@@ -64,7 +64,7 @@ fn is_ending(key: Key) -> bool {
 }
 
 /// What a key does to a line of text.
-fn request(key: Key) -> Option<InputRequest> {
+pub(super) fn request(key: Key) -> Option<InputRequest> {
     use InputRequest as R;
     Some(match (key.code, key.ctrl) {
         (KeyCode::Backspace, false) | (KeyCode::Char('h'), true) => R::DeletePrevChar,
@@ -222,11 +222,7 @@ pub(super) fn open_statistics(model: &mut Model) -> Vec<Effect> {
 }
 
 fn find_commands(model: &Model, picker: &mut Picker<CommandId>) {
-    let context = match model.screen {
-        Screen::Browse => crate::app::Context::Browse,
-        Screen::Case(_) => crate::app::Context::Case,
-        Screen::Run => crate::app::Context::Run,
-    };
+    let context = model.screen_context();
     let here = COMMANDS.iter().filter(|command| command.contexts.contains(&context));
     let items = here.map(|command| (command.id, command.name.to_string()));
     picker.found = ranked(picker.input.value(), items);
@@ -304,7 +300,14 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
             vec![Effect::StartTrusted(cases, questions, against)]
         }
         (ConfirmKind::WriteCriteria(change, sets), true) => vec![Effect::WriteCriteria(change, sets)],
-        (ConfirmKind::WriteCriteria(..), false) => Vec::new(),
+        (ConfirmKind::DropDraft, true) => {
+            super::edit::close(model);
+            Vec::new()
+        }
+        (ConfirmKind::TypeAgain(text), true) => super::edit::type_again(model, text),
+        (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(_), false) => {
+            Vec::new()
+        }
         (ConfirmKind::Trust(..), false) => {
             super::global::tell(model, format!("{}: not started", command(CommandId::Run).name), false)
         }

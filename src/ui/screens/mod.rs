@@ -2,10 +2,12 @@
 
 mod browse;
 mod case;
+mod edit;
 mod run;
 
 pub(super) use browse::browse;
 pub(super) use case::case;
+pub(super) use edit::edit;
 pub(super) use run::run;
 
 use super::text::put;
