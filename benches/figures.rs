@@ -168,7 +168,8 @@ fn many_in_a_model(cases: usize) -> Model {
             evaltrail::app::CaseSummary { turns: 1, text, tools }
         })
         .collect();
-    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()) });
+    let notes = Ok(Default::default());
+    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes });
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
     update(&mut model, Msg::Summarised { set: 0, generation: 0, summaries: Arc::new(summaries) });
     model

@@ -28,7 +28,12 @@ fn sample() -> Model {
 
 fn load(model: &mut Model, set: usize, generation: u64) -> Vec<Effect> {
     let open = open_set(&model.sets[set].path).unwrap();
-    let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent: Ok("a".into()) });
+    let result = Ok(OpenedSet {
+        file: Arc::new(open.file),
+        digest: open.digest,
+        agent: Ok("a".into()),
+        notes: Ok(Default::default()),
+    });
     update(model, Msg::SetLoaded(SetLoaded { set, generation, result }))
 }
 

@@ -36,7 +36,8 @@ fn sample(size: (u16, u16)) -> Model {
     for set in 0..model.sets.len() {
         let open = open_set(&model.sets[set].path).unwrap();
         let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
-        let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent });
+        let notes = Ok(Default::default());
+        let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes });
         update(&mut model, Msg::SetLoaded(SetLoaded { set, generation: 0, result }));
         let file = model.file(set).unwrap().clone();
         let turns =
@@ -393,7 +394,12 @@ fn hostile() -> (Model, String) {
     let mut model = sample((120, 32));
     let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": long, "conversation": []}]});
     let file = SetFile::open(Arc::from(set.to_string()), "x").unwrap();
-    let result = Ok(OpenedSet { file: Arc::new(file), digest: "other".into(), agent: Ok(bad.clone()) });
+    let result = Ok(OpenedSet {
+        file: Arc::new(file),
+        digest: "other".into(),
+        agent: Ok(bad.clone()),
+        notes: Ok(Default::default()),
+    });
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
     model.sets[0].path.stem = long.clone();
     model.sets[0].path.shown = bad.clone();

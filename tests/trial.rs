@@ -67,7 +67,12 @@ fn model() -> Model {
     let cases: Vec<Value> = (0..4).map(|at| write_case(&case(at))).collect();
     let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
     let file = Arc::new(SetFile::open(Arc::from(text), "x").unwrap());
-    let result = Ok(OpenedSet { file, digest: String::new(), agent: Err("none".into()) });
+    let result = Ok(OpenedSet {
+        file,
+        digest: String::new(),
+        agent: Err("none".into()),
+        notes: Ok(Default::default()),
+    });
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
     let outcomes = [
         attempt(0, golden(), golden()),
@@ -208,7 +213,8 @@ fn s_scores_and_metrics_and_statistics_open() {
     assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
-    let result = Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()) });
+    let result =
+        Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()), notes: Ok(Default::default()) });
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);

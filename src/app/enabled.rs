@@ -99,6 +99,10 @@ fn is_written_here(model: &Model) -> Enabled {
         .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
 }
 
+pub(super) fn can_write_set(model: &Model) -> Enabled {
+    is_written_here(model)
+}
+
 pub(super) fn can_edit(model: &Model) -> Enabled {
     has_case(model)?;
     is_written_here(model)

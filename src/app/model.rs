@@ -7,8 +7,8 @@ use super::outcomes::Outcomes;
 use super::overlays::Overlay;
 use super::tree::{first_set_node, nodes_of, views_of};
 use super::trial::Trial;
-use crate::domain::{Attempt, AttemptKey, HumanVerdict, Query, RunState};
-use crate::formats::SetFile;
+use crate::domain::{Attempt, AttemptKey, CaseNotes, HumanVerdict, Query, RunState};
+use crate::formats::{Notes, SetFile};
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -56,6 +56,8 @@ pub struct Model {
     pub mouse: bool,
     /// Seconds since the explorer opened.
     pub now: f64,
+    /// When it opened, in unix seconds.
+    pub opened_at: f64,
     /// Something to tell for a while.
     pub toast: Option<Toast>,
     /// Goes up with every reload, so that late answers are recognised.
@@ -83,6 +85,8 @@ pub struct SetView {
     pub state: SetState,
     /// The agent's name, or why there is none.
     pub agent: Result<String, String>,
+    /// What is kept beside the file.
+    pub notes: Arc<Notes>,
     /// The cases looked into, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
@@ -260,6 +264,7 @@ impl Model {
             theme: "default".into(),
             mouse: true,
             now: 0.0,
+            opened_at: 0.0,
             toast: None,
             generation: 0,
             trial: None,
@@ -384,6 +389,11 @@ impl Model {
             Some(attempt) => attempt.expected.len().max(attempt.actual.len()),
             None => case.turns,
         }
+    }
+
+    /// What is kept of a case beside its file.
+    pub fn notes(&self, case: CaseRef) -> Option<&CaseNotes> {
+        self.sets.get(case.set)?.notes.of(&self.eval_id(case))
     }
 
     /// Something moves by itself: frames are needed without any key.

@@ -9,7 +9,7 @@ use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
 use super::trial::Flip;
 use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
-use crate::formats::SetFile;
+use crate::formats::{Notes, SetFile};
 use crate::runner::TrustQuestion;
 use crate::workspace::SetPath;
 use std::path::PathBuf;
@@ -108,6 +108,8 @@ pub struct OpenedSet {
     pub digest: String,
     /// The agent's name, or why there is none.
     pub agent: Result<String, String>,
+    /// What is kept beside it, or why that cannot be read.
+    pub notes: Result<Notes, String>,
 }
 
 /// Why an edit was not made.

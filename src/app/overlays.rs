@@ -32,10 +32,56 @@ pub enum Overlay {
     Agreement(Vec<Agreement>, usize),
     /// Statistics of what is listed; the first line shown.
     Statistics(Vec<Aggregate>, usize),
+    /// A line that is asked for.
+    Ask(Ask),
+    /// The set that cases go to.
+    MoveTo(Picker<usize>),
     /// A change of files, to be looked at before it is made.
     Proposal(Box<Proposal>),
     /// A question; the answer is no unless it is yes.
     Confirm(Confirm),
+}
+
+/// A line that is asked for, and what for.
+#[derive(Debug)]
+pub struct Ask {
+    /// What for.
+    pub kind: AskKind,
+    /// The line.
+    pub input: Input,
+    /// What is wrong with it.
+    pub wrong: Option<String>,
+}
+
+/// What a line is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AskKind {
+    /// The id of a new case in a set.
+    NewCase(usize),
+    /// The id of a copy.
+    CopyCase(CaseRef),
+    /// Another id of a case.
+    RenameCase(CaseRef),
+    /// The id of a set beside this one.
+    NewSet(usize),
+    /// Another id of a set.
+    RenameSet(usize),
+    /// The tags of cases.
+    Tags(Vec<CaseRef>),
+}
+
+impl AskKind {
+    /// What stands before the line.
+    pub fn prompt(&self) -> &'static str {
+        match self {
+            AskKind::NewCase(_) => "new case ",
+            AskKind::CopyCase(_) => "copy as ",
+            AskKind::RenameCase(_) => "rename to ",
+            AskKind::NewSet(_) => "new set ",
+            AskKind::RenameSet(_) => "rename the set to ",
+            AskKind::Tags(_) => "tags ",
+        }
+    }
 }
 
 /// A list that a few letters narrow down.

@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(super) const NOTHING: &str = "nothing would change";
 /// Lines shown around a change.
 const AROUND: usize = 2;
+/// Of a file that comes or goes as a whole, so many lines are shown.
+const WHOLE: usize = 200;
 
 /// A change that is shown and not made yet.
 #[derive(Clone, Debug)]
@@ -97,7 +99,12 @@ impl Proposal {
 }
 
 fn lines_of(deed: &Deed) -> Vec<ProposalLine> {
-    let whole = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
+    let whole = |text: &str| {
+        let mut lines: Vec<String> = text.lines().take(WHOLE).map(str::to_string).collect();
+        let more = text.lines().count().saturating_sub(WHOLE);
+        lines.extend((more > 0).then(|| format!("… and {more} more lines")));
+        lines
+    };
     let lines: Vec<PreviewLine> = match deed {
         Deed::Change(text, change) => preview(text, change, AROUND),
         Deed::Create(text) => whole(text).into_iter().map(PreviewLine::New).collect(),

@@ -2,6 +2,7 @@
 
 use super::model::{Model, Node, SetState, SetView};
 use crate::workspace::SetPath;
+use std::sync::Arc;
 
 /// What a set is listed under: its agent's folder, else its own.
 pub(super) fn group_of(set: &SetView) -> String {
@@ -24,6 +25,7 @@ pub(super) fn views_of(sets: Vec<SetPath>, mut known: Vec<SetView>) -> Vec<SetVi
                 path,
                 state: SetState::Loading,
                 agent: Err("not looked for yet".into()),
+                notes: Arc::default(),
                 summaries: None,
             },
         })

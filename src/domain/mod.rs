@@ -20,6 +20,7 @@ mod invocation;
 mod judge;
 mod judgement;
 mod matcher;
+mod notes;
 mod number;
 mod query;
 mod run;
@@ -39,6 +40,7 @@ pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
+pub use notes::{CaseNotes, Variant};
 pub use number::{float_of, number_word, plain_json, python_json, value_text};
 pub use query::{Query, QueryError, Subject};
 pub use run::{

@@ -14,6 +14,7 @@ mod check_rows;
 mod convert;
 mod edit;
 mod messages;
+mod notes;
 mod plan;
 mod preview;
 mod problem;
@@ -31,6 +32,7 @@ pub use convert::{Converted, Fresh, Target, convert};
 pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
 };
+pub use notes::Notes;
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, preview, unified};
 pub use problem::FileProblem;

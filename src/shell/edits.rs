@@ -2,6 +2,7 @@
 
 use crate::app::{EditFailure, Msg};
 use crate::store::{self, Done, FileJob, SaveError, UndoError};
+use crate::workspace::notes_path;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub(super) fn make(root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -
 
 /// Takes the last edit of a file back, or makes it again.
 pub(super) fn turn(root: &Path, path: &Path, back: bool) -> Msg {
-    let turned = if back { store::undo(root, None, path) } else { store::redo(root, None, path) };
+    let files = [path.to_path_buf(), notes_path(path)];
+    let turned = if back { store::undo(root, None, &files) } else { store::redo(root, None, &files) };
     match turned {
         Ok(done) if back => Msg::Edited(format!("undone: {}", told(done, "U makes it again"))),
         Ok(done) => Msg::Edited(format!("made again: {}", told(done, "u undoes it"))),

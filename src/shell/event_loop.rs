@@ -77,6 +77,8 @@ impl Loop {
         let size = crossterm::terminal::size().unwrap_or((80, 24));
         let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
         model.looking = looking;
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
         model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let mut hands = Hands { workspace, opened, sets, since, back, run: None, places };

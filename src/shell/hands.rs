@@ -9,7 +9,7 @@ use crate::domain::{Attempt, JudgeSpec, RunOptions};
 use crate::formats::SetFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{Places, Trust, keep_verdicts, kept_verdicts};
-use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set};
+use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -207,7 +207,8 @@ pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generati
         let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
         let agent = agent_for(workspace, path, app.as_deref(), None);
         let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
-        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent }
+        let notes = read_notes(&path.path);
+        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes }
     });
     SetLoaded { set, generation, result }
 }

@@ -135,20 +135,20 @@ pub fn make(
     Ok(Done { words: words.to_string(), note: notes.into_iter().next() })
 }
 
-/// Takes the newest edit of a file back.
-pub fn undo(workspace: &Path, within: Option<&Path>, file: &Path) -> Result<Done, UndoError> {
-    turn(workspace, within, file, true)
+/// Takes the newest edit of any of these files back.
+pub fn undo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+    turn(workspace, within, files, true)
 }
 
 /// Makes the edit again that was taken back last.
-pub fn redo(workspace: &Path, within: Option<&Path>, file: &Path) -> Result<Done, UndoError> {
-    turn(workspace, within, file, false)
+pub fn redo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+    turn(workspace, within, files, false)
 }
 
-fn turn(workspace: &Path, within: Option<&Path>, file: &Path, back: bool) -> Result<Done, UndoError> {
+fn turn(workspace: &Path, within: Option<&Path>, files: &[PathBuf], back: bool) -> Result<Done, UndoError> {
     let history = History::load(workspace);
-    let path = kept_path(workspace, file);
-    let about = |kept: &&Kept| kept.files.iter().any(|file| file.path == path);
+    let paths: Vec<PathBuf> = files.iter().map(|file| kept_path(workspace, file)).collect();
+    let about = |kept: &&Kept| kept.files.iter().any(|file| paths.contains(&file.path));
     let found = match back {
         true => history.edits.iter().rev().filter(|(_, undone)| !undone).map(|(kept, _)| kept).find(about),
         false => history.edits.iter().filter(|(_, undone)| *undone).map(|(kept, _)| kept).find(about),
@@ -349,12 +349,12 @@ mod tests {
                         *now += 1;
                     }
                     2 => {
-                        let undone = undo(folder.path(), None, file);
+                        let undone = undo(folder.path(), None, std::slice::from_ref(file));
                         prop_assert_eq!(undone.is_ok(), *now > 0);
                         *now = now.saturating_sub(1);
                     }
                     _ => {
-                        let redone = redo(folder.path(), None, file);
+                        let redone = redo(folder.path(), None, std::slice::from_ref(file));
                         prop_assert_eq!(redone.is_ok(), *now + 1 < states.len());
                         *now = (*now + 1).min(states.len() - 1);
                     }
@@ -378,7 +378,7 @@ mod tests {
         let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Delete(text) }];
         make(folder.path(), None, "both", &jobs).unwrap();
         assert!(!b.exists());
-        assert_eq!(undo(folder.path(), None, &b).unwrap().words, "both");
+        assert_eq!(undo(folder.path(), None, std::slice::from_ref(&b)).unwrap().words, "both");
         assert_eq!(
             (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
             ("a".into(), "b".into())
@@ -392,14 +392,14 @@ mod tests {
         fs::write(&file, "one").unwrap();
         make(folder.path(), None, "edit", &[change(&file, "two")]).unwrap();
         fs::write(&file, "theirs").unwrap();
-        assert!(matches!(undo(folder.path(), None, &file), Err(UndoError::Moved(..))));
+        assert!(matches!(undo(folder.path(), None, std::slice::from_ref(&file)), Err(UndoError::Moved(..))));
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
         fs::write(&file, "two").unwrap();
-        undo(folder.path(), None, &file).unwrap();
+        undo(folder.path(), None, std::slice::from_ref(&file)).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "one");
         // A torn line costs itself alone.
         fs::OpenOptions::new().append(true).open(log(folder.path())).unwrap().write_all(b"{\"made").unwrap();
         make(folder.path(), None, "again", &[change(&file, "three")]).unwrap();
-        assert_eq!(undo(folder.path(), None, &file).unwrap().words, "again");
+        assert_eq!(undo(folder.path(), None, std::slice::from_ref(&file)).unwrap().words, "again");
     }
 }

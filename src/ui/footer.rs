@@ -2,7 +2,7 @@
 
 use super::text::put;
 use super::theme::{Role, Theme};
-use crate::app::{COMMANDS, Layout, Model};
+use crate::app::{Ask, AskKind, COMMANDS, Layout, Model};
 use crate::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
@@ -63,6 +63,15 @@ pub(super) fn filter(
 ) -> Option<Position> {
     let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
     typed("/ ", input, (wrong, example), areas, theme, buffer)
+}
+
+/// A line that is asked for.
+pub(super) fn ask(ask: &Ask, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let example = match ask.kind {
+        AskKind::Tags(_) => "words, with spaces between; none takes them away",
+        _ => "an id",
+    };
+    typed(ask.kind.prompt(), &ask.input, (ask.wrong.as_deref(), example), areas, theme, buffer)
 }
 
 /// A rule for comparing calls being typed.

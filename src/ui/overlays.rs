@@ -92,6 +92,19 @@ pub(super) fn flips(
     Some(pick(picker, "what flips   enter opens", areas, theme, buffer, row))
 }
 
+/// The sets that cases could go to.
+pub(super) fn sets(
+    picker: &Picker<usize>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = |(_, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
+        put(buffer, area.x, area.y, area.width, words, style);
+    };
+    Some(pick(picker, "move to", areas, theme, buffer, row))
+}
+
 pub(super) fn pick<T>(
     picker: &Picker<T>,
     title: &str,

@@ -139,6 +139,9 @@ impl Workspace {
 /// By its name, or by how it begins. Of files that may be anything, so many are looked into.
 fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
     const LOOKED_INTO: usize = 5000;
+    if name.ends_with(super::beside::ENDING) {
+        return false;
+    }
     if name.ends_with(".evalset.json") || name.ends_with(".test.json") {
         return true;
     }

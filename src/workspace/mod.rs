@@ -2,12 +2,14 @@
 //! nothing and follows no link out of the folder.
 
 mod agent;
+mod beside;
 mod criteria;
 mod discover;
 mod sets;
 mod watch;
 
 pub use agent::{NoAgent, agent_for, find_adk, find_python};
+pub use beside::{notes_path, read_notes};
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
 pub use sets::{OpenSet, SetProblem, open_set, read_text};

@@ -2,9 +2,12 @@
 
 use super::table::{LISTS, entry, shown, when};
 use super::{Command, CommandId, Context};
-use crate::app::enabled::{can_accept, can_accept_all, can_edit, can_save_beside, has_pieces, has_set};
+use crate::app::enabled::{
+    can_accept, can_accept_all, can_edit, can_save_beside, can_write_set, has_pieces, has_set,
+};
 
 const CASE: &[Context] = &[Context::Case];
+const BROWSE: &[Context] = &[Context::Browse];
 const EDIT: &[Context] = &[Context::Edit];
 const WRITTEN: &[Context] = &[Context::Browse, Context::Case, Context::Edit];
 const PROPOSAL: &[Context] = &[Context::Proposal];
@@ -48,6 +51,49 @@ pub(super) static AUTHORING: &[Command] = &[
             can_edit,
         ),
         "edit",
+    ),
+    when(entry(CommandId::NewCase, "new case", "make a case in the set", BROWSE, &["+"]), can_write_set),
+    when(
+        entry(
+            CommandId::CopyCase,
+            "copy case",
+            "copy the case, letter by letter, under another id",
+            BROWSE,
+            &["Y"],
+        ),
+        can_edit,
+    ),
+    when(
+        entry(CommandId::MoveCases, "move cases", "move the selected cases to another set", BROWSE, &[">"]),
+        can_edit,
+    ),
+    when(
+        entry(
+            CommandId::DeleteCases,
+            "delete",
+            "delete the selected cases, or the set under the cursor",
+            BROWSE,
+            &["d", "delete"],
+        ),
+        can_write_set,
+    ),
+    when(
+        entry(CommandId::Rename, "rename", "rename the case, or the set under the cursor", BROWSE, &["="]),
+        can_write_set,
+    ),
+    when(
+        entry(CommandId::NewSet, "new set", "make an eval set beside this one", BROWSE, &["ctrl-n"]),
+        has_set,
+    ),
+    when(
+        entry(
+            CommandId::Tags,
+            "tags",
+            "tag the selected cases: words to find them by, tag:word",
+            LISTS,
+            &["T"],
+        ),
+        can_edit,
     ),
     when(
         entry(CommandId::NextPiece, "next difference", "go to the next difference", CASE, &["space", "}"]),

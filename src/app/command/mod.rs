@@ -85,6 +85,13 @@ pub enum CommandId {
     FieldInEditor,
     CaseInEditor,
     SaveCase,
+    NewCase,
+    CopyCase,
+    MoveCases,
+    DeleteCases,
+    Rename,
+    NewSet,
+    Tags,
 }
 
 impl CommandId {

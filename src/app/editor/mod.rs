@@ -32,6 +32,8 @@ pub struct EditScreen {
     pub before: EvalCase,
     /// The case as it is meant so far.
     pub draft: EvalCase,
+    /// Whether the file does not have it yet.
+    pub is_new: bool,
     /// Earlier drafts, the newest last.
     pub past: Vec<EvalCase>,
     /// Drafts that were taken back, the newest last.
@@ -75,6 +77,7 @@ impl EditScreen {
             rows: fields(&case),
             draft: case.clone(),
             before: case,
+            is_new: false,
             past: Vec::new(),
             future: Vec::new(),
             cursor: 0,
@@ -92,7 +95,7 @@ impl EditScreen {
 
     /// Whether anything is other than in the file.
     pub fn is_changed(&self) -> bool {
-        self.draft != self.before
+        self.is_new || self.draft != self.before
     }
 
     /// Takes a changed draft; the cursor goes to a field, where it is told.

@@ -209,7 +209,7 @@ fn matches(model: &Model, file: &SetFile, case: CaseRef) -> bool {
         turns: summary.map_or(0, |summary| summary.turns),
         text: summary.map_or("", |summary| summary.text.as_str()),
         tools: summary.map_or(&[], |summary| summary.tools.as_slice()),
-        tags: &[],
+        tags: model.notes(case).map_or(&[], |notes| notes.tags.as_slice()),
         status: outcome.map(|outcome| outcome.worst),
         unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
         metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),

@@ -321,8 +321,11 @@ fn save(model: &mut Model) -> Vec<Effect> {
     if !edit.is_changed() {
         return global::tell(model, author::NOTHING.into(), false);
     }
-    let words = format!("edit {}", edit.before.eval_id);
-    let edits = vec![Edit::Case(edit.index, Box::new(edit.draft.clone()))];
+    let draft = Box::new(edit.draft.clone());
+    let (edits, words) = match edit.is_new {
+        true => (vec![Edit::Insert(edit.index, draft)], format!("make {}", edit.draft.eval_id)),
+        false => (vec![Edit::Case(edit.index, draft)], format!("edit {}", edit.before.eval_id)),
+    };
     // Against the file as it was when the editor opened: what others wrote since is met when it is saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
         Ok(proposal) => author::show(model, proposal),

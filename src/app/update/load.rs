@@ -6,7 +6,7 @@ use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
 use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::domain::Attempt;
-use crate::formats::SetFile;
+use crate::formats::{Notes, SetFile};
 use crate::workspace::SetPath;
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     }
     let mut effects = Vec::new();
     match result {
-        Ok(OpenedSet { file, digest, agent }) => {
+        Ok(OpenedSet { file, digest, agent, notes }) => {
             model.sets[set].agent = agent;
+            put_notes(model, set, notes);
             if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
                 return Vec::new();
             }
@@ -30,6 +31,20 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     super::overlay::find_again(model);
     close_lost_case(model, set);
     effects
+}
+
+/// Takes over what is kept beside a file; what cannot be read is said, and the last that could stays.
+fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) {
+    match notes {
+        Ok(notes) if *model.sets[set].notes != notes => {
+            model.sets[set].notes = Arc::new(notes);
+            if !model.browse.query.is_empty() {
+                relist(model);
+            }
+        }
+        Ok(_) => {}
+        Err(why) => drop(super::global::tell(model, why, true)),
+    }
 }
 
 /// Shows a file as it is now; what came of its cases follows them.

@@ -10,6 +10,7 @@ mod load;
 mod opinion;
 mod overlay;
 mod run;
+mod sets;
 mod trial;
 
 pub use browse::tree_offset;
@@ -90,6 +91,16 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match (id, model.context()) {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
         (CommandId::Edit, _) => edit::open(model),
+        (
+            CommandId::NewCase
+            | CommandId::CopyCase
+            | CommandId::MoveCases
+            | CommandId::DeleteCases
+            | CommandId::Rename
+            | CommandId::NewSet
+            | CommandId::Tags,
+            _,
+        ) => sets::command(model, id),
         (CommandId::Undo | CommandId::Redo, Context::Edit) => edit::command(model, id),
         (CommandId::Accept | CommandId::AcceptAll | CommandId::Undo | CommandId::Redo, _) => {
             author::command(model, id)

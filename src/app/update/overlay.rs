@@ -29,6 +29,8 @@ pub(super) fn takes_text(model: &Model) -> bool {
                 | Overlay::Flips(_)
                 | Overlay::Metrics(_)
                 | Overlay::Opinions(_)
+                | Overlay::Ask(_)
+                | Overlay::MoveTo(_)
         )
     )
 }
@@ -109,6 +111,16 @@ fn edit(model: &mut Model, request: Option<InputRequest>) -> Vec<Effect> {
             input.handle(request);
             model.overlay = Some(Overlay::Rule(input, None));
         }
+        Some(Overlay::Ask(mut ask)) => {
+            ask.input.handle(request);
+            ask.wrong = super::sets::wrong(model, &ask.kind, ask.input.value());
+            model.overlay = Some(Overlay::Ask(ask));
+        }
+        Some(Overlay::MoveTo(mut picker)) => {
+            picker.input.handle(request);
+            super::sets::find_sets(model, &mut picker);
+            model.overlay = Some(Overlay::MoveTo(picker));
+        }
         Some(Overlay::Metrics(mut picker)) => {
             picker.input.handle(request);
             find_metrics(&mut picker);
@@ -143,6 +155,10 @@ fn choose(model: &mut Model) -> Vec<Effect> {
         },
         Some(Overlay::Opinions(given)) => opinion::keep(model, &given),
         Some(Overlay::Rule(input, _)) => super::trial::rule_typed(model, input),
+        Some(Overlay::Ask(ask)) => super::sets::answered(model, ask),
+        Some(Overlay::MoveTo(picker)) => {
+            super::sets::move_to(model, picker.found.get(picker.cursor).map(|found| found.0))
+        }
         Some(Overlay::Flips(picker) | Overlay::Jump(picker)) => {
             if let Some((case, _)) = picker.found.get(picker.cursor) {
                 jump_to(model, *case);
@@ -170,6 +186,7 @@ fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
             picker.cursor = moved(picker.cursor, id, picker.found.len(), 8);
         }
         Some(Overlay::Metrics(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
+        Some(Overlay::MoveTo(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
         _ => {}
     }
     Vec::new()
@@ -254,7 +271,7 @@ pub(super) fn find_again(model: &mut Model) {
 }
 
 /// What matches, best first; as it comes when nothing was typed.
-fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
+pub(super) fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
     if typed.trim().is_empty() {
         return items.take(FOUND_AT_MOST).collect();
     }

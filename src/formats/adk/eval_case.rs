@@ -67,7 +67,7 @@ const INVOCATION_KEYS: &[&str] = &[
     "tool_duration",
 ];
 
-fn trajectory(node: Node) -> Read<Trajectory> {
+pub(in crate::formats) fn trajectory(node: Node) -> Read<Trajectory> {
     node.object()?;
     if let Some(events) = node.get("invocation_events") {
         return Ok(Trajectory::Events(events.items()?.map(invocation_event).collect::<Read<_>>()?));

@@ -23,10 +23,10 @@ pub use event::{Event, invocations_of, read_event};
 pub use result::{app_history, result_document, result_id, result_name, write_invocation};
 pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
-pub(super) use write::{write_named_case, write_turns};
+pub(super) use write::{write_named_case, write_trajectory, write_turns};
 
 pub(super) use content::content as read_content;
-pub(super) use eval_case::{eval_case, session_input};
+pub(super) use eval_case::{eval_case, session_input, trajectory};
 pub(super) use event::event;
 pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};

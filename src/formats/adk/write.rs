@@ -124,7 +124,7 @@ pub(in crate::formats) fn write_turns(case: &EvalCase) -> Value {
 }
 
 /// Nothing for a trajectory that is not known; an empty object for one that is known to be empty.
-fn write_trajectory(trajectory: &Trajectory) -> Option<Value> {
+pub(in crate::formats) fn write_trajectory(trajectory: &Trajectory) -> Option<Value> {
     let mut out = Map::new();
     let mut put = |key: &str, list: Vec<Value>| {
         if !list.is_empty() {

@@ -5,6 +5,7 @@ use super::layout::{Container, Style, container, indent_of, levels_of};
 use super::pairing::{Fate, pair_up};
 use super::splice::{Splice, TextChange};
 use super::{JsonPath, SyntaxError, locate, parse};
+use crate::formats::read::camel;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -67,17 +68,6 @@ impl Names {
             other => other.clone(),
         }
     }
-}
-
-fn camel(snake: &str) -> String {
-    let mut words = snake.split('_');
-    let first = words.next().unwrap_or_default().to_string();
-    words.fold(first, |mut out, word| {
-        let mut letters = word.chars();
-        out.extend(letters.next().map(|c| c.to_ascii_uppercase()));
-        out.push_str(letters.as_str());
-        out
-    })
 }
 
 /// The change that makes the value at a place mean `new` where it means `old`. What the text holds beyond

@@ -1,0 +1,123 @@
+//! The file beside an eval set: `lights.evalset.json` has `lights.evaltrail.json`. ADK neither reads nor touches
+//! it.
+//!
+//! ```json
+//! {"cases": {"lights_off": {"tags": ["slow"],
+//!            "variants": [{"name": "by_room", "turns": [{"tool_uses": [{"name": "set_room", "args": {}}]}]}]}}}
+//! ```
+
+use super::adk::{trajectory, write_trajectory};
+use super::json::{self, JsonPath, Names, TextChange};
+use super::read::{Node, Read};
+use super::{EditError, FileProblem};
+use crate::domain::{CaseNotes, Trajectory, Variant};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is kept beside the cases of a set, by their ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// The text that was read; nothing when there is no file.
+    pub text: Option<Arc<str>>,
+    /// By case.
+    pub cases: BTreeMap<String, CaseNotes>,
+}
+
+impl Notes {
+    /// Reads the file.
+    pub fn open(text: Arc<str>) -> Result<Notes, FileProblem> {
+        let parsed = json::parse(&text).map_err(|error| FileProblem::syntax(&text, error))?;
+        let cases = read_cases(Node::top(&parsed.value))
+            .map_err(|error| FileProblem::reading(&text, &JsonPath::default(), error))?;
+        Ok(Notes { text: Some(text), cases })
+    }
+
+    /// What is kept of a case.
+    pub fn of(&self, eval_id: &str) -> Option<&CaseNotes> {
+        self.cases.get(eval_id)
+    }
+
+    /// The change of the file that makes it say this; from nothing when there is no file yet.
+    pub fn change(&self, meant: &BTreeMap<String, CaseNotes>) -> Result<TextChange, EditError> {
+        let Some(text) = &self.text else {
+            let new = serde_json::to_string_pretty(&write(meant)).unwrap_or_default() + "\n";
+            return Ok(TextChange::one(0, "", &new));
+        };
+        let top = json::locate(text, &JsonPath::default())..text.trim_end().len();
+        json::rewrite(text, top, &write(&self.cases), &write(meant), Names::Exact)
+            .map_err(|error| EditError::Unreadable(FileProblem::syntax(text, error)))
+    }
+}
+
+fn read_cases(node: Node) -> Read<BTreeMap<String, CaseNotes>> {
+    let Some(cases) = node.get("cases") else { return Ok(BTreeMap::new()) };
+    let all = cases.object()?.iter();
+    all.map(|(id, notes)| Ok((id.clone(), read_case(cases.member(id, notes))?))).collect()
+}
+
+fn read_case(node: Node) -> Read<CaseNotes> {
+    node.object()?;
+    Ok(CaseNotes {
+        tags: node.list("tags", |tag| tag.str())?,
+        variants: node.list("variants", read_variant)?,
+    })
+}
+
+fn read_variant(node: Node) -> Read<Variant> {
+    node.object()?;
+    let name = node.need("name")?.str()?;
+    Ok(Variant { name, turns: node.list("turns", trajectory)? })
+}
+
+fn write(cases: &BTreeMap<String, CaseNotes>) -> Value {
+    let kept = cases.iter().filter(|(_, notes)| !notes.is_empty());
+    let written: Map<String, Value> = kept.map(|(id, notes)| (id.clone(), write_case(notes))).collect();
+    json!({ "cases": written })
+}
+
+fn write_case(notes: &CaseNotes) -> Value {
+    let mut out = Map::new();
+    if !notes.tags.is_empty() {
+        out.insert("tags".into(), notes.tags.clone().into());
+    }
+    let turn = |turn: &Trajectory| write_trajectory(turn).unwrap_or(json!({}));
+    let variant = |variant: &Variant| json!({"name": variant.name, "turns": variant.turns.iter().map(turn).collect::<Vec<_>>()});
+    if !notes.variants.is_empty() {
+        out.insert("variants".into(), notes.variants.iter().map(variant).collect());
+    }
+    Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ToolCall;
+
+    fn notes(tags: &[&str], calls: &[&str]) -> CaseNotes {
+        let calls = calls.iter().map(|name| ToolCall::new(*name, None)).collect();
+        let turn = Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() };
+        CaseNotes {
+            tags: tags.iter().map(|tag| tag.to_string()).collect(),
+            variants: vec![Variant { name: "v".into(), turns: vec![turn] }],
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again_and_changed_in_place() {
+        let meant = BTreeMap::from([("a".to_string(), notes(&["slow"], &["x"]))]);
+        let text = Notes::default().change(&meant).unwrap().apply("").unwrap();
+        let kept = Notes::open(Arc::from(text.as_str())).unwrap();
+        assert_eq!(kept.cases, meant);
+        let more = BTreeMap::from([
+            ("a".to_string(), notes(&["slow", "new"], &["x"])),
+            ("b".to_string(), notes(&[], &["y"])),
+        ]);
+        let mine = text.replace("\"cases\"", "\"mine\": 1.0, \"cases\"");
+        let kept = Notes::open(Arc::from(mine.as_str())).unwrap();
+        let changed = kept.change(&more).unwrap().apply(&mine).unwrap();
+        assert!(changed.contains("\"mine\": 1.0"), "{changed}");
+        assert_eq!(Notes::open(Arc::from(changed)).unwrap().cases, more);
+        assert!(Notes::open(Arc::from("{\"cases\": {\"a\": {\"tags\": 3}}}")).is_err());
+    }
+}

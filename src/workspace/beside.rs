@@ -1,0 +1,38 @@
+//! The file beside an eval set, where evaltrail keeps what ADK's file has no place for.
+
+use crate::formats::Notes;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How its name ends.
+pub(super) const ENDING: &str = ".evaltrail.json";
+
+/// Where the notes of a set are.
+pub fn notes_path(set: &Path) -> PathBuf {
+    let name = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = [".evalset.json", ".test.json", ".json"].iter().find_map(|ending| name.strip_suffix(ending));
+    set.with_file_name(format!("{}{ENDING}", stem.unwrap_or(&name)))
+}
+
+/// Reads the notes of a set; there are none when there is no file.
+pub fn read_notes(set: &Path) -> Result<Notes, String> {
+    let path = notes_path(set);
+    if !path.is_file() {
+        return Ok(Notes::default());
+    }
+    let told = |why: String| format!("{}: {why}", path.display());
+    let text = super::read_text(&path).map_err(|error| told(error.to_string()))?;
+    Notes::open(Arc::from(text)).map_err(|problem| told(problem.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_lie_beside_their_set() {
+        assert_eq!(notes_path(Path::new("/a/x.evalset.json")), Path::new("/a/x.evaltrail.json"));
+        assert_eq!(notes_path(Path::new("x.test.json")), Path::new("x.evaltrail.json"));
+        assert_eq!(read_notes(Path::new("/nowhere/x.evalset.json")), Ok(Notes::default()));
+    }
+}
