@@ -42,7 +42,7 @@ pub use model::{
 pub use msg::{EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use opinion::{Opinion, Opinions};
 pub use outcomes::{CaseOutcome, Outcomes};
-pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker};
+pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantItem};
 pub use proposal::{Conflict, Proposal, ProposalLine};
 pub use trial::{Flip, Trial, rescored};
 pub use update::{THEMES, go_to, hold, tree_offset, update};

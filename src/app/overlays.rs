@@ -34,12 +34,23 @@ pub enum Overlay {
     Statistics(Vec<Aggregate>, usize),
     /// A line that is asked for.
     Ask(Ask),
+    /// The allowed trajectories of a case, and those that were seen.
+    Variants(CaseRef, Picker<VariantItem>),
     /// The set that cases go to.
     MoveTo(Picker<usize>),
     /// A change of files, to be looked at before it is made.
     Proposal(Box<Proposal>),
     /// A question; the answer is no unless it is yes.
     Confirm(Confirm),
+}
+
+/// A trajectory of a case besides the file's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariantItem {
+    /// An allowed one, by position.
+    Allowed(usize),
+    /// One that was seen, by position among the candidates.
+    Seen(usize),
 }
 
 /// A line that is asked for, and what for.

@@ -4,6 +4,7 @@
 use super::model::{Model, Screen};
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Attempt, MetricResult, Status, clean_line};
+use crate::metrics::matched_variant;
 
 /// Columns before a metric's reason: sign, name, numbers.
 pub const REASON_AT: usize = 48;
@@ -53,6 +54,11 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         let words =
             "the case was edited since this run: what the agent did then is held against it as it is now";
         lines.push(VerdictLine::Note(words.into()));
+    }
+    if let Some(name) = matched_variant(&attempt.metrics) {
+        lines.push(VerdictLine::Note(
+            clean_line(&format!("expected is the variant {name:?}, which matches")).into_owned(),
+        ));
     }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines

@@ -3,12 +3,17 @@
 
 use super::Evidence;
 use super::registry::{Scored, unscored};
+use super::rules::compared_by;
+use super::variants::{ALLOWED, allow_variants};
 use super::what_if::criterion_of;
-use crate::domain::{Attempt, Conversation, EvalCase, Invocation, Status, adk_status, case_status};
+use crate::domain::{
+    Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant, adk_status,
+    case_status,
+};
 use serde_json::Value;
 
 /// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
-pub fn held_against_case(attempt: &Attempt, case: &EvalCase) -> Option<Attempt> {
+pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
     let mut held = Attempt {
         eval_id: case.eval_id.clone(),
         expected: case.turns().into(),
@@ -19,17 +24,23 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase) -> Option<Attempt> 
     if let Conversation::Scenario(scenario) = &case.conversation {
         held.scenario = Some(scenario.clone());
     }
-    if says_the_same(attempt, &held) {
+    let same = says_the_same(attempt, &held);
+    let decided_here = !variants.is_empty() || attempt.metrics.iter().any(is_allowed);
+    if same && !decided_here {
         return None;
     }
     if attempt.status == Status::Errored {
-        return Some(held);
+        return (!same).then_some(held);
     }
     let asked_else = asks(&attempt.expected) != asks(&held.expected) || attempt.scenario != held.scenario;
     let evidence = Evidence::of(&held);
     let turns = held.actual.len();
-    let metrics = attempt.metrics.iter().map(|metric| {
-        let criterion = criterion_of(metric);
+    let own = attempt.metrics.iter().filter(|metric| !is_allowed(metric));
+    let metrics = own.map(|metric| {
+        let criterion = as_configured(metric);
+        if same && compared_by(&criterion).is_none() {
+            return metric.clone();
+        }
         let decides = if metric.threshold.is_some() { Status::NotEvaluated } else { metric.status };
         if asked_else {
             let why = "the case asks something else since it was run; r runs it again";
@@ -44,11 +55,29 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase) -> Option<Attempt> 
             }
         }
     });
-    let metrics: Vec<_> = metrics.collect();
+    let mut metrics: Vec<_> = metrics.collect();
+    let criteria: Vec<Criterion> = attempt.metrics.iter().map(as_configured).collect();
+    allow_variants(&mut metrics, &criteria, &evidence, variants);
+    if same && metrics == attempt.metrics {
+        return None;
+    }
     held.status = case_status(&metrics);
     held.adk_status = adk_status(&metrics);
     held.metrics = metrics;
     Some(held)
+}
+
+/// Ours, which stands in for another that is scored again.
+fn is_allowed(metric: &MetricResult) -> bool {
+    metric.metric.split(':').next() == Some(ALLOWED)
+}
+
+/// The criterion as it was configured: where a variant decided, the threshold is in it alone.
+fn as_configured(metric: &MetricResult) -> Criterion {
+    let criterion = criterion_of(metric);
+    let written = metric.criterion.as_ref().and_then(|written| written.get("threshold")?.as_f64());
+    let threshold = criterion.threshold.or(written.filter(|_| compared_by(&criterion).is_some()));
+    Criterion { threshold, ..criterion }
 }
 
 fn asks(turns: &[Invocation]) -> Vec<String> {
@@ -121,12 +150,12 @@ mod tests {
     #[test]
     fn what_is_computed_is_computed_again() {
         let attempt = ran();
-        assert_eq!(held_against_case(&attempt, &case(turn("hi", "a"))), None);
-        let held = held_against_case(&attempt, &case(turn("hi", "b"))).unwrap();
+        assert_eq!(held_against_case(&attempt, &case(turn("hi", "a")), &[]), None);
+        let held = held_against_case(&attempt, &case(turn("hi", "b")), &[]).unwrap();
         assert_eq!(held.metrics[0].status, Status::Passed);
         assert_eq!(held.metrics[1].status, Status::NotEvaluated, "a judge saw another case");
         assert_eq!(held.status, Status::NotEvaluated, "so it is not green");
-        let asked = held_against_case(&attempt, &case(turn("ho", "b"))).unwrap();
+        let asked = held_against_case(&attempt, &case(turn("ho", "b")), &[]).unwrap();
         assert!(asked.metrics[0].explanation.contains("asks something else"));
         assert_eq!(asked.status, Status::NotEvaluated);
     }

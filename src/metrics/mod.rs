@@ -8,6 +8,7 @@
 //!     Vertex   vertex_trajectory, text (bleu, rouge), tool_call
 //!     ours     matched (matching: rules, one-to-one pairs), state
 //!     yours    declared
+//!     beside   variants: several allowed trajectories
 //!     asked    judged: questions to a judge, and what its answers come to
 //! ```
 
@@ -34,6 +35,7 @@ mod text;
 mod tokenize;
 mod tool_call;
 mod trajectory;
+mod variants;
 mod vertex_trajectory;
 mod what_if;
 mod words;
@@ -61,4 +63,5 @@ pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};
+pub use variants::{ALLOWED, allow_variants, candidates, matched_variant, with_variant};
 pub use what_if::{Rescorer, WhatIf, criterion_of};

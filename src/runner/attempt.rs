@@ -7,7 +7,7 @@ use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation, Progress,
     RunPlan, Status, adk_status, case_status,
 };
-use crate::formats::SetFile;
+use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
 use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
 use serde_json::{Map, Value};
@@ -26,6 +26,8 @@ const OF_FAILURES: &[&str] = &["failure", "latency_in_seconds"];
 pub(super) struct Shared {
     pub(super) plan: Arc<RunPlan>,
     pub(super) sets: Vec<Arc<SetFile>>,
+    /// What is kept beside the sets.
+    pub(super) notes: Vec<Notes>,
     pub(super) agents: Agents,
     pub(super) programs: Programs,
     pub(super) judges: Judges,
@@ -61,7 +63,7 @@ struct Talk {
 impl Shared {
     pub(super) fn new(
         plan: Arc<RunPlan>,
-        sets: Vec<Arc<SetFile>>,
+        (sets, notes): (Vec<Arc<SetFile>>, Vec<Notes>),
         judges: Judges,
         kept: HashMap<AttemptKey, Arc<Attempt>>,
     ) -> Shared {
@@ -70,6 +72,7 @@ impl Shared {
             judged: plan.sets.iter().map(|set| judged_of(&set.criteria, &judges)).collect(),
             plan,
             sets,
+            notes,
             agents: Agents::default(),
             programs: Programs::default(),
             judging: Semaphore::new(judges.spec().jobs.max(1) as usize),

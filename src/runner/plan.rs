@@ -4,11 +4,11 @@ use crate::domain::{
     AdkServer, AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions,
     RunPlan, Subject,
 };
-use crate::formats::SetFile;
+use crate::formats::{Notes, SetFile};
 use crate::judge::Judges;
 use crate::metrics::asks_judge;
 use crate::store::fingerprint;
-use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set, user_for};
+use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +62,8 @@ pub struct Prepared {
     pub plan: Arc<RunPlan>,
     /// The opened files, in the plan's order.
     pub sets: Vec<Arc<SetFile>>,
+    /// What is kept beside them.
+    pub notes: Vec<Notes>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
     /// What agents did before, where that is judged again.
@@ -101,6 +103,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         judge: request.judge.clone(),
     };
     let mut sets = Vec::new();
+    let mut notes = Vec::new();
     let mut problems = Vec::new();
     for selection in &request.selections {
         match plan_set(workspace, request, selection) {
@@ -113,6 +116,10 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                     eval_id: file.eval_id(index).into_owned(),
                 }));
                 plan.sets.push(planned);
+                notes.push(read_notes(&selection.set.path).unwrap_or_else(|problem| {
+                    problems.push((selection.set.shown.clone(), problem));
+                    Notes::default()
+                }));
                 sets.push(Arc::new(file));
             }
         }
@@ -127,7 +134,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         kept.enumerate().map(|(number, (_, _, attempt))| (key(number), attempt.clone())).collect()
     };
     let kept = plan.cases.iter().enumerate().flat_map(kept_of).collect();
-    Ok(Prepared { plan: Arc::new(plan), sets, problems, kept })
+    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept })
 }
 
 type SetPlan = (PlannedSet, SetFile, Vec<usize>);

@@ -3,7 +3,7 @@
 use super::attempt::{Shared, Tell};
 use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, adk_status, case_status};
 use crate::judge::{Judges, Judging, Watch};
-use crate::metrics::{Evidence, JudgedMetric, Unusable, unscored};
+use crate::metrics::{Evidence, JudgedMetric, Unusable, allow_variants, unscored};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
@@ -22,6 +22,9 @@ impl Shared {
             if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
                 metrics[at] = self.programs.score(criterion, &attempt.eval_id, &evidence).await;
             }
+        }
+        if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
+            allow_variants(&mut metrics, &self.plan.sets[set].criteria, &evidence, &notes.variants);
         }
         attempt.metrics = metrics;
         attempt.status = case_status(&attempt.metrics);

@@ -67,7 +67,8 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers);
-    let shared = Arc::new(Shared::new(state.plan.clone(), prepared.sets, judges, prepared.kept));
+    let shared =
+        Arc::new(Shared::new(state.plan.clone(), (prepared.sets, prepared.notes), judges, prepared.kept));
     let closing = CancellationToken::new();
     let dispatcher = Dispatcher {
         closing: closing.clone(),

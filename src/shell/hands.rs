@@ -89,7 +89,8 @@ impl Hands {
             Effect::Hold { set, cases } => self.elsewhere(move |hands| {
                 let open = open_set(&hands.sets[set]).ok()?;
                 let asked = cases.iter().map(|(case, _)| *case).collect();
-                let held = hold(&open.file, &cases);
+                let notes = read_notes(&hands.sets[set].path).unwrap_or_default();
+                let held = hold(&open.file, &notes, &cases);
                 Some(Msg::Held { set, digest: open.digest, asked, held })
             }),
             Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {

@@ -58,6 +58,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
         Some(Overlay::Opinions(given)) => opinions::opinions(given, &areas, theme, buffer),
         Some(Overlay::Agreement(lines, scroll)) => opinions::agreement(lines, *scroll, &areas, theme, buffer),
         Some(Overlay::Ask(ask)) => footer::ask(ask, &areas, theme, buffer),
+        Some(Overlay::Variants(_, picker)) => overlays::variants(picker, &areas, theme, buffer),
         Some(Overlay::MoveTo(picker)) => overlays::sets(picker, &areas, theme, buffer),
         Some(Overlay::Proposal(proposal)) => proposal::draw(proposal, &areas, theme, buffer),
         Some(Overlay::Confirm(confirm)) => overlays::confirm(confirm, &areas, theme, buffer),

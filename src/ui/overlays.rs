@@ -4,7 +4,9 @@ use super::footer::text_field;
 use super::text::put;
 use super::theme::{Role, Theme};
 use super::widgets::over;
-use crate::app::{COMMANDS, CaseRef, Command, CommandId, Confirm, Layout, Model, Picker, command};
+use crate::app::{
+    COMMANDS, CaseRef, Command, CommandId, Confirm, Layout, Model, Picker, VariantItem, command,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -90,6 +92,28 @@ pub(super) fn flips(
         put(buffer, area.x, area.y, area.width, words, style);
     };
     Some(pick(picker, "what flips   enter opens", areas, theme, buffer, row))
+}
+
+/// The allowed trajectories of a case, and those that were seen.
+pub(super) fn variants(
+    picker: &Picker<VariantItem>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = |(item, words): &(VariantItem, String), area: Rect, style: Style, buffer: &mut Buffer| {
+        let sign = if matches!(item, VariantItem::Allowed(_)) { "✓" } else { "+" };
+        put(buffer, area.x, area.y, 2, sign, style.patch(theme.style(Role::Accent)));
+        put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), words, style);
+    };
+    Some(pick(
+        picker,
+        "other trajectories   enter on + allows it, on ✓ takes it away",
+        areas,
+        theme,
+        buffer,
+        row,
+    ))
 }
 
 /// The sets that cases could go to.

@@ -52,6 +52,16 @@ pub(super) static AUTHORING: &[Command] = &[
         ),
         "edit",
     ),
+    when(
+        entry(
+            CommandId::Variants,
+            "variants",
+            "allow other trajectories: those that were seen, and those that are allowed already",
+            CASE,
+            &["P"],
+        ),
+        can_edit,
+    ),
     when(entry(CommandId::NewCase, "new case", "make a case in the set", BROWSE, &["+"]), can_write_set),
     when(
         entry(

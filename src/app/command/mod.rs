@@ -92,6 +92,7 @@ pub enum CommandId {
     Rename,
     NewSet,
     Tags,
+    Variants,
 }
 
 impl CommandId {

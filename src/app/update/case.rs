@@ -6,8 +6,8 @@ use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseMode, CaseScreen, Model, Screen};
-use crate::domain::{Attempt, HumanVerdict};
-use crate::metrics::{is_declared, relaxation};
+use crate::domain::{Attempt, HumanVerdict, Invocation};
+use crate::metrics::{is_declared, matched_variant, relaxation};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let last = case.turn + 1 == model.turns_shown().max(1);
     let compared = match attempt {
         Some(attempt) => Compared {
-            expected: attempt.expected.get(case.turn).cloned(),
+            expected: expected_of(model, case, attempt),
             actual: attempt.actual.get(case.turn).cloned(),
             attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
             people: people(model, case, attempt),
@@ -141,6 +141,17 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
         }
     };
     Some((key, compared))
+}
+
+/// The turn as it should be: where a variant decided, as the variant has it.
+fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt) -> Option<Invocation> {
+    let own = attempt.expected.get(case.turn)?;
+    let matched = matched_variant(&attempt.metrics).and_then(|name| {
+        let variants = &model.notes(case.at)?.variants;
+        variants.iter().find(|variant| variant.name == name)?.turns.get(case.turn)
+    });
+    let trajectory = matched.unwrap_or(&own.trajectory).clone();
+    Some(Invocation { trajectory, ..own.clone() })
 }
 
 /// What people said of an attempt.

@@ -5,7 +5,7 @@ use super::trial;
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen, SetState};
 use crate::domain::Attempt;
-use crate::formats::SetFile;
+use crate::formats::{Notes, SetFile};
 use crate::metrics::held_against_case;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub(super) fn ask(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Eff
         0 => Vec::new(),
         1..=AT_ONCE => {
             let asked: Vec<CaseRef> = cases.iter().map(|(case, _)| *case).collect();
-            let found = hold(&file, &cases);
+            let found = hold(&file, &model.sets[set].notes, &cases);
             held(model, set, &digest, &asked, found)
         }
         _ => vec![Effect::Hold { set, cases }],
@@ -91,11 +91,12 @@ fn real(model: &Model) -> &crate::app::outcomes::Outcomes {
 }
 
 /// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
-pub fn hold(file: &SetFile, cases: &Cases) -> Cases {
+pub fn hold(file: &SetFile, notes: &Notes, cases: &Cases) -> Cases {
     let of = |(case, attempts): &(CaseRef, Vec<Arc<Attempt>>)| {
         let now = file.case(case.index).ok()?;
+        let variants = notes.of(&now.eval_id).map_or(&[][..], |notes| &notes.variants);
         let held: Vec<Option<Attempt>> =
-            attempts.iter().map(|attempt| held_against_case(attempt, &now)).collect();
+            attempts.iter().map(|attempt| held_against_case(attempt, &now, variants)).collect();
         if held.iter().all(Option::is_none) {
             return None;
         }

@@ -19,9 +19,9 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     match result {
         Ok(OpenedSet { file, digest, agent, notes }) => {
             model.sets[set].agent = agent;
-            put_notes(model, set, notes);
+            effects.extend(put_notes(model, set, notes));
             if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
-                return Vec::new();
+                return effects;
             }
             effects.extend(put_file(model, set, file, digest));
         }
@@ -34,16 +34,19 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
 }
 
 /// Takes over what is kept beside a file; what cannot be read is said, and the last that could stays.
-fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) {
+fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
     match notes {
         Ok(notes) if *model.sets[set].notes != notes => {
             model.sets[set].notes = Arc::new(notes);
+            let cases = with_outcomes(model, set);
+            let effects = hold::ask(model, set, cases);
             if !model.browse.query.is_empty() {
                 relist(model);
             }
+            effects
         }
-        Ok(_) => {}
-        Err(why) => drop(super::global::tell(model, why, true)),
+        Ok(_) => Vec::new(),
+        Err(why) => super::global::tell(model, why, true),
     }
 }
 

@@ -12,6 +12,7 @@ mod overlay;
 mod run;
 mod sets;
 mod trial;
+mod variants;
 
 pub use browse::tree_offset;
 pub use global::THEMES;
@@ -91,6 +92,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match (id, model.context()) {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
         (CommandId::Edit, _) => edit::open(model),
+        (CommandId::Variants, _) => variants::open(model),
         (
             CommandId::NewCase
             | CommandId::CopyCase

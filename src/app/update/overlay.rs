@@ -31,6 +31,7 @@ pub(super) fn takes_text(model: &Model) -> bool {
                 | Overlay::Opinions(_)
                 | Overlay::Ask(_)
                 | Overlay::MoveTo(_)
+                | Overlay::Variants(..)
         )
     )
 }
@@ -156,6 +157,9 @@ fn choose(model: &mut Model) -> Vec<Effect> {
         Some(Overlay::Opinions(given)) => opinion::keep(model, &given),
         Some(Overlay::Rule(input, _)) => super::trial::rule_typed(model, input),
         Some(Overlay::Ask(ask)) => super::sets::answered(model, ask),
+        Some(Overlay::Variants(case, picker)) => {
+            super::variants::choose(model, case, picker.found.get(picker.cursor).map(|found| found.0))
+        }
         Some(Overlay::MoveTo(picker)) => {
             super::sets::move_to(model, picker.found.get(picker.cursor).map(|found| found.0))
         }
@@ -186,6 +190,7 @@ fn move_cursor(model: &mut Model, id: CommandId) -> Vec<Effect> {
             picker.cursor = moved(picker.cursor, id, picker.found.len(), 8);
         }
         Some(Overlay::Metrics(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
+        Some(Overlay::Variants(_, picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
         Some(Overlay::MoveTo(picker)) => picker.cursor = moved(picker.cursor, id, picker.found.len(), 8),
         _ => {}
     }

@@ -1,0 +1,175 @@
+//! Several allowed trajectories: where the file's own does not match and another allowed one does, ours decides
+//! in the place of the metric that compares with the file's own. That one keeps its score and its name, decides
+//! nothing here, and is what ADK would say.
+
+use super::Evidence;
+use super::registry::Scored;
+use super::rules::compared_by;
+use crate::domain::{Criterion, Invocation, MetricResult, Status, Trajectory, Variant};
+
+/// The name of the metric that decides where another allowed trajectory matches.
+pub const ALLOWED: &str = "allowed_trajectory";
+
+/// Lets the variants of a case decide where its own trajectory does not match.
+pub fn allow_variants(
+    metrics: &mut Vec<MetricResult>,
+    criteria: &[Criterion],
+    evidence: &Evidence,
+    variants: &[Variant],
+) {
+    let Some(expected) = evidence.expected.filter(|_| !variants.is_empty()) else { return };
+    let mut decided = Vec::new();
+    for metric in metrics.iter_mut().filter(|metric| metric.status == Status::Failed) {
+        let Some(criterion) = criteria.iter().find(|criterion| criterion.metric == metric.metric) else {
+            continue;
+        };
+        if compared_by(criterion).is_none() {
+            continue;
+        }
+        let scored = Scored::of(criterion);
+        let matching = variants.iter().filter_map(|variant| {
+            let other = with_variant(expected, variant);
+            let result = scored.score(&Evidence { expected: Some(&other), ..*evidence });
+            (result.status == Status::Passed).then_some((variant, result))
+        });
+        match { matching }.next() {
+            Some((variant, result)) => {
+                let score = result.score.unwrap_or_default();
+                decided.push(MetricResult {
+                    metric: name_of(criterion),
+                    explanation: format!("matches the variant {:?}: {}", variant.name, result.explanation),
+                    score: Some(score),
+                    criterion: None,
+                    ..result
+                });
+                metric.status = Status::Informational;
+                metric.threshold = None;
+                metric.explanation = format!(
+                    "{}; held against the file's own trajectory, where {ALLOWED} decides",
+                    metric.explanation
+                );
+            }
+            None => {
+                let others = if variants.len() == 1 {
+                    "its variant".into()
+                } else {
+                    format!("any of its {} variants", variants.len())
+                };
+                metric.explanation = format!("{}; nor does it match {others}", metric.explanation);
+            }
+        }
+    }
+    metrics.extend(decided);
+}
+
+/// One name where one metric compares trajectories; a label tells several apart.
+fn name_of(criterion: &Criterion) -> String {
+    match criterion.metric.as_str() {
+        "tool_trajectory_avg_score" => ALLOWED.to_string(),
+        other => format!("{ALLOWED}:{other}"),
+    }
+}
+
+/// The expected turns with another allowed way through them.
+pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocation> {
+    let turn = |(at, turn): (usize, &Invocation)| Invocation {
+        trajectory: variant.turns.get(at).cloned().unwrap_or_else(|| turn.trajectory.clone()),
+        ..turn.clone()
+    };
+    expected.iter().enumerate().map(turn).collect()
+}
+
+/// The name of the variant that decided, if one did.
+pub fn matched_variant(metrics: &[MetricResult]) -> Option<&str> {
+    let decided = metrics.iter().find(|metric| metric.metric.split(':').next() == Some(ALLOWED))?;
+    decided.explanation.strip_prefix("matches the variant \"")?.split('"').next()
+}
+
+/// The trajectories that were seen and are neither the file's own nor a variant yet, each with how often.
+pub fn candidates(
+    expected: &[Invocation],
+    variants: &[Variant],
+    seen: &[&[Invocation]],
+) -> Vec<(Vec<Trajectory>, usize)> {
+    let calls = |turns: &[Trajectory]| -> Vec<Vec<(String, Option<serde_json::Value>)>> {
+        let call = |call: &&crate::domain::ToolCall| (call.name.clone(), call.args.clone().map(Into::into));
+        turns.iter().map(|turn| turn.calls().iter().map(call).collect()).collect()
+    };
+    let of = |turns: &[Invocation]| turns.iter().map(|turn| turn.trajectory.clone()).collect::<Vec<_>>();
+    let known: Vec<_> =
+        std::iter::once(calls(&of(expected))).chain(variants.iter().map(|v| calls(&v.turns))).collect();
+    let mut found: Vec<(Vec<Trajectory>, usize)> = Vec::new();
+    for turns in seen.iter().filter(|turns| turns.len() == expected.len()) {
+        let trajectories = of(turns);
+        let made = calls(&trajectories);
+        if known.contains(&made) {
+            continue;
+        }
+        match found.iter_mut().find(|(other, _)| calls(other) == made) {
+            Some((_, count)) => *count += 1,
+            None => found.push((trajectories.iter().map(calls_alone).collect(), 1)),
+        }
+    }
+    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found
+}
+
+/// The calls without what else was recorded: ids and responses mean nothing for what is allowed.
+fn calls_alone(trajectory: &Trajectory) -> Trajectory {
+    let call = |call: &crate::domain::ToolCall| crate::domain::ToolCall { id: None, ..call.clone() };
+    let calls = trajectory.calls().into_iter().map(call).collect();
+    Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ToolCall, adk_status, case_status};
+    use crate::metrics::score_case;
+
+    fn way(calls: &[&str]) -> Trajectory {
+        let calls = calls.iter().map(|name| ToolCall::new(*name, None)).collect();
+        Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+    }
+
+    fn turn(calls: &[&str]) -> Invocation {
+        Invocation { trajectory: way(calls), ..Invocation::default() }
+    }
+
+    #[test]
+    fn one_of_several_ways_is_enough_and_adks_number_stays_adks() {
+        let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
+        let variants = [
+            Variant { name: "c".into(), turns: vec![way(&["c"])] },
+            Variant { name: "b twice".into(), turns: vec![way(&["b", "b"])] },
+        ];
+        let expected = [turn(&["a"])];
+        let scored = |actual: &[&str]| {
+            let actual = [turn(actual)];
+            let evidence = Evidence::turns(Some(&expected), &actual);
+            let mut metrics = score_case(&criteria, &evidence);
+            allow_variants(&mut metrics, &criteria, &evidence, &variants);
+            metrics
+        };
+        let other = scored(&["b", "b"]);
+        assert_eq!(case_status(&other), Status::Passed);
+        assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
+        assert_eq!((other[0].score, other[0].status), (Some(0.0), Status::Informational));
+        assert_eq!(matched_variant(&other), Some("b twice"));
+        let own = scored(&["a"]);
+        assert!(own.iter().all(|metric| metric.metric != ALLOWED));
+        let none = scored(&["d"]);
+        assert_eq!(case_status(&none), Status::Failed);
+        assert!(none[0].explanation.ends_with("nor does it match any of its 2 variants"));
+    }
+
+    #[test]
+    fn what_was_seen_often_comes_first() {
+        let (a, b, c) = ([turn(&["a"])], [turn(&["b"])], [turn(&["c"])]);
+        let known = [Variant { name: "v".into(), turns: vec![way(&["c"])] }];
+        let found = candidates(&a, &known, &[&a, &b, &c, &[turn(&["d"])], &b]);
+        let names: Vec<_> =
+            found.iter().map(|(way, count)| (way[0].calls()[0].name.as_str(), *count)).collect();
+        assert_eq!(names, [("b", 2), ("d", 1)]);
+    }
+}
