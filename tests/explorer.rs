@@ -95,6 +95,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         session_id: String::new(),
         user_id: String::new(),
         tries: 1,
+        turn: None,
     }))
 }
 

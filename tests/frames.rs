@@ -145,6 +145,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         session_id: "s".into(),
         user_id: "u".into(),
         tries: 1,
+        turn: None,
     }
 }
 
@@ -430,6 +431,7 @@ fn hostile() -> (Model, String) {
         session_id: bad.clone(),
         user_id: bad.clone(),
         tries: 1,
+        turn: None,
     };
     let key = attempt.key;
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));

@@ -3,12 +3,12 @@
 use super::adk_server::Server;
 use super::http::{self, BodyError, cause, chain, client, retry_after};
 use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn};
-use crate::domain::{AdkServer, Content};
-use crate::formats::adk::{Event, read_event, write_content};
+use crate::domain::AdkServer;
+use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::formats::json;
 use futures_util::StreamExt;
 use reqwest::{Client, Method, Response, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio_util::task::TaskTracker;
@@ -152,7 +152,11 @@ impl Remote {
 
     async fn create_session(self: &Arc<Self>, opening: &Opening) -> Result<AdkSession, AgentError> {
         let sessions = ["apps", &self.app, "users", &opening.user_id, "sessions"];
-        let body = json!({"sessionId": opening.session_id, "state": opening.state});
+        let mut body = json!({"sessionId": opening.session_id, "state": opening.state});
+        let events = self.golden(opening).await;
+        if !events.is_empty() {
+            body["events"] = events.clone().into();
+        }
         let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body)).await?;
         if is_other_dialect(status) {
             // ADK for Go and Java take the id in the path alone.
@@ -165,13 +169,31 @@ impl Remote {
         if !status.is_success() && !taken {
             return Err(AgentError::new(ErrorKind::Protocol, format!("no session: {}", said(status, &text))));
         }
-        let id = json::parse(&text).ok().and_then(|answer| answer.value["id"].as_str().map(str::to_string));
+        let made = json::parse(&text).map(|answer| answer.value).unwrap_or_default();
+        let kept = made["events"].as_array().map_or(0, Vec::len);
+        if kept < events.len() {
+            let why = "the server takes no history with a new session (ADK 2.13 for Python does): a turn cannot be run alone";
+            return Err(AgentError::new(ErrorKind::Protocol, why));
+        }
+        let id = made["id"].as_str().map(str::to_string);
         Ok(AdkSession {
             remote: self.clone(),
             user_id: opening.user_id.clone(),
             id: id.unwrap_or_else(|| opening.session_id.clone()),
             is_ours: !opening.pinned,
         })
+    }
+
+    /// The events of what the case expects to have been said and done before.
+    async fn golden(&self, opening: &Opening) -> Vec<Value> {
+        if opening.history.is_empty() {
+            return Vec::new();
+        }
+        // Words of an agent of another name would reach the model as someone else's.
+        let info = self.call(Method::GET, &["apps", &self.app, "app-info"], None).await.ok();
+        let info = info.and_then(|(status, text)| json::parse(&text).ok().filter(|_| status.is_success()));
+        let root = info.and_then(|info| info.value["rootAgentName"].as_str().map(str::to_string));
+        golden_events(&opening.history, root.as_deref().unwrap_or(&self.app))
     }
 
     async fn session_state(&self, user: &str, id: &str) -> Option<Value> {
@@ -258,7 +280,7 @@ impl AdkSession {
             "appName": remote.app,
             "userId": self.user_id,
             "sessionId": self.id,
-            "newMessage": message(turn.user),
+            "newMessage": write_message(turn.user),
             "streaming": false,
         });
         let sent = remote.client.post(remote.url(&["run_sse"])).json(&body).send().await;
@@ -329,36 +351,4 @@ fn event_of(data: &str) -> Result<Event, AgentError> {
     }
     read_event(&parsed.value)
         .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))
-}
-
-/// The user's message in camelCase, which every ADK reads.
-fn message(content: &Content) -> Value {
-    fn camel(value: Value, deep: bool) -> Value {
-        match value {
-            Value::Object(map) => Value::Object(
-                map.into_iter()
-                    .map(|(key, value)| {
-                        let opaque = matches!(key.as_str(), "args" | "response");
-                        (if deep { camel_key(&key) } else { key }, camel(value, deep && !opaque))
-                    })
-                    .collect::<Map<_, _>>(),
-            ),
-            Value::Array(items) => items.into_iter().map(|item| camel(item, deep)).collect(),
-            other => other,
-        }
-    }
-    camel(write_content(content), true)
-}
-
-fn camel_key(key: &str) -> String {
-    let mut out = String::new();
-    let mut up = false;
-    for c in key.chars() {
-        match c {
-            '_' => up = true,
-            c if std::mem::take(&mut up) => out.extend(c.to_uppercase()),
-            c => out.push(c),
-        }
-    }
-    out
 }

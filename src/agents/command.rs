@@ -3,7 +3,7 @@
 
 use super::process::{Program, Tail};
 use super::{AgentError, ErrorKind, Opening, Turn};
-use crate::domain::{Content, Part, ToolCall};
+use crate::domain::{Content, Invocation, Part, ToolCall};
 use crate::formats::adk::{Event, read_event, write_content};
 use crate::formats::json;
 use serde_json::{Value, json};
@@ -62,8 +62,8 @@ impl CommandAgent {
             stdin,
             stdout: BufReader::new(stdout),
             stderr: Tail::follow(stderr),
+            history: said_before(&opening),
             opening,
-            history: Vec::new(),
             state: None,
         })
     }
@@ -149,6 +149,15 @@ impl CommandSession {
         let last = if last.is_empty() { String::new() } else { format!("; it said last:\n{last}") };
         AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
     }
+}
+
+/// The history that a conversation begins with, as later turns tell it.
+fn said_before(opening: &Opening) -> Vec<Value> {
+    let said = |turn: &Invocation| {
+        let prompt = json!({"role": "user", "text": turn.user.scored_text()});
+        [prompt, json!({"role": "model", "text": turn.response_text()})]
+    };
+    opening.history.iter().flat_map(said).collect()
 }
 
 fn answer_of(events: &[Event]) -> String {

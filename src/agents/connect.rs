@@ -4,7 +4,7 @@ use super::adk::{AdkAgent, AdkSession};
 use super::command::{CommandAgent, CommandSession};
 use super::replay::{Replay, ReplaySession};
 use super::{AgentError, ErrorKind};
-use crate::domain::{AgentSpec, Content};
+use crate::domain::{AgentSpec, Content, Invocation};
 use crate::formats::adk::Event;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -61,6 +61,8 @@ pub struct Opening {
     pub pinned: bool,
     /// The initial state.
     pub state: Map<String, Value>,
+    /// What was said and done before, as the case expects it.
+    pub history: Vec<Invocation>,
 }
 
 /// One turn to take.

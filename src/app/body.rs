@@ -21,6 +21,8 @@ const SIDE_BY_SIDE_FROM: usize = 84;
 pub struct BodyKey {
     /// The case, the run and the attempt.
     pub of: (usize, usize, String, u32),
+    /// When a turn was run alone, when it was.
+    pub alone: Option<String>,
     /// The file as it was read.
     pub generation: u64,
     /// The turn, from 0.

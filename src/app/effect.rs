@@ -17,6 +17,8 @@ pub enum Against {
     /// The set's agent.
     #[default]
     Agent,
+    /// The set's agent, for this turn alone (from 1), on the history that the case expects before it.
+    Turn(u32),
     /// What the file says an agent already did.
     Saved,
     /// What an agent did before, judged again: equally many attempts of each case, in order.

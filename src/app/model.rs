@@ -379,13 +379,19 @@ impl Model {
     /// The attempt that the case screen shows.
     pub fn shown_attempt(&self) -> Option<&Arc<Attempt>> {
         let Screen::Case(case) = &self.screen else { return None };
+        self.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
+    }
+
+    /// The attempt of the whole case that the case screen is at.
+    fn whole_attempt(&self) -> Option<&Arc<Attempt>> {
+        let Screen::Case(case) = &self.screen else { return None };
         self.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
 
     /// How many turns the case screen has.
     pub fn turns_shown(&self) -> usize {
         let Screen::Case(case) = &self.screen else { return 0 };
-        match self.shown_attempt() {
+        match self.whole_attempt() {
             Some(attempt) => attempt.expected.len().max(attempt.actual.len()),
             None => case.turns,
         }

@@ -25,6 +25,8 @@ pub struct CaseOutcome {
 pub struct Outcomes {
     cases: HashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
+    /// The newest attempt of a single turn of a case, where one was run since the case was.
+    alone: HashMap<CaseRef, Arc<Attempt>>,
     /// Goes up with every change.
     pub version: u64,
 }
@@ -51,6 +53,12 @@ impl Outcomes {
     /// Takes one attempt in. The first of another run replaces what was there.
     pub fn add(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
         self.version += 1;
+        if attempt.turn.is_some() {
+            // A turn is not the case: what came of the case stays.
+            self.alone.insert(case, attempt);
+            return;
+        }
+        self.alone.remove(&case);
         let before = self.cases.get(&case).map(|outcome| outcome.worst);
         let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run_id, Vec::new()));
         if outcome.run_id != run_id {
@@ -71,6 +79,11 @@ impl Outcomes {
         totals.add(after);
     }
 
+    /// The attempt of this turn of a case alone (from 0), if that was the last thing run of it.
+    pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<Attempt>> {
+        self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
+    }
+
     /// The outcome of a case.
     pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
         self.cases.get(&case)
@@ -88,7 +101,8 @@ impl Outcomes {
 
     /// The same with other attempts in the places of these.
     pub fn map(&self, mut other: impl FnMut(&Attempt) -> Arc<Attempt>) -> Outcomes {
-        let mut mapped = Outcomes { version: self.version + 1, ..Outcomes::default() };
+        let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
+        let mut mapped = Outcomes { version: self.version + 1, alone, ..Outcomes::default() };
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
             let shown =
@@ -111,6 +125,7 @@ impl Outcomes {
 
     /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
     pub fn hold(&mut self, case: CaseRef, held: Option<Vec<Arc<Attempt>>>) {
+        self.alone.remove(&case);
         let Some(before) = self.cases.get(&case) else { return };
         self.version += 1;
         let ran = before.as_they_ran().to_vec();
@@ -129,6 +144,8 @@ impl Outcomes {
         self.version += 1;
         let cases = std::mem::take(&mut self.cases).into_iter();
         self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
+        // Edited cases are held anew; a turn alone is run again.
+        self.alone.clear();
         self.totals.clear();
         for (case, outcome) in &self.cases {
             self.totals.entry(case.set).or_default().add(outcome.worst);
@@ -141,6 +158,8 @@ impl Outcomes {
         let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
         let cases = std::mem::take(&mut self.cases).into_iter();
         self.cases = cases.filter_map(|(case, outcome)| Some((moved(case)?, outcome))).collect();
+        let alone = std::mem::take(&mut self.alone).into_iter();
+        self.alone = alone.filter_map(|(case, attempt)| Some((moved(case)?, attempt))).collect();
         let totals = std::mem::take(&mut self.totals).into_iter();
         self.totals = totals.filter_map(|(set, totals)| Some((new(set)?, totals))).collect();
     }

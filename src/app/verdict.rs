@@ -48,8 +48,15 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     {
         lines.push(VerdictLine::Note(format!("would pass with {}", clean_line(words))));
     }
+    if let Some(turn) = attempt.turn {
+        let words = format!(
+            "turn {turn} was run alone, on the turns that the case expects before it; r runs the case"
+        );
+        lines.push(VerdictLine::Note(words));
+    }
     let edited =
-        model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited());
+        model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
+            && attempt.turn.is_none();
     if edited {
         let words =
             "the case was edited since this run: what the agent did then is held against it as it is now";

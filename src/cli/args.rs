@@ -132,6 +132,9 @@ pub(super) struct RunArgs {
     /// Attempts begun a minute at most, for agents that limit how often they are asked
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rate: Option<u32>,
+    /// Run only this turn of the cases, on the history that each expects before it
+    #[arg(long, value_name = "K")]
+    pub(super) turn: Option<u32>,
     /// Go on with the newest unfinished run of this selection
     #[arg(long)]
     pub(super) resume: bool,

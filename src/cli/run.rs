@@ -109,6 +109,7 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
         timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
         retries: args.retries.unwrap_or(config.retries),
         rate: args.rate.or(config.rate),
+        turn: args.turn,
     }
 }
 

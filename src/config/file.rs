@@ -84,6 +84,7 @@ impl ConfigFile {
             timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
             retries: self.retries.unwrap_or(defaults.retries),
             rate: self.rate,
+            turn: None,
         }
     }
 

@@ -99,11 +99,14 @@ pub struct RunOptions {
     /// Attempts begun a minute at most; no limit when `None`.
     #[serde(default)]
     pub rate: Option<u32>,
+    /// Only this turn, from 1, on the history that the case expects before it; the whole case when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2, rate: None }
+        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2, rate: None, turn: None }
     }
 }
 
@@ -242,6 +245,10 @@ pub struct Attempt {
     pub user_id: String,
     /// How often it was tried, 1 when the first went through.
     pub tries: u32,
+    /// The only turn that was run, from 1, on the history that the case expects before it. What is expected
+    /// and what was done are of this turn alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
 }
 
 impl Attempt {
@@ -266,6 +273,7 @@ impl Attempt {
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,
+            turn: None,
         }
     }
 

@@ -152,6 +152,7 @@ mod tests {
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,
+            turn: None,
         };
         let again = &read_recording(&recording_line(&attempt)).unwrap()[0];
         assert_eq!(again, read);

@@ -50,6 +50,9 @@ fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
         "metrics": attempt.metrics.iter().map(metric).collect::<Vec<_>>(),
         "invocations": (0..turns).map(|turn| invocation(attempt, turn)).collect::<Vec<_>>(),
     });
+    if let Some(turn) = attempt.turn {
+        case["turn"] = turn.into();
+    }
     if attempt.is_unsteady() {
         case["unsteady"] = true.into();
     }

@@ -97,7 +97,11 @@ impl Shared {
                 }
                 Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, tell).await,
                 Conversation::Turns(turns) => {
-                    self.converse(&mut attempt, &case, Speaker::Script(turns), tell).await;
+                    let speaker = Speaker::Script { turns, before: 0 };
+                    match self.plan.options.turn {
+                        None => self.converse(&mut attempt, &case, speaker, tell).await,
+                        Some(turn) => self.one_turn(&mut attempt, &case, turn, tell).await,
+                    }
                 }
             },
         }
@@ -115,6 +119,27 @@ impl Shared {
                     .await;
             }
         }
+    }
+
+    /// Runs one turn of a case on the history that the case expects before it.
+    async fn one_turn(&self, attempt: &mut Attempt, case: &EvalCase, turn: u32, tell: &mut impl Tell) {
+        attempt.turn = Some(turn);
+        let before = turn.saturating_sub(1) as usize;
+        let Some(alone) = case.turns().get(before) else {
+            return attempt.fail(format!("there is no turn {turn}: the case has {}", case.turns().len()));
+        };
+        // The state afterwards is that of the whole conversation.
+        let only = EvalCase {
+            conversation: Conversation::Turns(vec![alone.clone()]),
+            final_session_state: case
+                .final_session_state
+                .clone()
+                .filter(|_| before + 1 == case.turns().len()),
+            ..case.clone()
+        };
+        let turns = std::slice::from_ref(alone);
+        let speaker = Speaker::Script { turns, before };
+        self.converse_after(attempt, &only, &case.turns()[..before], speaker, tell).await;
     }
 
     /// Scores what an agent did in a run before, by what the file expects now.
@@ -180,11 +205,23 @@ impl Shared {
         speaker: Speaker<'_>,
         tell: &mut impl Tell,
     ) {
+        self.converse_after(attempt, case, &[], speaker, tell).await;
+    }
+
+    /// Converses with an agent for whom this was said and done before.
+    async fn converse_after(
+        &self,
+        attempt: &mut Attempt,
+        case: &EvalCase,
+        history: &[Invocation],
+        speaker: Speaker<'_>,
+        tell: &mut impl Tell,
+    ) {
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state.clone();
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
-        let opening = opening_of(case, attempt.key.attempt);
+        let opening = Opening { history: history.to_vec(), ..opening_of(case, attempt.key.attempt) };
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
             true => Some(self.pinned_turn(&opening.session_id).await),
@@ -301,6 +338,7 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         // `adk web` hides sessions that are named so.
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
+        history: Vec::new(),
     }
 }
 

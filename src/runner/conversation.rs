@@ -10,7 +10,12 @@ use std::time::{Duration, Instant};
 /// Who speaks to the agent.
 pub(super) enum Speaker<'a> {
     /// The file, turn by turn, whatever the agent answered before, as in ADK.
-    Script(&'a [Invocation]),
+    Script {
+        /// What is to be said.
+        turns: &'a [Invocation],
+        /// How many turns went before, as the case expects them.
+        before: usize,
+    },
     /// A model that plays the user of a scenario.
     Simulated { user: SimulatedUser<'a>, judges: &'a Judges, attempt: u32 },
 }
@@ -33,14 +38,22 @@ impl Speaker<'_> {
     /// How many turns it will be, or at most.
     fn turns(&self) -> usize {
         match self {
-            Speaker::Script(turns) => turns.len(),
+            Speaker::Script { turns, before } => turns.len() + before,
             Speaker::Simulated { user, .. } => user.limit().unwrap_or(0),
+        }
+    }
+
+    /// How many turns went before.
+    fn before(&self) -> usize {
+        match self {
+            Speaker::Script { before, .. } => *before,
+            Speaker::Simulated { .. } => 0,
         }
     }
 
     async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, AgentError> {
         match self {
-            Speaker::Script(turns) => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
+            Speaker::Script { turns, .. } => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
             Speaker::Simulated { user, judges, attempt } => {
                 let playing = Playing { eval_id, attempt: *attempt };
                 let said = user.next(judges, playing, done).await.map_err(|error| {
@@ -67,21 +80,21 @@ pub(super) async fn take_turns(
         let began = Instant::now();
         let Some(user) = speaker.next(eval_id, done).await? else { return Ok(thought) };
         thought += began.elapsed();
-        let turn = done.len() + 1;
+        let turn = speaker.before() + done.len() + 1;
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
         *under_way = UnderWay { user, events: Vec::new() };
-        take_turn(session, done, under_way, tell).await?;
+        take_turn(session, turn, done, under_way, tell).await?;
     }
 }
 
 async fn take_turn(
     session: &mut Session,
+    number: usize,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
 ) -> Result<(), AgentError> {
     let began = Instant::now();
-    let number = done.len() + 1;
     let UnderWay { user, events: seen } = under_way;
     // Emptied before the turn goes on, so it never holds more than one read's events.
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();

@@ -15,6 +15,8 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
             .filter(|&case| state.plan.cases[case].set == at)
             .flat_map(|case| state.attempts_of(case))
             .map(|attempt| attempt.as_ref())
+            // ADK runs no turn alone, so its history has none.
+            .filter(|attempt| attempt.turn.is_none())
             .collect();
         if attempts.is_empty() {
             continue;

@@ -1,7 +1,7 @@
 //! Scores an attempt: what is computed, what programs say, what judges say.
 
 use super::attempt::{Shared, Tell};
-use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, adk_status, case_status};
+use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant, adk_status, case_status};
 use crate::judge::{Judges, Judging, Watch};
 use crate::metrics::{Evidence, JudgedMetric, Unusable, allow_variants, unscored};
 use futures_util::FutureExt;
@@ -24,7 +24,8 @@ impl Shared {
             }
         }
         if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
-            allow_variants(&mut metrics, &self.plan.sets[set].criteria, &evidence, &notes.variants);
+            let variants = of_turn(&notes.variants, attempt.turn);
+            allow_variants(&mut metrics, &self.plan.sets[set].criteria, &evidence, &variants);
         }
         attempt.metrics = metrics;
         attempt.status = case_status(&attempt.metrics);
@@ -66,6 +67,17 @@ impl Shared {
         }
         futures_util::future::join_all(asked).await
     }
+}
+
+/// The variants, cut down to a turn that is run alone.
+fn of_turn(variants: &[Variant], turn: Option<u32>) -> Vec<Variant> {
+    let Some(turn) = turn else { return variants.to_vec() };
+    let at = turn.saturating_sub(1) as usize;
+    let cut = |variant: &Variant| {
+        let turns = variant.turns.get(at).cloned().into_iter().collect();
+        Variant { name: variant.name.clone(), turns }
+    };
+    variants.iter().map(cut).collect()
 }
 
 /// The criteria of a set that a judge decides, by position.

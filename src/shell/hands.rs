@@ -264,10 +264,14 @@ fn prepare(
             kept.iter().filter(|(path, at, _)| path == file && at == index).count() as u32
         }
     };
+    let turn = match against {
+        Against::Turn(turn) => Some(turn),
+        _ => None,
+    };
     let request = Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions { repeat, ..hands.workspace.config.run_options() },
+        options: RunOptions { repeat, turn, ..hands.workspace.config.run_options() },
         saved: against == Against::Saved,
         judge: hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard),
         ..Request::default()

@@ -30,6 +30,9 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
             let (words, style) = status_words(model.shown_attempt(), theme);
             x += put(buffer, x, area.y, room, &words, style) + 2;
+            if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
+                x += put(buffer, x, area.y, room, &format!("turn {turn} alone"), theme.style(Role::Note)) + 2;
+            }
             let place = place_words(model, case.turn, case.attempt);
             put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
         }

@@ -3,7 +3,7 @@
 use super::table::{LISTS, entry, shown, when};
 use super::{Command, CommandId, Context};
 use crate::app::enabled::{
-    can_accept, can_accept_all, can_edit, can_save_beside, can_write_set, has_pieces, has_set,
+    can_accept, can_accept_all, can_edit, can_run, can_save_beside, can_write_set, has_pieces, has_set,
 };
 
 const CASE: &[Context] = &[Context::Case];
@@ -104,6 +104,16 @@ pub(super) static AUTHORING: &[Command] = &[
             &["T"],
         ),
         can_edit,
+    ),
+    when(
+        entry(
+            CommandId::RunTurn,
+            "run turn",
+            "run this turn alone, on the history that the case expects before it",
+            CASE,
+            &["z"],
+        ),
+        can_run,
     ),
     when(
         entry(CommandId::NextPiece, "next difference", "go to the next difference", CASE, &["space", "}"]),

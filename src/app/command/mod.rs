@@ -62,6 +62,7 @@ pub enum CommandId {
     Statistics,
     Judges,
     JudgeAgain,
+    RunTurn,
     Opinion,
     Agreement,
     Yes,

@@ -34,6 +34,7 @@ fn accept_piece(model: &mut Model) -> Vec<Effect> {
     match accepted(model, at, attempt, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => {
             let words = match model.shown_attempt() {
+                Some(ran) if ran.turn.is_some() => piece.words(&ran.expected[0], &ran.actual[0]),
                 Some(ran) => piece.words(&ran.expected[turn], &ran.actual[turn]),
                 None => String::new(),
             };
@@ -103,8 +104,9 @@ fn accepted(
     attempt: usize,
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
-    let outcome = model.outcomes.get(at).ok_or("no agent has done anything here yet")?;
-    let ran: &Attempt = outcome.attempts.get(attempt).ok_or("there is no such attempt")?;
+    let shown = model.shown_attempt().filter(|_| model.current_case() == Some(at));
+    let of_run = || model.outcomes.get(at)?.attempts.get(attempt);
+    let ran: &Attempt = shown.or_else(of_run).ok_or("no agent has done anything here yet")?;
     accept_in_case(&case_now(model, at)?, ran, piece).map_err(|error| error.to_string())
 }
 

@@ -104,10 +104,13 @@ pub(super) fn wheel(model: &mut Model, id: CommandId) {
 fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let Screen::Case(case) = &model.screen else { return None };
     let outcome = model.outcomes.get(case.at);
-    let attempt = outcome.and_then(|outcome| outcome.attempts.get(case.attempt));
+    let attempt = model.shown_attempt();
+    // A turn that was run alone is all that its attempt has.
+    let turn = if attempt.is_some_and(|attempt| attempt.turn.is_some()) { 0 } else { case.turn };
     let run_id = outcome.map(|outcome| outcome.run_id.clone()).unwrap_or_default();
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
+        alone: attempt.filter(|attempt| attempt.turn.is_some()).map(|attempt| attempt.started.clone()),
         generation: model.generation,
         turn: case.turn,
         width: usize::from(inside(layout(model).main).width),
@@ -120,8 +123,8 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let last = case.turn + 1 == model.turns_shown().max(1);
     let compared = match attempt {
         Some(attempt) => Compared {
-            expected: expected_of(model, case, attempt),
-            actual: attempt.actual.get(case.turn).cloned(),
+            expected: expected_of(model, case, attempt, turn),
+            actual: attempt.actual.get(turn).cloned(),
             attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
             people: people(model, case, attempt),
             states: last
@@ -144,8 +147,8 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
 }
 
 /// The turn as it should be: where a variant decided, as the variant has it.
-fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt) -> Option<Invocation> {
-    let own = attempt.expected.get(case.turn)?;
+fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt, turn: usize) -> Option<Invocation> {
+    let own = attempt.expected.get(turn)?;
     let matched = matched_variant(&attempt.metrics).and_then(|name| {
         let variants = &model.notes(case.at)?.variants;
         variants.iter().find(|variant| variant.name == name)?.turns.get(case.turn)

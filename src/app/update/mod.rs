@@ -119,6 +119,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         (CommandId::Copy, _) => global::copy(model),
         (CommandId::Editor, _) => global::editor(model),
         (CommandId::Run, _) => run::run_selected(model, Against::Agent),
+        (CommandId::RunTurn, _) => run::run_turn(model),
         (CommandId::JudgeAgain, _) => run::judge_again(model),
         (CommandId::Judges | CommandId::Opinion | CommandId::Agreement, _) => opinion::command(model, id),
         (CommandId::Score, _) => run::run_selected(model, Against::Saved),

@@ -23,6 +23,13 @@ pub(super) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
     start(model, cases, against)
 }
 
+/// The turn on the screen, alone.
+pub(super) fn run_turn(model: &mut Model) -> Vec<Effect> {
+    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let (at, turn) = (case.at, case.turn as u32 + 1);
+    start(model, vec![at], Against::Turn(turn))
+}
+
 /// The selected cases, or the one under the cursor, judged again: what their agents did stays.
 pub(super) fn judge_again(model: &mut Model) -> Vec<Effect> {
     let cases: Vec<CaseRef> = match &model.screen {

@@ -153,6 +153,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
         session_id: node.opt_str("session_id")?.unwrap_or_default(),
         user_id: node.opt_str("user_id")?.unwrap_or_default(),
         tries: 1,
+        turn: None,
     })
 }
 
