@@ -12,6 +12,7 @@
 
 mod adk;
 mod adk_server;
+mod adk_session;
 mod command;
 mod connect;
 mod error;
@@ -21,6 +22,7 @@ mod replay;
 mod retry;
 mod sse;
 
+pub use adk_session::{KeptSession, kept_session};
 pub use connect::{Agent, Agents, Opening, Session, Turn};
 pub use error::{AgentError, ErrorKind};
 pub use process::{KEEPER_COMMAND, keep};

@@ -57,7 +57,7 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
 }
 
 /// `last`, a folder, or the beginning of an id.
-fn find_run(root: &Path, named: &str) -> anyhow::Result<LoadedRun> {
+pub(super) fn find_run(root: &Path, named: &str) -> anyhow::Result<LoadedRun> {
     let folder = Path::new(named);
     let path = match named {
         _ if folder.join("run.json").is_file() => folder.to_path_buf(),

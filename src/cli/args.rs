@@ -42,6 +42,8 @@ pub(super) enum Command {
     Convert(ConvertArgs),
     /// Accept what the agent did in a run as expected: shows the change, and writes it with --write
     Accept(AcceptArgs),
+    /// Keep a conversation as a case: of a run, an ADK session, a recording or a trace
+    Capture(CaptureArgs),
     /// Edit a case in $EDITOR, or take an edit back
     Edit(EditArgs),
     /// Make an eval set, or a case in one
@@ -237,6 +239,27 @@ pub(super) struct AcceptArgs {
 pub(super) enum AcceptOnly {
     Calls,
     Response,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CaptureArgs {
+    /// run:RUN, http://HOST:PORT/apps/APP/users/USER/sessions/ID, a recording, or a trace (OTLP or Jaeger JSON)
+    pub(super) source: String,
+    /// The file, and the new case in it
+    #[arg(long, value_name = "FILE:CASE")]
+    pub(super) into: String,
+    /// Which case of the run or recording, or which conversation of the trace
+    #[arg(long, value_name = "ID")]
+    pub(super) case: Option<String>,
+    /// The turns to keep: 2, 1-3 or 2-
+    #[arg(long, value_name = "RANGE")]
+    pub(super) turns: Option<String>,
+    /// The application of the case's session
+    #[arg(long, value_name = "NAME")]
+    pub(super) app: Option<String>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 #[derive(Args, Debug)]

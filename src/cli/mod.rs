@@ -2,6 +2,7 @@
 
 mod accept;
 mod args;
+mod capture;
 mod check;
 mod convert;
 mod docs;
@@ -63,6 +64,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Accept(args)) => accept::accept(args),
+        Some(Command::Capture(args)) => capture::capture(args),
         Some(Command::Edit(args)) => edit::edit(args),
         Some(Command::New(args)) => new::new(args),
         Some(Command::Judge(args)) => judge::judge(args),

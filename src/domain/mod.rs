@@ -9,6 +9,7 @@
 //! ```
 
 mod calls;
+mod capture;
 mod clean;
 mod content;
 mod criterion;
@@ -29,6 +30,7 @@ mod score;
 mod template;
 mod user;
 
+pub use capture::captured_case;
 pub use clean::{clean, clean_line, is_hidden};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};

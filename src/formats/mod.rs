@@ -23,6 +23,7 @@ pub mod recording;
 mod set_file;
 mod sniff;
 mod source;
+pub mod spans;
 pub mod vertex;
 
 pub use adk::blank_set;

@@ -3,9 +3,9 @@
 //! `{"eval_id": "…", "turns": [{"prompt": "…", "events": [{"at": 0.4, "author": "…", …}], "error": null}]}`;
 //! `at` is seconds since the turn began, the rest is ADK's event shape.
 
-use super::adk::{Event, read_event, write_content};
+use super::adk::{Event, invocation_of, read_event, write_content};
 use super::json::{self, position};
-use crate::domain::{Attempt, Invocation, InvocationEvent, Trajectory};
+use crate::domain::{Attempt, Content, Invocation, InvocationEvent, Trajectory};
 use serde_json::{Map, Value, json};
 
 /// One recorded attempt.
@@ -61,6 +61,14 @@ fn event(value: &Value) -> Result<Event, String> {
     let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
     event.at = value.get("at").and_then(|at| at.to_string().parse().ok());
     Ok(event)
+}
+
+/// What a recorded attempt did, turn by turn.
+pub fn recorded_turns(attempt: &RecordedAttempt) -> Vec<Invocation> {
+    let turn = |turn: &RecordedTurn| {
+        invocation_of(&Content::text("user", turn.prompt.as_str()), turn.events.clone())
+    };
+    attempt.turns.iter().map(turn).collect()
 }
 
 /// The line that replays an attempt.

@@ -3,7 +3,7 @@
 use super::attempt::Tell;
 use crate::agents::{AgentError, ErrorKind, Session, Turn};
 use crate::domain::{Content, Invocation, Part, Progress};
-use crate::formats::adk::{Event, invocations_of};
+use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
 use std::time::{Duration, Instant};
 
@@ -132,22 +132,8 @@ async fn take_turn(
     }
 }
 
-/// The events of a turn as one invocation, the user's words in front.
-fn invocation(user: &Content, mut events: Vec<Event>, took: Duration) -> Invocation {
-    let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
-    let timestamp = events.first().and_then(|event| event.timestamp);
-    for event in &mut events {
-        event.invocation_id.clone_from(&id);
-    }
-    let said = Event {
-        invocation_id: id,
-        author: "user".into(),
-        content: Some(user.clone()),
-        timestamp,
-        ..Event::default()
-    };
-    events.insert(0, said);
-    let mut invocation = invocations_of(&events).into_iter().next().unwrap_or_default();
+fn invocation(user: &Content, events: Vec<Event>, took: Duration) -> Invocation {
+    let mut invocation = invocation_of(user, events);
     invocation.durations.total = Some(round(took));
     invocation
 }

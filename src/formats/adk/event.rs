@@ -205,3 +205,20 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
         ..Invocation::default()
     }
 }
+/// The events of a turn as one invocation, the user's words in front.
+pub fn invocation_of(user: &Content, mut events: Vec<Event>) -> Invocation {
+    let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
+    let timestamp = events.first().and_then(|event| event.timestamp);
+    for event in &mut events {
+        event.invocation_id.clone_from(&id);
+    }
+    let said = Event {
+        invocation_id: id,
+        author: "user".into(),
+        content: Some(user.clone()),
+        timestamp,
+        ..Event::default()
+    };
+    events.insert(0, said);
+    invocations_of(&events).into_iter().next().unwrap_or_default()
+}

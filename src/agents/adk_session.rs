@@ -1,0 +1,111 @@
+//! A session that an ADK server keeps, read back as the conversation it was.
+
+use super::http::{self, cause, chain, client};
+use super::{AgentError, ErrorKind};
+use crate::domain::{Invocation, SessionInput};
+use crate::formats::adk::{invocations_of, read_event};
+use crate::formats::json;
+use serde_json::{Map, Value};
+use std::time::Duration;
+use url::Url;
+
+const SHORT_CALL: Duration = Duration::from_secs(30);
+
+/// A session as the server has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptSession {
+    /// Application, user, and the state it began with, as far as the session tells.
+    pub input: SessionInput,
+    /// Its turns.
+    pub turns: Vec<Invocation>,
+    /// Keys of the state that the conversation changed: what they were before is not kept by the server.
+    pub changed: Vec<String>,
+}
+
+/// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`, also without `apps`.
+pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
+    let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
+    let url = session_url(address).map_err(setup)?;
+    let client = client(&url).map_err(setup)?;
+    let broken = |error: reqwest::Error| {
+        AgentError::new(ErrorKind::Unavailable, format!("cannot read the session: {}", chain(cause(&error))))
+    };
+    let response = client.get(url).timeout(SHORT_CALL).send().await.map_err(broken)?;
+    let status = response.status();
+    let text = http::text(response)
+        .await
+        .map_err(|_| AgentError::new(ErrorKind::Protocol, "the answer broke off"))?;
+    if !status.is_success() {
+        let words: String = text.chars().take(200).collect();
+        return Err(AgentError::new(
+            ErrorKind::Protocol,
+            format!("no session: the server answered {status}: {words}"),
+        ));
+    }
+    let session =
+        json::parse(&text).map_err(|error| AgentError::new(ErrorKind::Protocol, error.to_string()))?;
+    read_session(&session.value).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
+}
+
+fn session_url(address: &str) -> Result<Url, String> {
+    let wrong = "write http://HOST:PORT/apps/APP/users/USER/sessions/ID";
+    let mut url = Url::parse(address.strip_prefix("adk+").unwrap_or(address))
+        .map_err(|error| format!("{address}: {error}; {wrong}"))?;
+    let parts: Vec<String> = url.path_segments().into_iter().flatten().map(str::to_string).collect();
+    let users = parts.iter().position(|part| part == "users").filter(|at| *at > 0);
+    let Some(users) = users.filter(|users| parts.get(users + 2).is_some_and(|part| part == "sessions"))
+    else {
+        return Err(format!("{address}: {wrong}"));
+    };
+    if users == 1 || parts[users - 2] != "apps" {
+        let mut with_apps = parts.clone();
+        with_apps.insert(users - 1, "apps".into());
+        url.set_path(&with_apps.join("/"));
+    }
+    Ok(url)
+}
+
+fn read_session(session: &Value) -> Result<KeptSession, String> {
+    let text = |key: &str| session.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let raw = session.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
+    let events = raw.iter().map(|event| read_event(event).map_err(|error| format!("an event: {error}")));
+    let turns = invocations_of(&events.collect::<Result<Vec<_>, _>>()?);
+    if turns.is_empty() {
+        return Err("nothing was said in this session yet".into());
+    }
+    let deltas = raw.iter().filter_map(|event| event.get("actions")?.get("stateDelta")?.as_object());
+    let changed: Vec<String> = deltas.flat_map(Map::keys).cloned().collect();
+    let mut state = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
+    state.retain(|key, _| !changed.contains(key));
+    let input =
+        SessionInput { app_name: text("appName"), user_id: text("userId"), state, ..SessionInput::default() };
+    Ok(KeptSession { input, turns, changed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn addresses_are_read_in_either_form() {
+        let url = |text: &str| session_url(text).map(|url| url.to_string());
+        let whole = "http://h:1/apps/a/users/u/sessions/s".to_string();
+        assert_eq!(url("adk+http://h:1/a/users/u/sessions/s"), Ok(whole.clone()));
+        assert_eq!(url(&whole), Ok(whole.clone()));
+        assert_eq!(url("http://h:1/p/apps/a/users/u/sessions/s").unwrap(), whole.replace(":1/", ":1/p/"));
+        assert!(url("http://h:1/a").unwrap_err().contains("sessions/ID"));
+    }
+
+    #[test]
+    fn the_state_is_the_one_it_began_with() {
+        let said = |author: &str, text: &str| json!({"author": author, "invocationId": "e", "content": {"parts": [{"text": text}]}});
+        let mut answer = said("home", "ho");
+        answer["actions"] = json!({"stateDelta": {"count": 1}});
+        let session = json!({"appName": "home", "userId": "u", "state": {"room": "x", "count": 1}, "events": [said("user", "hi"), answer]});
+        let kept = read_session(&session).unwrap();
+        assert_eq!(Value::Object(kept.input.state), json!({"room": "x"}));
+        assert_eq!((kept.changed, kept.turns.len()), (vec!["count".to_string()], 1));
+        assert!(read_session(&json!({"events": []})).is_err());
+    }
+}

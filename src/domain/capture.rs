@@ -1,0 +1,108 @@
+//! A conversation that was held, kept as a case: what was done becomes what is expected.
+
+use super::{
+    Conversation, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse, Trajectory,
+};
+
+/// A case of turns that were taken: these become what is expected. `created` is in unix seconds.
+pub fn captured_case(
+    eval_id: &str,
+    turns: &[Invocation],
+    session_input: Option<SessionInput>,
+    created: f64,
+) -> EvalCase {
+    EvalCase {
+        eval_id: eval_id.to_string(),
+        conversation: Conversation::Turns(turns.iter().map(as_expected).collect()),
+        session_input,
+        created,
+        ..EvalCase::default()
+    }
+}
+
+/// The handiest shape: calls with their responses, and what was said on the way. What was measured, and what the
+/// model signed, is of that one time.
+fn as_expected(turn: &Invocation) -> Invocation {
+    let (mut calls, mut responses) = (Vec::new(), Vec::new());
+    for (at, call) in turn.calls().into_iter().enumerate() {
+        let id = Some(format!("call_{}", at + 1));
+        if let Some(response) = turn.trajectory.response_to(at) {
+            responses.push(ToolResponse { id: id.clone(), ..response.clone() });
+        }
+        calls.push(ToolCall { id, ..call.clone() });
+    }
+    if responses.is_empty() {
+        calls.iter_mut().for_each(|call| call.id = None);
+    }
+    let mut kept = Invocation {
+        trajectory: Trajectory::Listed { calls, responses, texts: said_on_the_way(turn) },
+        durations: Durations::default(),
+        app_details: None,
+        ..turn.clone()
+    };
+    if let Some(response) = &mut kept.final_response {
+        response.parts.iter_mut().for_each(unsigned);
+    }
+    kept
+}
+
+fn unsigned(part: &mut Part) {
+    part.rest.retain(|key, _| key != "thought_signature" && key != "thoughtSignature");
+}
+
+fn said_on_the_way(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
+    match &turn.trajectory {
+        Trajectory::Unknown => Vec::new(),
+        Trajectory::Listed { texts, .. } => texts.clone(),
+        Trajectory::Events(events) => {
+            let said = events.iter().filter_map(|event| {
+                let parts = event.content.iter().flat_map(|content| &content.parts);
+                let words: Vec<Part> = parts
+                    .filter(|part| part.has_text() && !part.thought)
+                    .cloned()
+                    .map(|mut part| {
+                        unsigned(&mut part);
+                        part
+                    })
+                    .collect();
+                (!words.is_empty()).then(|| (event.author.clone(), words))
+            });
+            said.collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Content, InvocationEvent};
+
+    #[test]
+    fn what_was_done_is_expected() {
+        let call = ToolCall { id: Some("adk-1".into()), name: "get".into(), args: None };
+        let answer = ToolResponse { id: Some("adk-1".into()), name: "get".into(), response: 1.into() };
+        let event = |part: Part| InvocationEvent {
+            author: "home".into(),
+            content: Some(Content { role: None, parts: vec![part] }),
+            ..InvocationEvent::default()
+        };
+        let turn = Invocation {
+            user: Content::text("user", "hi"),
+            final_response: Some(Content::text("model", "ho")),
+            trajectory: Trajectory::Events(vec![
+                event(Part::text("let me see")),
+                event(Part { call: Some(call), ..Part::default() }),
+                event(Part { response: Some(answer), ..Part::default() }),
+            ]),
+            durations: Durations { total: Some(1.0), ..Durations::default() },
+            ..Invocation::default()
+        };
+        let case = captured_case("c", &[turn], None, 5.0);
+        let kept = &case.turns()[0];
+        assert_eq!(kept.calls()[0].id.as_deref(), Some("call_1"));
+        assert_eq!(kept.trajectory.response_to(0).unwrap().response, 1);
+        assert_eq!((kept.response_text().as_str(), kept.durations.total), ("ho", None));
+        let Trajectory::Listed { texts, .. } = &kept.trajectory else { panic!() };
+        assert_eq!(texts[0].0, "home");
+    }
+}

@@ -1,0 +1,126 @@
+//! Spans from files.
+
+use super::Span;
+use crate::formats::json;
+use serde_json::{Map, Value};
+
+/// The spans of a file of traces, the earliest first. The error says what the file should be.
+pub fn read_spans(text: &str) -> Result<Vec<Span>, String> {
+    let documents = match json::parse(text) {
+        Ok(parsed) => vec![parsed.value],
+        Err(error) => {
+            lines(text).ok_or_else(|| format!("the file is neither JSON nor JSON Lines: {error}"))?
+        }
+    };
+    let mut spans: Vec<Span> = documents.iter().flat_map(spans_of).collect();
+    if spans.is_empty() {
+        return Err(
+            "no spans are here: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans"
+                .into(),
+        );
+    }
+    spans.sort_by_key(|span| span.start);
+    Ok(spans)
+}
+
+fn lines(text: &str) -> Option<Vec<Value>> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| json::parse(line).ok().map(|parsed| parsed.value)).collect()
+}
+
+fn spans_of(document: &Value) -> Vec<Span> {
+    let listed = |key: &str| document.get(key).and_then(Value::as_array);
+    if let Some(resources) = listed("resourceSpans").or(listed("batches")) {
+        return resources.iter().flat_map(of_resource).collect();
+    }
+    if let Some(traces) = listed("data") {
+        let spans = traces.iter().filter_map(|trace| trace.get("spans")?.as_array());
+        return spans.flatten().map(of_jaeger).collect();
+    }
+    document
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|span| span.get("span_id").is_some())
+        .map(of_adk)
+        .collect()
+}
+
+fn of_resource(resource: &Value) -> Vec<Span> {
+    let scopes =
+        ["scopeSpans", "instrumentationLibrarySpans"].iter().find_map(|key| resource.get(key)?.as_array());
+    let spans = scopes.into_iter().flatten().filter_map(|scope| scope.get("spans")?.as_array());
+    spans.flatten().map(of_otlp).collect()
+}
+
+fn of_otlp(span: &Value) -> Span {
+    let mut attributes = otlp_attributes(span.get("attributes"));
+    for event in span.get("events").and_then(Value::as_array).into_iter().flatten() {
+        attributes.extend(otlp_attributes(event.get("attributes")));
+    }
+    Span {
+        trace: text(span, "traceId"),
+        name: text(span, "name"),
+        start: nanos(span, "startTimeUnixNano"),
+        attributes,
+    }
+}
+
+fn otlp_attributes(list: Option<&Value>) -> Map<String, Value> {
+    let pairs = list.and_then(Value::as_array).into_iter().flatten();
+    pairs
+        .filter_map(|pair| Some((pair.get("key")?.as_str()?.to_string(), otlp_value(pair.get("value")?))))
+        .collect()
+}
+
+/// Protobuf's JSON of a value: integers are texts.
+fn otlp_value(value: &Value) -> Value {
+    let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else { return Value::Null };
+    let values = |inner: &Value| inner.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
+    match kind.as_str() {
+        "intValue" => match inner.as_str().and_then(|text| json::parse(text).ok()) {
+            Some(parsed) => parsed.value,
+            None => inner.clone(),
+        },
+        "arrayValue" => values(inner).iter().map(otlp_value).collect(),
+        "kvlistValue" => otlp_attributes(Some(&Value::Array(values(inner)))).into(),
+        _ => inner.clone(),
+    }
+}
+
+fn of_jaeger(span: &Value) -> Span {
+    let pairs = |list: Option<&Value>| -> Map<String, Value> {
+        let tags = list.and_then(Value::as_array).into_iter().flatten();
+        tags.filter_map(|tag| Some((tag.get("key")?.as_str()?.to_string(), tag.get("value")?.clone())))
+            .collect()
+    };
+    let mut attributes = pairs(span.get("tags"));
+    for log in span.get("logs").and_then(Value::as_array).into_iter().flatten() {
+        attributes.extend(pairs(log.get("fields")));
+    }
+    let start = nanos(span, "startTime") * 1000;
+    Span { trace: text(span, "traceID"), name: text(span, "operationName"), start, attributes }
+}
+
+fn of_adk(span: &Value) -> Span {
+    let attributes = span.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
+    Span {
+        trace: text(span, "trace_id"),
+        name: text(span, "name"),
+        start: nanos(span, "start_time"),
+        attributes,
+    }
+}
+
+/// A text, or a number as one: ids have up to 128 bits.
+fn text(span: &Value, key: &str) -> String {
+    match span.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn nanos(span: &Value, key: &str) -> u128 {
+    text(span, key).parse().unwrap_or(0)
+}
