@@ -30,6 +30,7 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Help => "help",
         Context::Proposal => "proposed change",
         Context::Edit => "editor",
+        Context::Chat => "talk",
         Context::Confirm => return None,
     })
 }

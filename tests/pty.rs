@@ -167,6 +167,7 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.wait_for("no filter is called");
     terminal.keys("\x15\r?");
     terminal.wait_for("keys here");
+    terminal.keys("G");
     terminal.wait_for("nothing has been run yet");
     terminal.keys("\x1b");
     terminal.wait_until("help is closed", |screen| !screen.contains("keys here"));

@@ -4,7 +4,7 @@ use super::body::{BodyKey, Compared};
 use super::editor::Field;
 use super::model::CaseRef;
 use super::outcomes::Outcomes;
-use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict};
+use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict, SessionInput};
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use crate::store::FileJob;
@@ -109,6 +109,21 @@ pub enum Effect {
     },
     /// Look which tools the workspace and the set's agent know; the answer is [`super::Msg::ToolsSeen`].
     SeeTools(usize),
+    /// Reach the agent of a set for a conversation; what happens arrives as [`super::Msg::Chat`].
+    OpenChat {
+        /// The set.
+        set: usize,
+        /// Application, user and state.
+        session: SessionInput,
+        /// Which conversation.
+        number: u64,
+        /// Programs that were allowed.
+        granted: Vec<TrustQuestion>,
+    },
+    /// Say something to the agent.
+    Say(String),
+    /// End the conversation.
+    CloseChat,
     /// Hold what came of cases against the cases as they are now; the answer carries the file's digest.
     Hold {
         /// The set.

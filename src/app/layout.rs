@@ -50,7 +50,9 @@ pub fn layout(model: &Model) -> Layout {
         Screen::Browse => browse(base, model.browse.pane),
         Screen::Case(_) => case(base, model),
         Screen::Run => run(base, model.run_finished_pane),
-        Screen::Edit(_) => Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base },
+        Screen::Edit(_) | Screen::Chat(_) => {
+            Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! ```
 
 mod body;
+mod chat;
 mod command;
 mod editor;
 mod effect;
@@ -29,6 +30,7 @@ mod verdict;
 mod update;
 
 pub use body::{Body, BodyKey, BodyLine, Compared, build_body};
+pub use chat::{ChatScreen, ChatStatus};
 pub use command::{COMMANDS, Command, CommandId, Context, command};
 pub use editor::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use effect::{Against, EditorOf, Effect};
@@ -39,7 +41,7 @@ pub use model::{
     Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Model, Node, Order, Pane, Screen, SetState, SetView,
     Toast,
 };
-pub use msg::{EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use msg::{ChatMsg, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use opinion::{Opinion, Opinions};
 pub use outcomes::{CaseOutcome, Outcomes};
 pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantItem};

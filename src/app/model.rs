@@ -1,6 +1,7 @@
 //! All that the explorer knows.
 
 use super::body::{Body, BodyKey};
+use super::chat::{ChatScreen, ChatStatus};
 use super::command::Context;
 use super::editor::EditScreen;
 use super::outcomes::Outcomes;
@@ -56,6 +57,8 @@ pub struct Model {
     pub mouse: bool,
     /// Seconds since the explorer opened.
     pub now: f64,
+    /// How many conversations were begun.
+    pub chats: u64,
     /// When it opened, in unix seconds.
     pub opened_at: f64,
     /// Something to tell for a while.
@@ -178,6 +181,8 @@ pub enum Screen {
     Case(Box<CaseScreen>),
     /// The run.
     Run,
+    /// A conversation with an agent.
+    Chat(Box<ChatScreen>),
     /// A case being edited.
     Edit(Box<EditScreen>),
 }
@@ -264,6 +269,7 @@ impl Model {
             theme: "default".into(),
             mouse: true,
             now: 0.0,
+            chats: 0,
             opened_at: 0.0,
             toast: None,
             generation: 0,
@@ -326,6 +332,7 @@ impl Model {
             Screen::Case(_) => Context::Case,
             Screen::Run => Context::Run,
             Screen::Edit(_) => Context::Edit,
+            Screen::Chat(_) => Context::Chat,
         }
     }
 
@@ -334,12 +341,16 @@ impl Model {
         match &self.screen {
             Screen::Case(case) => Some(case.at),
             Screen::Edit(edit) => Some(edit.at),
+            Screen::Chat(_) => None,
             _ => self.browse.visible.get(self.browse.cursor).copied(),
         }
     }
 
     /// The set that commands are about.
     pub fn current_set(&self) -> Option<usize> {
+        if let Screen::Chat(chat) = &self.screen {
+            return Some(chat.set);
+        }
         match (self.current_case(), self.browse.nodes.get(self.browse.node)) {
             (Some(case), _) => Some(case.set),
             (None, Some(Node::Set(set))) => Some(*set),
@@ -404,6 +415,8 @@ impl Model {
 
     /// Something moves by itself: frames are needed without any key.
     pub fn is_animated(&self) -> bool {
+        let talking = |chat: &ChatScreen| matches!(chat.status, ChatStatus::Opening | ChatStatus::Working(_));
         self.run.as_ref().is_some_and(|run| run.is_live())
+            || matches!(&self.screen, Screen::Chat(chat) if talking(chat))
     }
 }

@@ -10,7 +10,7 @@ use super::outcomes::Outcomes;
 use super::trial::Flip;
 use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::{Notes, SetFile};
-use crate::runner::TrustQuestion;
+use crate::runner::{ChatEvent, TrustQuestion};
 use crate::workspace::SetPath;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub enum Msg {
     Rescored(u64, Box<Outcomes>, Vec<Flip>),
     /// An edit was made, taken back or made again; what was done, in words.
     Edited(String),
+    /// About a conversation: which one, and what.
+    Chat(u64, ChatMsg),
     /// A text came back from the person's editor.
     TextEdited(EditorOf, String),
     /// The tools that are known.
@@ -110,6 +112,17 @@ pub struct OpenedSet {
     pub agent: Result<String, String>,
     /// What is kept beside it, or why that cannot be read.
     pub notes: Result<Notes, String>,
+}
+
+/// About a conversation.
+#[derive(Clone, Debug)]
+pub enum ChatMsg {
+    /// It would start these programs.
+    AskTrust(Vec<TrustQuestion>),
+    /// It cannot begin.
+    Refused(String),
+    /// It went on.
+    Event(ChatEvent),
 }
 
 /// Why an edit was not made.

@@ -5,6 +5,7 @@ use super::effect::Against;
 use super::model::CaseRef;
 use super::opinion::Opinions;
 use super::proposal::Proposal;
+use crate::domain::SessionInput;
 use crate::metrics::{Aggregate, Agreement, WhatIf};
 use crate::runner::TrustQuestion;
 use tui_input::Input;
@@ -77,6 +78,10 @@ pub enum AskKind {
     NewSet(usize),
     /// Another id of a set.
     RenameSet(usize),
+    /// The id of a case that a conversation is kept as, and perhaps the turns.
+    KeepChat(usize),
+    /// The state that a conversation begins in.
+    ChatState,
     /// The tags of cases.
     Tags(Vec<CaseRef>),
 }
@@ -90,6 +95,8 @@ impl AskKind {
             AskKind::RenameCase(_) => "rename to ",
             AskKind::NewSet(_) => "new set ",
             AskKind::RenameSet(_) => "rename the set to ",
+            AskKind::KeepChat(_) => "keep as ",
+            AskKind::ChatState => "begin again in the state ",
             AskKind::Tags(_) => "tags ",
         }
     }
@@ -124,6 +131,19 @@ pub enum ConfirmKind {
     Trust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
     /// Writes changed criteria to the configs of these sets.
     WriteCriteria(WhatIf, Vec<usize>),
+    /// Talks to an agent whose program was asked about.
+    TrustChat {
+        /// The set.
+        set: usize,
+        /// The session.
+        session: Box<SessionInput>,
+        /// Which conversation.
+        number: u64,
+        /// What was asked about.
+        questions: Vec<TrustQuestion>,
+    },
+    /// Leaves a conversation that is not kept.
+    LeaveChat,
     /// Leaves the editor, and what was typed there.
     DropDraft,
     /// Opens a text again that could not be taken.

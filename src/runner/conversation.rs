@@ -28,6 +28,11 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
+    /// A turn that begins with these words.
+    pub(super) fn of(user: Content) -> UnderWay {
+        UnderWay { user, events: Vec::new() }
+    }
+
     /// What there is of the turn; nothing when the agent has not begun.
     pub(super) fn broken_off(self, took: Duration) -> Option<Invocation> {
         (!self.events.is_empty()).then(|| invocation(&self.user, self.events, took))
@@ -82,12 +87,12 @@ pub(super) async fn take_turns(
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
-        *under_way = UnderWay { user, events: Vec::new() };
+        *under_way = UnderWay::of(user);
         take_turn(session, turn, done, under_way, tell).await?;
     }
 }
 
-async fn take_turn(
+pub(super) async fn take_turn(
     session: &mut Session,
     number: usize,
     done: &mut Vec<Invocation>,

@@ -11,6 +11,7 @@
 //! journal before anything is shown, and decides what may still start.
 
 mod attempt;
+mod chat;
 mod conversation;
 mod dispatcher;
 mod executor;
@@ -20,6 +21,7 @@ mod results;
 mod scoring;
 mod start;
 
+pub use chat::{ChatEvent, chat};
 pub use plan::{
     Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, judge_questions, prepare,
     trust_questions,

@@ -81,7 +81,7 @@ impl Loop {
         model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
         model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
-        let mut hands = Hands { workspace, opened, sets, since, back, run: None, places };
+        let mut hands = Hands { workspace, opened, sets, since, back, run: None, places, chat: None };
         first_sets(&mut model, &mut hands, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));

@@ -1,14 +1,15 @@
 //! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
 
 use super::past::history;
-use super::{criteria, edits, tools};
+use super::{chat, criteria, edits, tools};
 use crate::app::{
-    Against, CaseRef, CaseSummary, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold, rescored,
+    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold,
+    rescored,
 };
-use crate::domain::{Attempt, JudgeSpec, RunOptions};
+use crate::domain::{Attempt, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
-use crate::store::{Places, Trust, keep_verdicts, kept_verdicts};
+use crate::store::{Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,6 +45,8 @@ pub(super) struct Hands {
     pub(super) back: Sender<Arrival>,
     pub(super) run: Option<RunHandle>,
     pub(super) places: Option<Places>,
+    /// Where words for the agent go, while one is talked to.
+    pub(super) chat: Option<Sender<String>>,
 }
 
 impl Hands {
@@ -85,6 +88,15 @@ impl Hands {
             Effect::TurnEdit { path, back } => {
                 self.elsewhere(move |hands| Some(edits::turn(&hands.workspace.root, &path, back)))
             }
+            Effect::OpenChat { set, session, number, granted } => {
+                self.open_chat(set, session, number, granted)
+            }
+            Effect::Say(text) => {
+                if let Some(chat) = &self.chat {
+                    let _ = chat.try_send(text);
+                }
+            }
+            Effect::CloseChat => self.chat = None,
             Effect::SeeTools(_) => self.elsewhere(|hands| Some(Msg::ToolsSeen(tools::of_sets(&hands.sets)))),
             Effect::Hold { set, cases } => self.elsewhere(move |hands| {
                 let open = open_set(&hands.sets[set]).ok()?;
@@ -118,6 +130,33 @@ impl Hands {
         }
     }
 
+    /// Begins a conversation, once what it starts is allowed. The one before ends.
+    fn open_chat(&mut self, set: usize, session: SessionInput, number: u64, granted: Vec<TrustQuestion>) {
+        self.chat = None;
+        let prepared =
+            chat::prepare(&self.workspace, &self.sets[set], &session, &granted, self.places.as_ref());
+        let back = self.back.clone();
+        match prepared {
+            Ok((spec, opening)) => {
+                let (events, mut arrive) = tokio::sync::mpsc::channel(64);
+                self.chat = Some(runner::chat(spec, opening, events));
+                tokio::spawn(async move {
+                    while let Some(event) = arrive.recv().await {
+                        let msg = Msg::Chat(number, ChatMsg::Event(event));
+                        if back.send(Arrival::Msg(msg)).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            Err(msg) => {
+                tokio::spawn(async move {
+                    let _ = back.send(Arrival::Msg(Msg::Chat(number, msg))).await;
+                });
+            }
+        }
+    }
+
     /// Reads past runs.
     pub(super) fn read_history(&self, generation: u64) {
         self.elsewhere(move |hands| Some(Msg::History { generation, attempts: history(hands) }));
@@ -130,6 +169,8 @@ impl Hands {
         let (sets, since) = (self.sets.clone(), self.since);
         std::thread::spawn(move || {
             let (changed, changes) = std::sync::mpsc::channel();
+            // What a crash left behind while saving.
+            workspace.folders.iter().for_each(|folder| sweep(folder));
             let Ok(watch) = Watch::start(&workspace.folders, changed) else { return };
             if back.blocking_send(Arrival::Watching(watch)).is_err() {
                 return;

@@ -68,6 +68,8 @@ pub(super) fn filter(
 /// A line that is asked for.
 pub(super) fn ask(ask: &Ask, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     let example = match ask.kind {
+        AskKind::KeepChat(_) => "an id; id 2-3 keeps turns 2 to 3",
+        AskKind::ChatState => "{\"key\": \"value\"}",
         AskKind::Tags(_) => "words, with spaces between; none takes them away",
         _ => "an id",
     };

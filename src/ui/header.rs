@@ -36,6 +36,11 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             let place = place_words(model, case.turn, case.attempt);
             put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
         }
+        Screen::Chat(chat) => {
+            let agent = model.sets[chat.set].agent.as_deref().unwrap_or("no agent");
+            x += put(buffer, x, area.y, room, "talking to ", theme.style(Role::Title));
+            put(buffer, x, area.y, room.saturating_sub(11), agent, theme.style(Role::Title));
+        }
         Screen::Edit(edit) => {
             x += put(buffer, x, area.y, room, "edit ", theme.style(Role::Title));
             let file = &model.sets[edit.at.set].path.shown;

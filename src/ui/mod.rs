@@ -37,6 +37,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     header::banner(model, &areas, theme, buffer);
     let mut cursor = None;
     match &model.screen {
+        Screen::Chat(chat) => cursor = screens::chat(model, chat, &areas, theme, buffer),
         Screen::Edit(edit) => cursor = screens::edit(edit, &areas, theme, buffer),
         Screen::Browse => screens::browse(model, &areas, theme, buffer),
         Screen::Case(case) => screens::case(model, case, &areas, theme, buffer),

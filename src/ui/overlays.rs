@@ -3,7 +3,7 @@
 use super::footer::text_field;
 use super::text::put;
 use super::theme::{Role, Theme};
-use super::widgets::over;
+use super::widgets::{over, scrollbar};
 use crate::app::{
     COMMANDS, CaseRef, Command, CommandId, Confirm, Layout, Model, Picker, VariantItem, command,
 };
@@ -23,8 +23,11 @@ pub(super) fn help(
     let here: Vec<&Command> =
         COMMANDS.iter().copied().filter(|command| command.contexts.contains(&context)).collect();
     let height = here.len() as u16 + 2;
-    let inner = over(areas.body, 90, height, "keys here   ? or esc closes", theme, buffer);
-    let first = scroll.min(here.len().saturating_sub(usize::from(inner.height)));
+    let inner = over(areas.body, 90, height, "keys here   j k move   ? or esc closes", theme, buffer);
+    let shown = usize::from(inner.height);
+    let first = scroll.min(here.len().saturating_sub(shown));
+    let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
+    scrollbar(frame, first, shown, here.len(), theme, buffer);
     for (row, command) in here.iter().skip(first).take(usize::from(inner.height)).enumerate() {
         let y = inner.y + row as u16;
         put(buffer, inner.x + 1, y, 14, &command.keys.join("  "), theme.style(Role::Accent));

@@ -8,6 +8,7 @@ use crate::app::enabled::{
 
 const CASE: &[Context] = &[Context::Case];
 const BROWSE: &[Context] = &[Context::Browse];
+const CHAT: &[Context] = &[Context::Chat];
 const EDIT: &[Context] = &[Context::Edit];
 const WRITTEN: &[Context] = &[Context::Browse, Context::Case, Context::Edit];
 const PROPOSAL: &[Context] = &[Context::Proposal];
@@ -115,6 +116,31 @@ pub(super) static AUTHORING: &[Command] = &[
         ),
         can_run,
     ),
+    when(
+        entry(
+            CommandId::Chat,
+            "talk",
+            "talk to the agent; the conversation can be kept as a case",
+            LISTS,
+            &["C"],
+        ),
+        has_set,
+    ),
+    shown(
+        entry(
+            CommandId::KeepChat,
+            "keep",
+            "keep the conversation as a case: all turns, or some",
+            CHAT,
+            &["ctrl-s"],
+        ),
+        "keep as a case",
+    ),
+    shown(entry(CommandId::ChatState, "state", "begin again in another state", CHAT, &["ctrl-t"]), "state"),
+    entry(CommandId::ChatBack, "scroll back", "what was said before", CHAT, &["pgup"]),
+    entry(CommandId::ChatForth, "scroll on", "what was said after", CHAT, &["pgdn"]),
+    shown(entry(CommandId::LeaveChat, "leave", "end the conversation", CHAT, &["esc"]), "leave"),
+    shown(entry(CommandId::ChatAgain, "again", "begin again", CHAT, &["ctrl-n"]), "begin again"),
     when(
         entry(CommandId::NextPiece, "next difference", "go to the next difference", CASE, &["space", "}"]),
         has_pieces,

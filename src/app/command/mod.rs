@@ -93,6 +93,13 @@ pub enum CommandId {
     Rename,
     NewSet,
     Tags,
+    Chat,
+    KeepChat,
+    ChatState,
+    ChatAgain,
+    ChatBack,
+    ChatForth,
+    LeaveChat,
     Variants,
 }
 
@@ -126,6 +133,7 @@ pub enum Context {
     Confirm,
     Proposal,
     Edit,
+    Chat,
 }
 
 /// An entry of the table.

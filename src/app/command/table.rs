@@ -458,6 +458,7 @@ pub(super) static LOOKING: &[Command] = &[
             Context::Confirm,
             Context::Proposal,
             Context::Edit,
+            Context::Chat,
         ],
         &["ctrl-c"],
     ),

@@ -237,8 +237,10 @@ pub(super) fn edited(model: &mut Model, words: String) -> Vec<Effect> {
     if matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
         model.overlay = None;
     }
-    if let Screen::Edit(_) = &model.screen {
-        super::edit::close(model);
+    match &model.screen {
+        Screen::Edit(_) => super::edit::close(model),
+        Screen::Chat(_) => super::chat::was_kept(model),
+        _ => {}
     }
     global::tell(model, words, false);
     vec![Effect::Rediscover]

@@ -120,6 +120,8 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         (Screen::Browse, wheel) => browse::mouse(model, mouse.x, mouse.y, wheel),
         (Screen::Case(_), Some(id)) => case::wheel(model, id),
         (Screen::Case(_), None) => {}
+        (Screen::Chat(_), Some(CommandId::Up)) => drop(super::chat::command(model, CommandId::ChatBack)),
+        (Screen::Chat(_), _) => drop(super::chat::command(model, CommandId::ChatForth)),
         (Screen::Edit(_), wheel) => super::edit::mouse(model, mouse.y, wheel),
         (Screen::Run, Some(id)) => {
             run::command(model, id);

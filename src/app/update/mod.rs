@@ -3,6 +3,7 @@
 mod author;
 mod browse;
 mod case;
+mod chat;
 mod edit;
 mod global;
 mod hold;
@@ -21,6 +22,7 @@ pub use load::go_to;
 
 use super::command::{CommandId, Context, command};
 use super::effect::{Against, Effect};
+use super::key::Key;
 use super::keymap::resolve;
 use super::model::{Model, Screen};
 use super::msg::Msg;
@@ -29,19 +31,8 @@ use super::overlays::Overlay;
 /// Takes a message in; says what the outside must do.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = match msg {
-        Msg::Key(key) if edit::takes_text(model) => edit::key(model, key, overlay::request(key)),
-        Msg::Key(key) => match overlay::takes_text(model) {
-            true => overlay::key(model, key),
-            false => match resolve(model.context(), key) {
-                Some(id) => give(model, id),
-                None => Vec::new(),
-            },
-        },
-        Msg::Paste(text) if edit::takes_text(model) => {
-            edit::paste(model, &text);
-            Vec::new()
-        }
-        Msg::Paste(text) => overlay::paste(model, &text),
+        Msg::Key(key) => key_pressed(model, key),
+        Msg::Paste(text) => pasted(model, &text),
         Msg::Command(id) => give(model, id),
         Msg::Mouse(mouse) => global::mouse(model, mouse),
         Msg::Resize(width, height) => {
@@ -69,6 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Edited(words) => author::edited(model, words),
         Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
         Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),
+        Msg::Chat(number, msg) => chat::event(model, number, msg),
         Msg::EditFailed(failure) => author::failed(model, failure),
         Msg::Held { set, digest, asked, held } => hold::held(model, set, &digest, &asked, held),
         Msg::CriteriaWritten(words) => trial::written(model, words),
@@ -84,6 +76,33 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     effects
 }
 
+/// A key is text where something is typed, else a command.
+fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
+    if edit::takes_text(model) {
+        return edit::key(model, key, overlay::request(key));
+    }
+    if overlay::takes_text(model) {
+        return overlay::key(model, key);
+    }
+    match resolve(model.context(), key) {
+        Some(id) => give(model, id),
+        None if chat::takes_text(model) => chat::key(model, key),
+        None => Vec::new(),
+    }
+}
+
+fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
+    if chat::takes_text(model) {
+        chat::paste(model, text);
+        return Vec::new();
+    }
+    if edit::takes_text(model) {
+        edit::paste(model, text);
+        return Vec::new();
+    }
+    overlay::paste(model, text)
+}
+
 /// Gives a command, if it can be given now; else says why not.
 fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
     if let Err(why) = (command(id).enabled)(model) {
@@ -93,6 +112,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
         (CommandId::Edit, _) => edit::open(model),
         (CommandId::Variants, _) => variants::open(model),
+        (CommandId::Chat, _) => chat::open(model),
         (
             CommandId::NewCase
             | CommandId::CopyCase
@@ -134,6 +154,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
             Screen::Case(_) => case::command(model, id),
             Screen::Run => run::command(model, id),
             Screen::Edit(_) => edit::command(model, id),
+            Screen::Chat(_) => chat::command(model, id),
         },
     }
 }

@@ -326,6 +326,12 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
             super::edit::close(model);
             Vec::new()
         }
+        (ConfirmKind::TrustChat { set, session, number, questions }, true) => {
+            vec![Effect::OpenChat { set, session: *session, number, granted: questions }]
+        }
+        (ConfirmKind::TrustChat { .. }, false) => super::chat::close(model),
+        (ConfirmKind::LeaveChat, true) => super::chat::close(model),
+        (ConfirmKind::LeaveChat, false) => Vec::new(),
         (ConfirmKind::TypeAgain(text), true) => super::edit::type_again(model, text),
         (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(_), false) => {
             Vec::new()

@@ -174,8 +174,15 @@ fn relist_if_needed(model: &mut Model) {
 }
 
 fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>, against: Against) {
+    let (title, lines) = trust_words(&questions);
+    let kind = ConfirmKind::Trust(cases, questions, against);
+    model.overlay = Some(Overlay::Confirm(Confirm { title, lines, kind }));
+}
+
+/// What is asked, and about what exactly.
+pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) {
     let mut lines = Vec::new();
-    for question in &questions {
+    for question in questions {
         lines.push(question.command.clone());
         lines.push(format!("in {}", question.folder));
     }
@@ -184,11 +191,7 @@ fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestio
         true => "Allow this? It is what this folder's files say.",
         false => "Start this program? It runs what this folder's files say.",
     };
-    model.overlay = Some(Overlay::Confirm(Confirm {
-        title: title.into(),
-        lines,
-        kind: ConfirmKind::Trust(cases, questions, against),
-    }));
+    (title.into(), lines)
 }
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {

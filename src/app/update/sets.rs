@@ -91,6 +91,7 @@ pub(super) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String
         AskKind::NewSet(set) => set_id(*set),
         AskKind::RenameSet(set) if typed == model.sets[*set].path.stem => None,
         AskKind::RenameSet(set) => set_id(*set),
+        AskKind::KeepChat(_) | AskKind::ChatState => super::chat::wrong(model, kind, typed),
         AskKind::Tags(_) => None,
     }
 }
@@ -116,6 +117,8 @@ pub(super) fn answered(model: &mut Model, ask: Ask) -> Vec<Effect> {
         AskKind::RenameCase(case) => rename_case(model, case, typed),
         AskKind::NewSet(set) => new_set(model, set, &typed),
         AskKind::RenameSet(set) => rename_set(model, set, &typed),
+        AskKind::KeepChat(_) => super::chat::keep(model, &typed),
+        AskKind::ChatState => super::chat::restate(model, &typed),
         AskKind::Tags(cases) => tag(model, &cases, &typed),
     }
 }
@@ -348,11 +351,8 @@ fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
     let kept: Vec<(String, CaseNotes)> =
         ids.iter().filter_map(|id| Some((id.clone(), model.sets[source].notes.of(id)?.clone()))).collect();
     let take = |notes: &mut BTreeMap<String, CaseNotes>| ids.iter().for_each(|id| drop(notes.remove(id)));
-    for job in [notes_job(model, source, take)?, notes_job(model, target, |notes| notes.extend(kept))?] {
-        if let Some(job) = job {
-            add_job(&mut proposal, job, model);
-        }
-    }
+    let jobs = [notes_job(model, source, take)?, notes_job(model, target, |notes| notes.extend(kept))?];
+    jobs.into_iter().flatten().for_each(|job| add_job(&mut proposal, job, model));
     proposal.meant = None;
     Ok(proposal)
 }

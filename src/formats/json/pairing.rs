@@ -87,6 +87,8 @@ fn pair_cost(old: &Value, new: &Value) -> u32 {
             let name = NAMES.iter().find(|name| old.contains_key(**name) && new.contains_key(**name));
             match name {
                 Some(name) if old[*name] == new[*name] => 5,
+                // Another name alone is a rename; with other members it is another thing.
+                Some(name) if old.iter().all(|(key, value)| key == name || new.get(key) == Some(value)) => 9,
                 Some(_) => 2 * APART + 1,
                 None if old.keys().eq(new.keys()) => 8,
                 None => 15,

@@ -2,11 +2,13 @@
 
 mod browse;
 mod case;
+mod chat;
 mod edit;
 mod run;
 
 pub(super) use browse::browse;
 pub(super) use case::case;
+pub(super) use chat::chat;
 pub(super) use edit::edit;
 pub(super) use run::run;
 

@@ -1,0 +1,73 @@
+//! Talking to an agent: what is said and done, and the session it is said in.
+
+use super::model::CaseRef;
+use crate::domain::{Invocation, Progress, SessionInput};
+use serde_json::Value;
+use tui_input::Input;
+
+/// A conversation on the screen.
+#[derive(Debug)]
+pub struct ChatScreen {
+    /// The set whose agent is talked to, and where a case would be kept.
+    pub set: usize,
+    /// The case whose session it began as.
+    pub from: Option<CaseRef>,
+    /// The session as it began.
+    pub session: SessionInput,
+    /// What is being typed.
+    pub input: Input,
+    /// The turns that are done.
+    pub turns: Vec<Invocation>,
+    /// The session's state after each turn, where the agent tells it.
+    pub states: Vec<Option<Value>>,
+    /// What was said and is being answered.
+    pub asked: Option<String>,
+    /// What the agent did since then.
+    pub doing: Vec<Progress>,
+    /// How far the agent is.
+    pub status: ChatStatus,
+    /// So many lines are scrolled back from the end.
+    pub back: usize,
+    /// Goes up with every new session, so that late events are recognised.
+    pub number: u64,
+    /// How many turns are kept as cases.
+    pub kept: usize,
+}
+
+/// How far the agent is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChatStatus {
+    /// Being reached.
+    Opening,
+    /// It waits for words.
+    Ready,
+    /// It works since then, on the explorer's clock.
+    Working(f64),
+    /// It broke, and why.
+    Broken(String),
+}
+
+impl ChatScreen {
+    /// A conversation that begins.
+    pub fn new(set: usize, from: Option<CaseRef>, session: SessionInput, number: u64) -> ChatScreen {
+        ChatScreen {
+            set,
+            from,
+            session,
+            input: Input::default(),
+            turns: Vec::new(),
+            states: Vec::new(),
+            asked: None,
+            doing: Vec::new(),
+            status: ChatStatus::Opening,
+            back: 0,
+            number,
+            kept: 0,
+        }
+    }
+
+    /// Whether leaving would lose something.
+    pub fn is_unkept(&self) -> bool {
+        self.turns.len() > self.kept
+    }
+}
