@@ -22,8 +22,8 @@ fn eval_set() -> String {
     let turn = |n: usize| {
         json!({
             "invocation_id": format!("t{n}"),
-            "user_content": {"parts": [{"text": format!("Turn device_{n} on in the Bedroom, please, and tell me what it costs.")}], "role": "user"},
-            "final_response": {"parts": [{"text": format!("device_{n} in the Bedroom is on. It costs about two cents an hour.")}], "role": "model"},
+            "user_content": {"parts": [{"text": format!("Turn device_{n} on in the Bedroom, please, leave it on until midnight at most, and tell me what it costs by the hour and for all of that time.")}], "role": "user"},
+            "final_response": {"parts": [{"text": format!("device_{n} in the Bedroom is on. It costs about two cents an hour, and about eleven cents until midnight, when I am going to switch it off again.")}], "role": "model"},
             "intermediate_data": {"tool_uses": [call(n), call(n + 1)]},
         })
     };

@@ -4,6 +4,7 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod styles;
+mod two_editors;
 
 use changes::{Changed, change};
 use evaltrail::domain::EvalCase;
