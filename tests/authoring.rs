@@ -1,0 +1,419 @@
+//! Authoring without a terminal: keys and messages in, state and effects out; the effects are carried out on real
+//! files by the one writer.
+
+mod common;
+
+use common::Place;
+use evaltrail::app::{
+    CaseRef, EditFailure, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded, parse_key, update,
+};
+use evaltrail::domain::{
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
+    Trajectory, case_status,
+};
+use evaltrail::formats::adk::write_case;
+use evaltrail::metrics::{Evidence, score_case};
+use evaltrail::store::{make, undo};
+use evaltrail::workspace::{SetPath, notes_path, open_set, read_notes};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn turn(tool: &str, litres: Value, said: &str) -> Invocation {
+    let args = json!({"bed": "beans", "litres": litres});
+    Invocation {
+        user: Content::text("user", "water the beans"),
+        final_response: Some(Content::text("model", said)),
+        trajectory: Trajectory::Listed {
+            calls: vec![ToolCall::new(tool, args.as_object().cloned())],
+            responses: Vec::new(),
+            texts: Vec::new(),
+        },
+        ..Invocation::default()
+    }
+}
+
+fn case(id: &str) -> EvalCase {
+    EvalCase {
+        eval_id: id.into(),
+        conversation: Conversation::Turns(vec![turn("water_bed", 3.into(), "done")]),
+        ..EvalCase::default()
+    }
+}
+
+fn set(id: &str, cases: &[&str]) -> String {
+    let cases: Vec<Value> = cases.iter().map(|id| write_case(&case(id))).collect();
+    serde_json::to_string_pretty(&json!({"eval_set_id": id, "eval_cases": cases})).unwrap()
+}
+
+/// A workspace on disk, and the explorer's model of it.
+struct House {
+    place: Place,
+    sets: Vec<SetPath>,
+    model: Model,
+}
+
+impl House {
+    fn new() -> House {
+        let place = Place::new(&[
+            ("a.evalset.json", set("a", &["one", "two", "three"])),
+            ("b.evalset.json", set("b", &["four"])),
+        ]);
+        let path = |name: &str| SetPath::of_file(&place.path().join(name), place.path());
+        let sets = vec![path("a.evalset.json"), path("b.evalset.json")];
+        let model = Model::new("w".into(), sets.clone(), (120, 40));
+        let mut house = House { place, sets, model };
+        house.load();
+        house.press("right");
+        house
+    }
+
+    fn load(&mut self) {
+        for (at, set) in self.sets.iter().enumerate() {
+            let Ok(open) = open_set(set) else { continue };
+            let result = Ok(OpenedSet {
+                file: Arc::new(open.file),
+                digest: open.digest,
+                agent: Ok("a".into()),
+                notes: read_notes(&set.path),
+            });
+            let generation = self.model.generation;
+            update(&mut self.model, Msg::SetLoaded(SetLoaded { set: at, generation, result }));
+        }
+    }
+
+    fn press(&mut self, keys: &str) -> Vec<Effect> {
+        let keys = keys.split_whitespace().map(|key| parse_key(key).unwrap());
+        keys.flat_map(|key| update(&mut self.model, Msg::Key(key))).collect()
+    }
+
+    fn paste(&mut self, text: &str) {
+        update(&mut self.model, Msg::Paste(text.into()));
+    }
+
+    /// What came of a case: the agent made these calls.
+    fn ran(&mut self, index: usize, tool: &str, litres: Value, said: &str) {
+        let run = format!("run of {litres}");
+        let criteria = [
+            Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+            Criterion::new("response_match_score", Some(0.8)),
+        ];
+        let id = self.model.eval_id(CaseRef { set: 0, index }).into_owned();
+        let mut attempt = Attempt {
+            expected: [turn("water_bed", 3.into(), "done")].into(),
+            actual: [turn(tool, litres, said)].into(),
+            ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &id)
+        };
+        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.status = case_status(&attempt.metrics);
+        let attempts = vec![(run, CaseRef { set: 0, index }, Arc::new(attempt))];
+        let generation = self.model.generation;
+        update(&mut self.model, Msg::History { generation, attempts });
+    }
+
+    fn worst(&self, index: usize) -> Option<Status> {
+        self.model.outcomes.worst(CaseRef { set: 0, index })
+    }
+
+    /// Saves what is proposed, as the shell does.
+    fn save(&mut self) {
+        let effects = self.press("enter");
+        let Some(Effect::MakeEdit { words, jobs, .. }) = effects.into_iter().next() else {
+            panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.toast)
+        };
+        let done = make(self.place.path(), None, &words, &jobs);
+        let msg = match done {
+            Ok(done) => Msg::Edited(done.words),
+            Err(failed) => match failed.why {
+                evaltrail::store::SaveError::Changed { theirs } => {
+                    Msg::EditFailed(EditFailure::Changed(String::from_utf8(theirs).unwrap().into()))
+                }
+                other => Msg::EditFailed(EditFailure::Other(other.to_string())),
+            },
+        };
+        update(&mut self.model, msg);
+        self.load();
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn undo(&mut self, name: &str) {
+        let path = self.path(name);
+        undo(self.place.path(), None, &[path.clone(), notes_path(&path)]).unwrap();
+        self.load();
+    }
+
+    fn ids(&self, set: usize) -> Vec<String> {
+        self.model.file(set).unwrap().eval_ids().map(|id| id.into_owned()).collect()
+    }
+
+    fn toast(&self) -> &str {
+        self.model.toast.as_ref().map_or("", |toast| &toast.text)
+    }
+}
+
+#[test]
+fn an_accepted_argument_turns_the_case_green_and_undo_red() {
+    let mut house = House::new();
+    let before = house.text("a.evalset.json");
+    house.ran(1, "water_bed", 5.into(), "done");
+    assert_eq!(house.worst(1), Some(Status::Failed));
+    house.press("j enter a");
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!() };
+    assert_eq!(proposal.words, "accept litres of call 1 water_bed in two");
+    house.save();
+    assert_eq!(house.worst(1), Some(Status::Passed));
+    assert!(house.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    let other: Vec<_> = before
+        .lines()
+        .zip(house.text("a.evalset.json").lines())
+        .filter(|(a, b)| a != b)
+        .map(|_| ())
+        .collect();
+    assert_eq!(other.len(), 1);
+    house.undo("a.evalset.json");
+    assert_eq!((house.worst(1), house.text("a.evalset.json")), (Some(Status::Failed), before));
+    assert!(!house.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+}
+
+#[test]
+fn a_selection_is_accepted_and_what_cannot_be_is_said() {
+    let mut house = House::new();
+    house.ran(0, "water_bed", 5.into(), "yes");
+    house.ran(2, "soak", 1.into(), "done");
+    house.press("* A");
+    assert!(house.toast().contains("two: no agent has done anything here yet"), "{}", house.toast());
+    house.save();
+    let file = house.model.file(0).unwrap();
+    let told = |at: usize| {
+        let case = file.case(at).unwrap();
+        (case.turns()[0].calls()[0].name.clone(), case.turns()[0].response_text())
+    };
+    assert_eq!(told(0), ("water_bed".into(), "yes".into()));
+    assert_eq!(told(1), ("water_bed".into(), "done".into()));
+    assert_eq!(told(2), ("soak".into(), "done".into()));
+    assert_eq!((house.worst(0), house.worst(2)), (Some(Status::Passed), Some(Status::Passed)));
+}
+
+#[test]
+fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
+    let mut house = House::new();
+    house.ran(0, "water_bed", 5.into(), "done");
+    house.press("enter a");
+    let theirs = house.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
+    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
+    house.save();
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.toast) };
+    assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
+    assert_eq!(house.text("a.evalset.json"), theirs, "theirs stays until it is said");
+    house.press("enter");
+    house.save();
+    let now = house.text("a.evalset.json");
+    assert!(now.contains("\"renamed\"") && now.contains("\"litres\": 5"), "{now}");
+    // The same case: nothing is merged, ours goes to a file beside.
+    house.ran(0, "water_bed", 7.into(), "done");
+    house.press("a");
+    let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
+    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
+    house.save();
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!() };
+    assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
+    assert!(house.press("enter").is_empty(), "there is nothing that enter could do");
+    let effects = house.press("o");
+    let Some(Effect::MakeEdit { jobs, words, .. }) = effects.first() else { panic!("{effects:?}") };
+    make(house.place.path(), None, words, jobs).unwrap();
+    assert!(house.text("a.evalset.json.mine").contains("\"litres\": 7"));
+    assert_eq!(house.text("a.evalset.json"), theirs);
+}
+
+#[test]
+fn the_editor_keeps_what_is_wrong_until_it_is_right() {
+    let mut house = House::new();
+    let effects = house.press("e");
+    assert_eq!(effects, [Effect::SeeTools(0)]);
+    house.press("j j j j j enter");
+    let Screen::Edit(edit) = &house.model.screen else { panic!() };
+    assert_eq!(edit.row().unwrap().label, "bed");
+    house.press("ctrl-u");
+    house.paste("{\"a\": \u{1b}[31m}");
+    house.press("enter");
+    let Screen::Edit(edit) = &house.model.screen else { panic!() };
+    let typing = edit.typing.as_ref().unwrap();
+    assert!(typing.wrong.is_some() && !edit.is_changed(), "{:?}", typing.wrong);
+    assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
+    house.press("ctrl-u");
+    house.paste("[1.0, 1e2]");
+    house.press("enter w");
+    let lines = format!("{:?}", house.model.overlay);
+    assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
+    house.save();
+    assert!(house.text("a.evalset.json").contains("1e2"));
+    // From $EDITOR: what is no case is offered again, and nothing is written.
+    let before = house.text("a.evalset.json");
+    house.press("e");
+    let effects = house.press("ctrl-e");
+    let Some(Effect::EditText { text, of, .. }) = effects.into_iter().next() else { panic!() };
+    let broken = text.replacen('{', "[", 1);
+    update(&mut house.model, Msg::TextEdited(of.clone(), broken.clone()));
+    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))));
+    let again = house.press("y");
+    assert!(matches!(&again[..], [Effect::EditText { text, .. }] if *text == broken), "{again:?}");
+    update(&mut house.model, Msg::TextEdited(of, text.replace("\"one\"", "\"eins\"")));
+    house.save();
+    assert_eq!(house.ids(0), ["eins", "two", "three"]);
+    assert_ne!(house.text("a.evalset.json"), before);
+    // Leaving with something unsaved asks.
+    house.press("e D");
+    house.press("j j j j D esc");
+    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))));
+    house.press("n");
+    assert!(matches!(house.model.screen, Screen::Edit(_)));
+    house.press("u esc");
+    assert!(matches!(house.model.screen, Screen::Browse));
+}
+
+#[test]
+fn an_id_of_another_case_or_with_a_slash_is_refused() {
+    let mut house = House::new();
+    house.press("e enter ctrl-u");
+    for (typed, why) in [("two", "there is a case two"), ("a/b", "ADK takes letters"), ("", "at least one")] {
+        house.press("ctrl-u");
+        house.paste(typed);
+        house.press("enter");
+        let Screen::Edit(edit) = &house.model.screen else { panic!() };
+        assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
+    }
+    house.press("esc esc Y ctrl-u");
+    house.paste("three");
+    house.press("enter");
+    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
+}
+
+#[test]
+fn cases_are_copied_renamed_moved_and_deleted_with_what_is_kept_beside_them() {
+    let mut house = House::new();
+    house.ran(2, "water_bed", 5.into(), "done");
+    house.press("T");
+    house.paste("slow rain");
+    house.press("enter");
+    house.save();
+    assert_eq!(house.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags, ["slow", "rain"]);
+    house.press("Y enter");
+    house.save();
+    assert_eq!(house.ids(0), ["one", "one_2", "two", "three"]);
+    assert_eq!(house.worst(3), Some(Status::Failed), "what came of a case follows it");
+    assert_eq!(house.worst(2), None);
+    house.press("=");
+    house.press("ctrl-u");
+    house.paste("uno");
+    house.press("enter");
+    house.save();
+    assert_eq!(house.ids(0), ["uno", "one_2", "two", "three"]);
+    assert!(house.model.notes(CaseRef { set: 0, index: 0 }).is_some(), "its tags go with it");
+    house.press("> enter");
+    house.save();
+    assert_eq!((house.ids(0).len(), house.ids(1)), (3, vec!["four".to_string(), "uno".into()]));
+    assert!(house.model.notes(CaseRef { set: 1, index: 1 }).is_some());
+    house.undo("a.evalset.json");
+    assert_eq!((house.ids(0).len(), house.ids(1).len()), (4, 1), "one undo for both files");
+    house.press("* d");
+    house.save();
+    assert_eq!(house.ids(0), Vec::<String>::new());
+    house.undo("a.evalset.json");
+    assert_eq!(house.ids(0), ["uno", "one_2", "two", "three"]);
+}
+
+#[test]
+fn sets_are_made_renamed_and_deleted() {
+    let mut house = House::new();
+    house.press("ctrl-n");
+    house.paste("no-good");
+    house.press("enter");
+    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
+    house.press("ctrl-u");
+    house.paste("fresh");
+    house.press("enter");
+    house.save();
+    assert!(house.text("fresh.evalset.json").contains("\"eval_set_id\": \"fresh\""));
+    house.press("left = ctrl-u");
+    house.paste("c");
+    house.press("enter");
+    let before = house.text("a.evalset.json");
+    house.save();
+    assert!(!house.path("a.evalset.json").exists());
+    assert_eq!(
+        house.text("c.evalset.json"),
+        before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"c\"")
+    );
+    house.undo("c.evalset.json");
+    assert_eq!(
+        (house.text("a.evalset.json"), house.path("c.evalset.json").exists()),
+        (before.clone(), false)
+    );
+    house.press("d");
+    house.save();
+    assert!(!house.path("a.evalset.json").exists());
+    house.undo("a.evalset.json");
+    assert_eq!(house.text("a.evalset.json"), before);
+}
+
+#[test]
+fn another_way_that_was_seen_is_allowed() {
+    let mut house = House::new();
+    house.ran(0, "soak", 1.into(), "done");
+    assert_eq!(house.worst(0), Some(Status::Failed));
+    house.press("enter P enter");
+    house.save();
+    assert_eq!(house.worst(0), Some(Status::Passed));
+    let attempt = &house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
+    let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
+    assert_eq!((adk.score, attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
+    assert!(!house.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
+    house.press("P");
+    assert!(matches!(&house.model.overlay, Some(Overlay::Variants(_, picker)) if picker.found.len() == 1));
+    house.press("enter");
+    house.save();
+    assert_eq!(house.worst(0), Some(Status::Failed));
+}
+
+#[test]
+fn a_turn_alone_is_not_the_case() {
+    let mut house = House::new();
+    house.ran(0, "water_bed", 5.into(), "done");
+    let mut alone =
+        Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0]);
+    (alone.turn, alone.status) = (Some(1), Status::Passed);
+    let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, Arc::new(alone))];
+    update(&mut house.model, Msg::History { generation: 0, attempts });
+    assert_eq!(house.worst(0), Some(Status::Failed), "one good turn makes no good case");
+    house.press("enter");
+    assert_eq!(house.model.shown_attempt().unwrap().turn, Some(1));
+    house.press("a");
+    assert!(matches!(house.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
+}
+
+#[test]
+fn files_that_are_not_adks_are_not_edited() {
+    let place = Place::new(&[("rows.jsonl", "{\"prompt\": \"x\", \"response\": \"y\"}\n".into())]);
+    let path = SetPath::of_file(&place.path().join("rows.jsonl"), place.path());
+    let mut model = Model::new("w".into(), vec![path.clone()], (120, 40));
+    let open = open_set(&path).unwrap();
+    let result = Ok(OpenedSet {
+        file: Arc::new(open.file),
+        digest: open.digest,
+        agent: Err("none".into()),
+        notes: Ok(Default::default()),
+    });
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    for key in ["e", "d", "+", "Y"] {
+        assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
+        assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{key}");
+        assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
+    }
+}
