@@ -118,13 +118,15 @@ impl House {
     /// Saves what is proposed, as the shell does.
     fn save(&mut self) {
         let effects = self.press("enter");
-        let Some(Effect::MakeEdit { words, jobs, .. }) = effects.into_iter().next() else {
+        let Some(Effect::MakeEdit { words, jobs, anywhere }) = effects.into_iter().next() else {
             panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.toast)
         };
-        let done = make(self.place.path(), None, &words, &jobs);
+        let within = (!anywhere).then_some(self.place.path());
+        let done = make(self.place.path(), within, &words, &jobs);
         let msg = match done {
             Ok(done) => Msg::Edited(done.words),
             Err(failed) => match failed.why {
+                evaltrail::store::SaveError::Outside(path) => Msg::EditFailed(EditFailure::Outside(path)),
                 evaltrail::store::SaveError::Changed { theirs } => {
                     Msg::EditFailed(EditFailure::Changed(String::from_utf8(theirs).unwrap().into()))
                 }
@@ -416,4 +418,28 @@ fn files_that_are_not_adks_are_not_edited() {
         assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{key}");
         assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_folder_is_asked_about_and_a_lost_file_is_said() {
+    let mut house = House::new();
+    house.ran(0, "water_bed", 5.into(), "done");
+    let elsewhere = Place::new(&[("real.json", house.text("a.evalset.json"))]);
+    let target = elsewhere.path().join("real.json");
+    std::fs::remove_file(house.path("a.evalset.json")).unwrap();
+    house.press("enter a");
+    house.save();
+    let problem = |house: &House| match &house.model.overlay {
+        Some(Overlay::Proposal(proposal)) => proposal.problem.clone().unwrap_or_default(),
+        other => panic!("{other:?}"),
+    };
+    assert!(problem(&house).contains("it is gone"), "{}", problem(&house));
+    std::os::unix::fs::symlink(&target, house.path("a.evalset.json")).unwrap();
+    house.save();
+    assert!(problem(&house).contains("outside the folder; enter again writes there"));
+    assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 3"), "asked first");
+    house.save();
+    assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 5"));
+    assert!(std::fs::symlink_metadata(house.path("a.evalset.json")).unwrap().is_symlink());
 }
