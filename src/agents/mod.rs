@@ -13,6 +13,7 @@
 mod adk;
 mod adk_server;
 mod adk_session;
+mod adk_tools;
 mod command;
 mod connect;
 mod error;
@@ -23,6 +24,7 @@ mod retry;
 mod sse;
 
 pub use adk_session::{KeptSession, kept_session};
+pub use adk_tools::{DeclaredTool, declared_tools};
 pub use connect::{Agent, Agents, Opening, Session, Turn};
 pub use error::{AgentError, ErrorKind};
 pub use process::{KEEPER_COMMAND, keep};

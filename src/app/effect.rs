@@ -32,6 +32,8 @@ pub enum EditorOf {
     Field(Field),
     /// The whole case.
     Case,
+    /// The criteria of a set: the file, and what was read from it, if it is there.
+    Criteria(PathBuf, Option<Arc<str>>),
 }
 
 /// Something for the shell to do. What comes of it arrives as a message.
@@ -107,6 +109,8 @@ pub enum Effect {
         /// What it is of.
         of: EditorOf,
     },
+    /// Let the person edit the criteria beside a set; the text comes as for any other.
+    EditCriteria(usize),
     /// Look which tools the workspace and the set's agent know; the answer is [`super::Msg::ToolsSeen`].
     SeeTools(usize),
     /// Reach the agent of a set for a conversation; what happens arrives as [`super::Msg::Chat`].

@@ -1,7 +1,7 @@
 //! What lies over a screen.
 
 use super::command::CommandId;
-use super::effect::Against;
+use super::effect::{Against, EditorOf};
 use super::model::CaseRef;
 use super::opinion::Opinions;
 use super::proposal::Proposal;
@@ -147,7 +147,7 @@ pub enum ConfirmKind {
     /// Leaves the editor, and what was typed there.
     DropDraft,
     /// Opens a text again that could not be taken.
-    TypeAgain(String),
+    TypeAgain(EditorOf, String),
     /// Leaves while a run goes on.
     Quit,
 }

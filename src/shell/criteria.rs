@@ -9,6 +9,7 @@ use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text
 use anyhow::Context;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Writes a change; says what was written. Nothing is written when any part of it cannot be.
 pub(super) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<String> {
@@ -46,6 +47,19 @@ pub(super) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -
         .map(|(path, _)| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string())
         .collect();
     Ok(format!("written to {}; the next run is scored so", names.join(", ")))
+}
+
+/// The criteria beside a set as text: the file as it is, or what holds without one.
+pub(super) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>>, String)> {
+    let path = set.path.with_file_name("test_config.json");
+    if path.is_file() {
+        let text = read_text(&path).with_context(|| path.display().to_string())?;
+        return Ok((path, Some(Arc::from(text.as_str())), text));
+    }
+    let defaults = default_criteria(&open_set(set)?.file);
+    let deciding: Vec<_> = defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
+    let text = change_criteria(None, &deciding, |criteria| criteria)?;
+    Ok((path, None, text))
 }
 
 /// The file with rules at its end; what is there stays as it is.

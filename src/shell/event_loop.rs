@@ -3,7 +3,7 @@
 use super::frames::Frames;
 use super::hands::{Arrival, Hands, loaded};
 use super::terminal::{self, Guard, Screen};
-use super::{clipboard, editor, input};
+use super::{clipboard, criteria, editor, input};
 use crate::app::{EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, update};
 use crate::domain::RunEvent;
 use crate::store::{Places, Remembered};
@@ -238,6 +238,7 @@ impl Loop {
             }
             Effect::OpenEditor { path, line } => return self.edit(path, line),
             Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
+            Effect::EditCriteria(set) => return self.edit_criteria(set),
             Effect::CaptureMouse(on) => {
                 let mut out = io::stdout();
                 match on {
@@ -273,6 +274,15 @@ impl Loop {
             Ok(text) => Msg::TextEdited(of, text),
             Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
         })
+    }
+
+    fn edit_criteria(&mut self, set: usize) -> io::Result<()> {
+        match criteria::text_of(&self.hands.sets[set]) {
+            Ok((path, read, text)) => {
+                self.edit_text(&text, "test_config", "json", EditorOf::Criteria(path, read))
+            }
+            Err(why) => self.take(Msg::Failed(why.to_string())),
+        }
     }
 
     fn suspend(&mut self) -> io::Result<()> {

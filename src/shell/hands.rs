@@ -2,6 +2,7 @@
 
 use super::past::history;
 use super::{chat, criteria, edits, tools};
+use crate::agents::declared_tools;
 use crate::app::{
     Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold,
     rescored,
@@ -97,7 +98,7 @@ impl Hands {
                 }
             }
             Effect::CloseChat => self.chat = None,
-            Effect::SeeTools(_) => self.elsewhere(|hands| Some(Msg::ToolsSeen(tools::of_sets(&hands.sets)))),
+            Effect::SeeTools(set) => self.see_tools(set),
             Effect::Hold { set, cases } => self.elsewhere(move |hands| {
                 let open = open_set(&hands.sets[set]).ok()?;
                 let asked = cases.iter().map(|(case, _)| *case).collect();
@@ -113,6 +114,7 @@ impl Hands {
             Effect::Copy(_)
             | Effect::OpenEditor { .. }
             | Effect::EditText { .. }
+            | Effect::EditCriteria(_)
             | Effect::CaptureMouse(_)
             | Effect::Suspend
             | Effect::Quit => {}
@@ -155,6 +157,24 @@ impl Hands {
                 });
             }
         }
+    }
+
+    /// The tools that the workspace knows, and then those that the set's agent declares as well.
+    fn see_tools(&self, set: usize) {
+        let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
+        tokio::spawn(async move {
+            let of_sets = tokio::task::spawn_blocking(move || {
+                let spec = agent_for(&workspace, &sets[set], None, None).ok().map(|(_, spec)| spec);
+                (tools::of_sets(&sets), spec)
+            });
+            let Ok((mut tools, spec)) = of_sets.await else { return };
+            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools.clone()))).await;
+            let Some(spec) = spec else { return };
+            for (name, arguments) in declared_tools(&spec).await {
+                tools.declare(name, arguments);
+            }
+            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools))).await;
+        });
     }
 
     /// Reads past runs.

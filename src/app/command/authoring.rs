@@ -126,6 +126,16 @@ pub(super) static AUTHORING: &[Command] = &[
         ),
         has_set,
     ),
+    when(
+        entry(
+            CommandId::Criteria,
+            "criteria",
+            "edit the criteria beside the set (test_config.json) in $EDITOR; they are checked when you come back",
+            LISTS,
+            &["O"],
+        ),
+        has_set,
+    ),
     shown(
         entry(
             CommandId::KeepChat,

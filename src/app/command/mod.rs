@@ -93,6 +93,7 @@ pub enum CommandId {
     Rename,
     NewSet,
     Tags,
+    Criteria,
     Chat,
     KeepChat,
     ChatState,

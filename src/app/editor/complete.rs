@@ -15,11 +15,9 @@ impl Tools {
         known.extend(call.args.iter().flat_map(|args| args.keys().cloned()));
     }
 
-    /// Takes other tools in.
-    pub fn join(&mut self, other: Tools) {
-        for (tool, args) in other.0 {
-            self.0.entry(tool).or_default().extend(args);
-        }
+    /// Takes a tool that an agent declares in.
+    pub fn declare(&mut self, name: String, args: Vec<String>) {
+        self.0.entry(name).or_default().extend(args);
     }
 }
 

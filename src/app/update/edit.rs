@@ -11,8 +11,13 @@ use crate::app::key::{Key, KeyCode};
 use crate::app::layout::{inside, layout};
 use crate::app::model::{Model, Screen};
 use crate::app::overlays::{Confirm, ConfirmKind, Overlay};
+use crate::app::proposal::Proposal;
 use crate::domain::{EvalCase, wrong_eval_id};
 use crate::formats::Edit;
+use crate::formats::adk::read_config;
+use crate::formats::json::TextChange;
+use crate::store::{Deed, FileJob};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
@@ -284,6 +289,7 @@ pub(super) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
             edit.typing = Some(Typing { field, adding: None, input, wrong: None, completions: Vec::new() });
             take(model)
         }
+        EditorOf::Criteria(path, read) => criteria_typed(model, path, read, text),
         EditorOf::Case => {
             let Screen::Edit(edit) = &model.screen else { return Vec::new() };
             let edits = vec![Edit::Typed(edit.index, text.clone())];
@@ -292,28 +298,43 @@ pub(super) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
             match proposed {
                 Ok(proposal) => author::show(model, proposal),
                 Err(why) if why == author::NOTHING => global::tell(model, why, false),
-                Err(why) => {
-                    let confirm = Confirm {
-                        title: "The text cannot be taken. Open it again?".into(),
-                        lines: vec![
-                            why,
-                            "Nothing was changed; what you typed is kept while you decide.".into(),
-                        ],
-                        kind: ConfirmKind::TypeAgain(text),
-                    };
-                    model.overlay = Some(Overlay::Confirm(confirm));
-                    Vec::new()
-                }
+                Err(why) => ask_again(model, why, ConfirmKind::TypeAgain(EditorOf::Case, text)),
             }
         }
     }
 }
 
+/// Criteria that came back: what is no config is said, and can be typed again.
+fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
+    if let Err(error) = read_config(&text) {
+        let kind = ConfirmKind::TypeAgain(EditorOf::Criteria(path, read), text);
+        return ask_again(model, error.to_string(), kind);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let deed = match read {
+        Some(read) if *read == *text => return global::tell(model, author::NOTHING.into(), false),
+        Some(read) => {
+            let change = TextChange::one(0, &read, &text);
+            Deed::Change(read, change)
+        }
+        None => Deed::Create(text),
+    };
+    let proposal = Proposal::new("edit the criteria".into(), vec![FileJob { path, deed }], |_| name.clone());
+    author::show(model, proposal)
+}
+
+fn ask_again(model: &mut Model, why: String, kind: ConfirmKind) -> Vec<Effect> {
+    model.overlay = Some(Overlay::Confirm(Confirm {
+        title: "The text cannot be taken. Open it again?".into(),
+        lines: vec![why, "Nothing was changed; what you typed is kept while you decide.".into()],
+        kind,
+    }));
+    Vec::new()
+}
+
 /// Opens a text again that could not be taken.
-pub(super) fn type_again(model: &Model, text: String) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
-    let name = edit.before.eval_id.clone();
-    vec![Effect::EditText { text, name, ending: "json", of: EditorOf::Case }]
+pub(super) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
+    vec![Effect::EditText { text, name: "again".into(), ending: "json", of }]
 }
 
 fn save(model: &mut Model) -> Vec<Effect> {

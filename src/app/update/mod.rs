@@ -112,6 +112,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         (CommandId::Quit | CommandId::Leave, _) => global::quit(model),
         (CommandId::Edit, _) => edit::open(model),
         (CommandId::Variants, _) => variants::open(model),
+        (CommandId::Criteria, _) => model.current_set().map(Effect::EditCriteria).into_iter().collect(),
         (CommandId::Chat, _) => chat::open(model),
         (
             CommandId::NewCase

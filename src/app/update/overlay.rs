@@ -332,8 +332,8 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
         (ConfirmKind::TrustChat { .. }, false) => super::chat::close(model),
         (ConfirmKind::LeaveChat, true) => super::chat::close(model),
         (ConfirmKind::LeaveChat, false) => Vec::new(),
-        (ConfirmKind::TypeAgain(text), true) => super::edit::type_again(model, text),
-        (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(_), false) => {
+        (ConfirmKind::TypeAgain(of, text), true) => super::edit::type_again(of, text),
+        (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(..), false) => {
             Vec::new()
         }
         (ConfirmKind::Trust(..), false) => {

@@ -1,0 +1,62 @@
+//! The tools that an application's agents declare, as its server tells them.
+
+use super::http::{self, client, is_loopback};
+use crate::domain::{AdkServer, AgentSpec};
+use crate::formats::json;
+use serde_json::Value;
+use std::time::Duration;
+use url::Url;
+
+/// Nobody waits for completions.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// A tool's name and its arguments' names.
+pub type DeclaredTool = (String, Vec<String>);
+
+/// The tools of an agent on a server of this machine that is up already; none of any other agent: nothing is
+/// started, and nothing else is reached, for a completion.
+pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
+    match spec {
+        AgentSpec::Adk { server: AdkServer::Url(url), app } => asked(url, app).await.unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+async fn asked(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
+    let mut url = Url::parse(base).ok().filter(is_loopback)?;
+    url.path_segments_mut().ok()?.pop_if_empty().extend(["apps", app, "app-info"]);
+    let response = client(&url).ok()?.get(url).timeout(WAIT).send().await.ok()?;
+    let text = http::text(response).await.ok()?;
+    Some(declared(&json::parse(&text).ok()?.value))
+}
+
+fn declared(info: &Value) -> Vec<DeclaredTool> {
+    let agents = info.get("agents").and_then(Value::as_object).into_iter().flat_map(|agents| agents.values());
+    let tools = agents.filter_map(|agent| agent.get("tools")?.as_array()).flatten();
+    let declarations = tools.filter_map(|tool| tool.get("functionDeclarations")?.as_array()).flatten();
+    declarations
+        .filter_map(|one| {
+            let parameters = one.get("parameters").or(one.get("parametersJsonSchema"));
+            let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
+            let arguments =
+                properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect();
+            Some((one.get("name")?.as_str()?.to_string(), arguments))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn declarations_name_tools_and_arguments() {
+        let declaration = json!({"name": "get", "parameters": {"type": "OBJECT", "properties": {"room": {"type": "STRING"}}}});
+        let info = json!({"agents": {"a": {"tools": [{"functionDeclarations": [declaration, {"name": "list"}]}]}, "b": {}}});
+        assert_eq!(
+            declared(&info),
+            [("get".to_string(), vec!["room".to_string()]), ("list".to_string(), vec![])]
+        );
+    }
+}
