@@ -5,7 +5,7 @@ mod common;
 
 use common::root;
 use evaltrail::app::{
-    CaseSummary, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update,
+    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, MetricResult, Part, PlannedCase, PlannedSet,
@@ -16,6 +16,7 @@ use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{SetFile, read_answers};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
+use evaltrail::runner::ChatEvent;
 use evaltrail::ui::{Theme, draw, svg};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
@@ -291,6 +292,28 @@ fn judges() {
     }
 }
 
+/// What is proposed, edited, typed, allowed and talked about.
+#[test]
+fn authoring() {
+    for size in [(40, 12), (120, 40)] {
+        let name = |screen: &str| format!("authoring_{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        run(&mut model, 30);
+        keys(&mut model, "q n n n enter space a");
+        insta::assert_snapshot!(name("proposal"), text(&frame(&model, "default")));
+        keys(&mut model, "esc P");
+        insta::assert_snapshot!(name("variants"), text(&frame(&model, "default")));
+        keys(&mut model, "esc e j j j j j enter ctrl-u x");
+        insta::assert_snapshot!(name("editor"), text(&frame(&model, "default")));
+        keys(&mut model, "esc esc q C");
+        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened)));
+        keys(&mut model, "h i enter");
+        let calls = Progress::Calls("read_soil(bed=\"beans\")".into());
+        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Progress(calls))));
+        insta::assert_snapshot!(name("chat"), text(&frame(&model, "default")));
+    }
+}
+
 #[test]
 fn what_judges_disagree_on_comes_first_and_is_found() {
     let mut model = judged((120, 40));
@@ -336,9 +359,13 @@ fn pictures_are_current() {
     keys(&mut trial, "q w");
     update(&mut trial, Msg::Paste("water_* litres ignore".into()));
     keys(&mut trial, "enter m m");
+    let mut accepted = sample((116, 24));
+    run(&mut accepted, 30);
+    keys(&mut accepted, "q n n n enter a");
     let judged = judged((116, 34));
     let pictures = [
         ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
+        ("accept", &accepted, "A call that was made is accepted: the change of the file, before it is saved"),
         ("browse", &ended, "Sets and cases"),
         ("case", &failing, "A failing case"),
         ("run", &live, "A run"),
@@ -472,6 +499,14 @@ fn hostile_text_never_reaches_a_cell() {
         "f",
         "esc",
         "q : x",
+        "esc q e",
+        "down enter x",
+        "esc o x",
+        "esc esc y Y",
+        "esc C h i enter",
+        "esc d",
+        "esc enter A",
+        "esc P",
     ] {
         let effects = keys(&mut model, screen);
         for effect in effects {
