@@ -83,6 +83,28 @@ impl Hands {
                 let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
             }),
+            Effect::MakeEdit { .. }
+            | Effect::TurnEdit { .. }
+            | Effect::OpenChat { .. }
+            | Effect::Say(_)
+            | Effect::CloseChat
+            | Effect::SeeTools(_)
+            | Effect::Hold { .. }
+            | Effect::KeepVerdicts(_) => self.author(effect),
+            // The loop does these itself.
+            Effect::Copy(_)
+            | Effect::OpenEditor { .. }
+            | Effect::EditText { .. }
+            | Effect::EditCriteria(_)
+            | Effect::CaptureMouse(_)
+            | Effect::Suspend
+            | Effect::Quit => {}
+        }
+    }
+
+    /// What changes files, or talks.
+    fn author(&mut self, effect: Effect) {
+        match effect {
             Effect::MakeEdit { words, jobs, anywhere } => {
                 self.elsewhere(move |hands| Some(edits::make(&hands.workspace.root, &words, &jobs, anywhere)))
             }
@@ -110,14 +132,7 @@ impl Hands {
                 let kept = keep_verdicts(&hands.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not kept: {error}")))
             }),
-            // The loop does these itself.
-            Effect::Copy(_)
-            | Effect::OpenEditor { .. }
-            | Effect::EditText { .. }
-            | Effect::EditCriteria(_)
-            | Effect::CaptureMouse(_)
-            | Effect::Suspend
-            | Effect::Quit => {}
+            _ => {}
         }
     }
 
