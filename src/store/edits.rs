@@ -386,6 +386,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_others_changed_elsewhere_is_not_written_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, "one two").unwrap();
+        let job = change(&file, "1 two");
+        fs::write(&file, "one TWO").unwrap();
+        let failed = make(folder.path(), None, "edit", &[job]).unwrap_err();
+        assert!(matches!(failed.why, SaveError::Changed { theirs } if theirs == b"one TWO"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one TWO");
+    }
+
+    #[test]
     fn what_others_changed_is_not_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
