@@ -280,6 +280,26 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     assert!(matches!(house.model.screen, Screen::Browse));
 }
 
+/// The file is read again while a case of it is edited: what others wrote into the case is met, not written over.
+#[test]
+fn what_others_write_into_the_case_being_edited_is_met() {
+    let mut house = House::new();
+    house.press("e j j j j j enter ctrl-u");
+    house.paste("\"leeks\"");
+    house.press("enter");
+    let theirs = house.text("a.evalset.json").replacen("water the beans", "water all beans", 1);
+    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
+    house.load();
+    house.press("w");
+    house.save();
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.toast) };
+    assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
+    assert_eq!(house.text("a.evalset.json"), theirs);
+    house.press("esc");
+    let Screen::Edit(edit) = &house.model.screen else { panic!("the draft is still there") };
+    assert!(edit.is_changed());
+}
+
 #[test]
 fn an_id_of_another_case_or_with_a_slash_is_refused() {
     let mut house = House::new();
