@@ -43,7 +43,6 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         true => places.get(case.index).copied().flatten().map(|index| CaseRef { set, index }),
         false => Some(case),
     };
-    let text = |file: &SetFile, at: usize| file.range(at).map(|range| file.text()[range].to_string());
     let changed: Vec<usize> = (0..was.len())
         .filter_map(|at| Some((at, places[at]?)))
         .filter(|(at, now_at)| text(was, *at).is_none() || text(was, *at) != text(&now, *now_at))
@@ -66,6 +65,11 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
     ask(model, set, cases)
+}
+
+/// A case's text; nothing in a file whose cases are no pieces of one text.
+fn text(file: &SetFile, at: usize) -> Option<&str> {
+    file.range(at).map(|range| &file.text()[range])
 }
 
 /// Asks what came of cases of a set, held against the cases as they are now.
