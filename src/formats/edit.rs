@@ -139,8 +139,7 @@ fn canonical(case: &EvalCase, form: Form) -> Value {
 }
 
 fn names(file: &SetFile, at: usize) -> Names {
-    let first = |at: usize| file.range(at).map(|range| &file.text()[range]);
-    match (file.form, first(at).or_else(|| first(0))) {
+    match (file.form, file.text_of(at).or_else(|| file.text_of(0))) {
         (Form::EvalSet, Some(text)) if text.contains("\"evalId\"") => Names::Camel,
         (Form::EvalSet, None) if file.text().contains("\"evalCases\"") => Names::Camel,
         (Form::EvalSet, _) => Names::Snake,

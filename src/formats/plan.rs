@@ -47,8 +47,8 @@ pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
 /// The same edits for a file as it is now: nothing when what they are about is not what it was.
 pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>> {
     let moved = |at: usize| {
-        let before = text(was, at)?;
-        (0..now.len()).find(|other| text(now, *other) == Some(before))
+        let before = was.text_of(at)?;
+        (0..now.len()).find(|other| now.text_of(*other) == Some(before))
     };
     let again = |edit: &Edit| {
         Some(match edit {
@@ -61,10 +61,6 @@ pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>>
         })
     };
     edits.iter().map(again).collect()
-}
-
-fn text(file: &SetFile, at: usize) -> Option<&str> {
-    file.range(at).map(|range| &file.text()[range])
 }
 
 #[cfg(test)]

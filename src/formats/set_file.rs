@@ -251,6 +251,11 @@ impl SetFile {
         }
     }
 
+    /// The text of a case of a document, as it stands in the file; nothing for a case of another form.
+    pub fn text_of(&self, at: usize) -> Option<&str> {
+        self.range(at).map(|range| &self.text()[range])
+    }
+
     /// Where the list of cases begins in the text, when it is a list.
     pub(super) fn list_start(&self) -> Option<usize> {
         match (&self.cases, self.form) {

@@ -9,7 +9,7 @@ use crate::app::overlays::Overlay;
 pub(super) use crate::app::proposal::NOTHING;
 use crate::app::proposal::{Conflict, Proposal};
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{Attempt, EvalCase};
+use crate::domain::{Attempt, EvalCase, Invocation};
 use crate::formats::{Edit, SetFile};
 use crate::store::{Deed, FileJob};
 use std::collections::BTreeMap;
@@ -32,17 +32,29 @@ fn accept_piece(model: &mut Model) -> Vec<Effect> {
     let Some((piece, _)) = piece.cloned() else { return Vec::new() };
     let (at, turn, attempt) = (case.at, case.turn, case.attempt);
     match accepted(model, at, attempt, |now| (now == turn).then(|| piece.clone())) {
-        Ok(meant) => {
-            let words = match model.shown_attempt() {
-                Some(ran) if ran.turn.is_some() => piece.words(&ran.expected[0], &ran.actual[0]),
-                Some(ran) => piece.words(&ran.expected[turn], &ran.actual[turn]),
-                None => String::new(),
-            };
-            let words = format!("accept {words} in {}", model.eval_id(at));
-            propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
-        }
+        Ok(meant) => match shown_turns(model, at, turn) {
+            Some((expected, actual)) => {
+                let words = format!("accept {} in {}", piece.words(expected, actual), model.eval_id(at));
+                propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
+            }
+            None => {
+                let why = "the case was edited since what is shown was read; look again in a moment";
+                global::tell(model, why.into(), true)
+            }
+        },
         Err(why) => global::tell(model, why, true),
     }
+}
+
+/// The turns that are compared on the screen, if the file still expects what stands there: pieces are known by
+/// their positions.
+fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(&Invocation, &Invocation)> {
+    let ran = model.shown_attempt()?;
+    let place = if ran.turn.is_some() { 0 } else { turn };
+    let (expected, actual) = (ran.expected.get(place)?, ran.actual.get(place)?);
+    let now = case_now(model, at).ok()?;
+    let same = now.turns().get(turn)?.calls() == expected.calls();
+    same.then_some((expected, actual))
 }
 
 /// All that the agent did: in the case on the screen, or in the selected ones.

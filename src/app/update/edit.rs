@@ -267,7 +267,7 @@ fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
     let text = match edit.is_changed() {
         // What is drafted is shown as the file would have it.
         true => author::drafted(&edit.file, edit.index, &edit.draft),
-        false => edit.file.range(edit.index).map(|range| edit.file.text()[range].to_string()),
+        false => edit.file.text_of(edit.index).map(str::to_string),
     };
     let name = edit.before.eval_id.clone();
     match text {

@@ -45,7 +45,7 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     };
     let changed: Vec<usize> = (0..was.len())
         .filter_map(|at| Some((at, places[at]?)))
-        .filter(|(at, now_at)| text(was, *at).is_none() || text(was, *at) != text(&now, *now_at))
+        .filter(|(at, now_at)| was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at))
         .map(|(_, now_at)| now_at)
         .collect();
     if places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
@@ -65,11 +65,6 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
     ask(model, set, cases)
-}
-
-/// A case's text; nothing in a file whose cases are no pieces of one text.
-fn text(file: &SetFile, at: usize) -> Option<&str> {
-    file.range(at).map(|range| &file.text()[range])
 }
 
 /// Asks what came of cases of a set, held against the cases as they are now.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::ops::Range;
 
 /// The habits of a file are read off so many bytes.
-const HEAD: usize = 256 << 10;
+const HEAD: usize = 16 << 10;
 
 /// A member of an object or an element of an array, with its place.
 pub(super) struct Item {
