@@ -5,7 +5,8 @@ mod common;
 
 use common::Place;
 use evaltrail::app::{
-    CaseRef, EditFailure, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded, parse_key, update,
+    CaseRef, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded, parse_key,
+    update,
 };
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
@@ -14,7 +15,7 @@ use evaltrail::domain::{
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::store::{make, undo};
-use evaltrail::workspace::{SetPath, notes_path, open_set, read_notes};
+use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -147,7 +148,7 @@ impl House {
 
     fn undo(&mut self, name: &str) {
         let path = self.path(name);
-        undo(self.place.path(), None, &[path.clone(), notes_path(&path)]).unwrap();
+        undo(self.place.path(), None, &edited_with(&path)).unwrap();
         self.load();
     }
 
@@ -383,6 +384,26 @@ fn sets_are_made_renamed_and_deleted() {
     assert!(!house.path("a.evalset.json").exists());
     house.undo("a.evalset.json");
     assert_eq!(house.text("a.evalset.json"), before);
+}
+
+#[test]
+fn criteria_are_checked_when_they_come_back() {
+    let mut house = House::new();
+    assert_eq!(house.press("O"), [Effect::EditCriteria(0)]);
+    let path = house.path("test_config.json");
+    let of = || EditorOf::Criteria(path.clone(), None);
+    update(&mut house.model, Msg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into()));
+    assert!(
+        matches!(&house.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.lines[0].contains("a threshold"))
+    );
+    house.press("n");
+    assert!(!path.exists());
+    let right = "{\"criteria\": {\"response_match_score\": 0.5}}\n";
+    update(&mut house.model, Msg::TextEdited(of(), right.into()));
+    house.save();
+    assert_eq!(house.text("test_config.json"), right);
+    house.undo("a.evalset.json");
+    assert!(!path.exists(), "one undo for all that belongs to the set");
 }
 
 #[test]

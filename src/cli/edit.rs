@@ -7,7 +7,7 @@ use super::paths::parse_target;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::shell::edit_text;
 use crate::store::{Deed, Done, FileJob, make, redo, sweep, undo};
-use crate::workspace::{SetPath, Workspace, notes_path, open_set, read_text};
+use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
     if args.undo || args.redo {
         let turn = if args.undo { undo } else { redo };
-        let files = [target.path.clone(), notes_path(&target.path)];
+        let files = edited_with(&target.path);
         let done = turn(root, Some(root), &files)?;
         let what = if args.undo { "undone" } else { "made again" };
         return Ok(told(&format!("{what}: "), done));

@@ -2,7 +2,7 @@
 
 use crate::app::{EditFailure, Msg};
 use crate::store::{self, Done, FileJob, SaveError, UndoError};
-use crate::workspace::notes_path;
+use crate::workspace::edited_with;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn make(root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -
 
 /// Takes the last edit of a file back, or makes it again.
 pub(super) fn turn(root: &Path, path: &Path, back: bool) -> Msg {
-    let files = [path.to_path_buf(), notes_path(path)];
+    let files = edited_with(path);
     let turned = if back { store::undo(root, None, &files) } else { store::redo(root, None, &files) };
     match turned {
         Ok(done) if back => Msg::Edited(format!("undone: {}", told(done, "U makes it again"))),

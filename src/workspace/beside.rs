@@ -14,6 +14,11 @@ pub fn notes_path(set: &Path) -> PathBuf {
     set.with_file_name(format!("{}{ENDING}", stem.unwrap_or(&name)))
 }
 
+/// The files whose edits belong to a set: its own, the notes, and the criteria of its folder.
+pub fn edited_with(set: &Path) -> [PathBuf; 3] {
+    [set.to_path_buf(), notes_path(set), set.with_file_name("test_config.json")]
+}
+
 /// Reads the notes of a set; there are none when there is no file.
 pub fn read_notes(set: &Path) -> Result<Notes, String> {
     let path = notes_path(set);

@@ -9,7 +9,7 @@ mod sets;
 mod watch;
 
 pub use agent::{NoAgent, agent_for, find_adk, find_python};
-pub use beside::{notes_path, read_notes};
+pub use beside::{edited_with, notes_path, read_notes};
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
 pub use sets::{OpenSet, SetProblem, open_set, read_text};
