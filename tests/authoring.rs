@@ -387,6 +387,33 @@ fn sets_are_made_renamed_and_deleted() {
 }
 
 #[test]
+fn sets_are_copied_and_moved_to_another_folder() {
+    let mut house = House::new();
+    let folder = house.path("other");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("d.evalset.json"), set("d", &["five"])).unwrap();
+    house.sets.push(SetPath::of_file(&folder.join("d.evalset.json"), house.place.path()));
+    house.model = Model::new("w".into(), house.sets.clone(), (120, 40));
+    house.sets = house.model.sets.iter().map(|view| view.path.clone()).collect();
+    house.load();
+    house.press("left g j Y");
+    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
+    let before = house.text("a.evalset.json");
+    house.press("enter");
+    house.save();
+    assert_eq!(
+        house.text("a_2.evalset.json"),
+        before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"a_2\"")
+    );
+    house.press("> enter");
+    house.save();
+    assert!(!house.path("a.evalset.json").exists());
+    assert_eq!(house.text("other/a.evalset.json"), before);
+    house.undo("other/a.evalset.json");
+    assert_eq!(house.text("a.evalset.json"), before);
+}
+
+#[test]
 fn criteria_are_checked_when_they_come_back() {
     let mut house = House::new();
     assert_eq!(house.press("O"), [Effect::EditCriteria(0)]);

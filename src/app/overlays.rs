@@ -76,6 +76,8 @@ pub enum AskKind {
     RenameCase(CaseRef),
     /// The id of a set beside this one.
     NewSet(usize),
+    /// The id of a set's copy.
+    CopySet(usize),
     /// Another id of a set.
     RenameSet(usize),
     /// The id of a case that a conversation is kept as, and perhaps the turns.
@@ -94,6 +96,7 @@ impl AskKind {
             AskKind::CopyCase(_) => "copy as ",
             AskKind::RenameCase(_) => "rename to ",
             AskKind::NewSet(_) => "new set ",
+            AskKind::CopySet(_) => "copy the set as ",
             AskKind::RenameSet(_) => "rename the set to ",
             AskKind::KeepChat(_) => "keep as ",
             AskKind::ChatState => "begin again in the state ",

@@ -277,6 +277,14 @@ impl Attempt {
         }
     }
 
+    /// The case's name for people: which repetition, where there are several, and which turn, where it was run
+    /// alone.
+    pub fn title(&self, repeat: u32) -> String {
+        let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
+        let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
+        format!("{}{repeat}{alone}", self.eval_id)
+    }
+
     /// Whether the judge's samples disagree so that the attempt could come out either way: something that
     /// decides is unsteady, and nothing else that decides failed.
     pub fn is_unsteady(&self) -> bool {

@@ -32,7 +32,7 @@ fn row(state: &RunState, attempt: &Attempt, metrics: &[&str]) -> Vec<String> {
     let mut cells = vec![
         text(&set.id),
         text(&set.file),
-        text(&attempt.eval_id),
+        text(&attempt.title(1)),
         attempt.key.attempt.to_string(),
         attempt.status.key().to_string(),
         attempt.latency_s.to_string(),

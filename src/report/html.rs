@@ -75,13 +75,12 @@ fn case(state: &RunState, attempt: &Attempt, out: &mut String) {
     let status = attempt.status;
     let _ = writeln!(
         out,
-        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {} #{} ({:.1} s)</summary>",
+        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {} ({:.1} s)</summary>",
         status.key(),
         status.glyph(),
         status.label(),
         text(&set.id),
-        text(&attempt.eval_id),
-        attempt.key.attempt,
+        text(&attempt.title(u32::MAX)),
         attempt.latency_s
     );
     if let Some(error) = &attempt.error {

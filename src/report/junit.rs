@@ -47,10 +47,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Resu
 }
 
 fn case(writer: &mut Writer<Vec<u8>>, set_id: &str, attempt: &Attempt, repeat: u32) -> io::Result<()> {
-    let name = match repeat {
-        1 => attempt.eval_id.clone(),
-        _ => format!("{} #{}", attempt.eval_id, attempt.key.attempt),
-    };
+    let name = attempt.title(repeat);
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", valid(set_id).as_str()))

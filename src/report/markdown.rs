@@ -35,11 +35,7 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in bad.iter().take(LISTED) {
         let set = state.plan.set_of(attempt.key.case);
-        let repeat = match state.plan.options.repeat {
-            1 => String::new(),
-            _ => format!(" #{}", attempt.key.attempt),
-        };
-        let name = cell(&format!("{} › {}{repeat}", set.id, attempt.eval_id));
+        let name = cell(&format!("{} › {}", set.id, attempt.title(state.plan.options.repeat)));
         let _ = writeln!(
             out,
             "| {} {} | {name} | {} |",

@@ -42,11 +42,8 @@ impl Paint {
 /// One attempt: a line, and under it why it did not pass.
 pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
     let set = state.plan.set_of(attempt.key.case);
-    let repeat = match state.plan.options.repeat {
-        1 => String::new(),
-        _ => format!(" #{}", attempt.key.attempt),
-    };
-    let name = format!("{} › {}{repeat}", clean_line(&set.id), clean_line(&attempt.eval_id));
+    let title = attempt.title(state.plan.options.repeat);
+    let name = format!("{} › {}", clean_line(&set.id), clean_line(&title));
     let time = paint.faint(&format!("{:.1}s", attempt.latency_s));
     let unsteady = if attempt.is_unsteady() { "  ≈ unsteady" } else { "" };
     let glyph = paint.status(attempt.status, attempt.status.glyph());

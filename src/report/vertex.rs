@@ -18,7 +18,7 @@ pub(super) fn metrics_table(state: &RunState) -> String {
 fn row(attempt: &Attempt, names: &[&str]) -> Value {
     let mut row = Map::new();
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
-    row.insert("eval_case_id".into(), attempt.eval_id.clone().into());
+    row.insert("eval_case_id".into(), attempt.title(1).into());
     row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
     row.insert("reference".into(), expected.and_then(response).into());
     // A failed agent answered nothing, as the client writes it.

@@ -68,14 +68,20 @@ pub(super) static AUTHORING: &[Command] = &[
         entry(
             CommandId::CopyCase,
             "copy case",
-            "copy the case, letter by letter, under another id",
+            "copy the case, letter by letter, or the set under the cursor",
             BROWSE,
             &["Y"],
         ),
         can_edit,
     ),
     when(
-        entry(CommandId::MoveCases, "move cases", "move the selected cases to another set", BROWSE, &[">"]),
+        entry(
+            CommandId::MoveCases,
+            "move cases",
+            "move the selected cases to another set, or the set under the cursor to another folder",
+            BROWSE,
+            &[">"],
+        ),
         can_edit,
     ),
     when(

@@ -22,13 +22,17 @@ const ENDING: &str = ".evalset.json";
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     let (Some(set), case) = (model.current_set(), model.current_case()) else { return Vec::new() };
-    let on_set = matches!(model.screen, Screen::Browse)
-        && model.browse.pane == Pane::Sets
-        && matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)));
+    let on_set = on_set(model).is_some();
     match (id, case) {
         (CommandId::NewCase, _) => ask(model, AskKind::NewCase(set), String::new()),
         (CommandId::NewSet, _) => ask(model, AskKind::NewSet(set), String::new()),
         (CommandId::DeleteCases, _) if on_set => delete_set(model, set),
+        (CommandId::CopyCase, _) if on_set => {
+            let stem = model.sets[set].path.stem.clone();
+            let taken = |id: &str| is_set(model, set, id);
+            let id = free_id(&stem, taken);
+            ask(model, AskKind::CopySet(set), id)
+        }
         (CommandId::Rename, _) if on_set => {
             let stem = model.sets[set].path.stem.clone();
             ask(model, AskKind::RenameSet(set), stem)
@@ -59,6 +63,15 @@ pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     }
 }
 
+/// The set under the cursor of the tree, when that has the keys.
+fn on_set(model: &Model) -> Option<usize> {
+    let tree = matches!(model.screen, Screen::Browse) && model.browse.pane == Pane::Sets;
+    match model.browse.nodes.get(model.browse.node) {
+        Some(Node::Set(set)) if tree => Some(*set),
+        _ => None,
+    }
+}
+
 fn ask(model: &mut Model, kind: AskKind, value: String) -> Vec<Effect> {
     model.overlay = Some(Overlay::Ask(Ask { kind, input: Input::new(value), wrong: None }));
     Vec::new()
@@ -72,6 +85,12 @@ fn chosen(model: &Model) -> Vec<CaseRef> {
     }
 }
 
+/// Whether there is a set of this id beside another.
+fn is_set(model: &Model, set: usize, id: &str) -> bool {
+    let path = beside(&model.sets[set].path.path, id);
+    model.sets.iter().any(|view| view.path.path == path)
+}
+
 /// What is wrong with a line so far.
 pub(super) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String> {
     let among = |set: usize, but: Option<usize>| {
@@ -80,15 +99,14 @@ pub(super) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String
         wrong_eval_id(typed, others)
     };
     let set_id = |set: usize| {
-        let path = beside(&model.sets[set].path.path, typed);
-        let taken = model.sets.iter().any(|view| view.path.path == path);
+        let taken = is_set(model, set, typed);
         wrong_set_id(typed).or(taken.then(|| format!("there is a set {typed} here already")))
     };
     match kind {
         AskKind::NewCase(set) => among(*set, None),
         AskKind::CopyCase(case) => among(case.set, None),
         AskKind::RenameCase(case) => among(case.set, Some(case.index)),
-        AskKind::NewSet(set) => set_id(*set),
+        AskKind::NewSet(set) | AskKind::CopySet(set) => set_id(*set),
         AskKind::RenameSet(set) if typed == model.sets[*set].path.stem => None,
         AskKind::RenameSet(set) => set_id(*set),
         AskKind::KeepChat(_) | AskKind::ChatState => super::chat::wrong(model, kind, typed),
@@ -116,7 +134,11 @@ pub(super) fn answered(model: &mut Model, ask: Ask) -> Vec<Effect> {
         }
         AskKind::RenameCase(case) => rename_case(model, case, typed),
         AskKind::NewSet(set) => new_set(model, set, &typed),
-        AskKind::RenameSet(set) => rename_set(model, set, &typed),
+        AskKind::CopySet(set) => copy_set(model, set, &typed),
+        AskKind::RenameSet(set) => {
+            let to = beside(&model.sets[set].path.path, &typed);
+            rename_set(model, set, &typed, to)
+        }
         AskKind::KeepChat(_) => super::chat::keep(model, &typed),
         AskKind::ChatState => super::chat::restate(model, &typed),
         AskKind::Tags(cases) => tag(model, &cases, &typed),
@@ -270,8 +292,30 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
     show(model, proposal)
 }
 
+/// A set of the same cases under another id, with what is kept beside it.
+fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
+    let Some(file) = model.file(set) else { return Vec::new() };
+    let view = &model.sets[set];
+    let change = match file.form {
+        Form::EvalSet => crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())]),
+        _ => Ok(Default::default()),
+    };
+    let text = match change {
+        Ok(change) => change.apply(file.text()).unwrap_or_default(),
+        Err(error) => return global::tell(model, error.to_string(), true),
+    };
+    let to = beside(&view.path.path, id);
+    let words = format!("copy the set {} as {id}", view.path.stem);
+    let mut jobs = vec![FileJob { path: to.clone(), deed: Deed::Create(text) }];
+    if let Some(notes) = &view.notes.text {
+        jobs.push(FileJob { path: notes_path(&to), deed: Deed::Create(notes.to_string()) });
+    }
+    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    show(model, proposal)
+}
+
 /// The file gets another name, and the set another id: ADK finds a set by its file and runs it by its id.
-fn rename_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
+fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effect> {
     let Some(file) = model.file(set).cloned() else { return Vec::new() };
     let view = &model.sets[set];
     let change = match file.form {
@@ -282,7 +326,6 @@ fn rename_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
         Ok(change) => change,
         Err(error) => return global::tell(model, error.to_string(), true),
     };
-    let to = beside(&view.path.path, id);
     let new = change.apply(file.text()).unwrap_or_default();
     let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
     let seen = FileJob { path: view.path.path.clone(), deed: Deed::Change(file.shared_text(), change) };
@@ -304,7 +347,14 @@ fn rename_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
 
 /// The sets that fit what is typed.
 pub(super) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
-    let from: BTreeSet<usize> = chosen(model).iter().map(|case| case.set).collect();
+    let from: BTreeSet<usize> = match on_set(model) {
+        Some(set) => {
+            // A set moves to another folder: to where one of these is.
+            let here = model.sets[set].path.path.parent();
+            (0..model.sets.len()).filter(|at| model.sets[*at].path.path.parent() == here).collect()
+        }
+        None => chosen(model).iter().map(|case| case.set).collect(),
+    };
     let other =
         |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
     let items = (0..model.sets.len()).filter(other).map(|at| (at, model.sets[at].path.shown.clone()));
@@ -315,6 +365,12 @@ pub(super) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
 /// Moves the chosen cases of one set to another.
 pub(super) fn move_to(model: &mut Model, target: Option<usize>) -> Vec<Effect> {
     let Some(target) = target else { return Vec::new() };
+    if let Some(set) = on_set(model) {
+        let from = &model.sets[set].path;
+        let to = model.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
+        let id = from.stem.clone();
+        return rename_set(model, set, &id, to);
+    }
     match moved(model, target) {
         Ok(proposal) => show(model, proposal),
         Err(why) => global::tell(model, why, true),
