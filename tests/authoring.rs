@@ -277,6 +277,9 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))));
     house.press("n");
     assert!(matches!(house.model.screen, Screen::Edit(_)));
+    assert_eq!(house.press("ctrl-c"), [], "leaving the program asks as well");
+    assert_eq!(house.press("ctrl-c"), [Effect::Quit]);
+    house.press("n");
     house.press("u esc");
     assert!(matches!(house.model.screen, Screen::Browse));
 }

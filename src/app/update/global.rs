@@ -26,19 +26,36 @@ pub(super) fn tick(model: &mut Model, now: f64) {
     }
 }
 
-/// Leaves; while a run goes on, asks first.
+/// Leaves; where that would cut off or lose something, asks first.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     let asked =
         matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
-    if !model.is_animated() || asked {
-        return vec![Effect::Quit];
-    }
-    model.overlay = Some(Overlay::Confirm(Confirm {
-        title: "A run is going on. Leave?".into(),
-        lines: vec!["What is finished is kept; `evaltrail run --resume` goes on with the rest.".into()],
-        kind: ConfirmKind::Quit,
-    }));
+    let Some((title, line)) = what_would_end(model).filter(|_| !asked) else { return vec![Effect::Quit] };
+    let (title, lines) = (title.to_string(), vec![line.to_string()]);
+    model.overlay = Some(Overlay::Confirm(Confirm { title, lines, kind: ConfirmKind::Quit }));
     Vec::new()
+}
+
+/// What leaving would cut off or lose, and what becomes of it.
+fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
+    match &model.screen {
+        Screen::Edit(edit) if edit.is_changed() => {
+            return Some((
+                "The case is not saved. Leave?",
+                "What was changed in the editor is not in the file.",
+            ));
+        }
+        Screen::Chat(chat) if chat.is_unkept() => {
+            return Some((
+                "The conversation is not kept. Leave?",
+                "It is not kept as a case; ctrl-s keeps it.",
+            ));
+        }
+        _ => {}
+    }
+    let running = model.run.as_ref().is_some_and(|run| run.is_live());
+    let line = "What is finished is kept; `evaltrail run --resume` goes on with the rest.";
+    running.then_some(("A run is going on. Leave?", line))
 }
 
 /// The themes there are, in the order of the key.
