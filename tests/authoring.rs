@@ -5,8 +5,8 @@ mod common;
 
 use common::Place;
 use evaltrail::app::{
-    CaseRef, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded, parse_key,
-    update,
+    CaseRef, ChatMsg, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded,
+    parse_key, update,
 };
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
@@ -14,6 +14,7 @@ use evaltrail::domain::{
 };
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
+use evaltrail::runner::ChatEvent;
 use evaltrail::store::{make, undo};
 use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
 use serde_json::{Value, json};
@@ -387,6 +388,34 @@ fn sets_are_made_renamed_and_deleted() {
     assert!(!house.path("a.evalset.json").exists());
     house.undo("a.evalset.json");
     assert_eq!(house.text("a.evalset.json"), before);
+}
+
+#[test]
+fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
+    let mut house = House::new();
+    house.press("C");
+    let chat = |house: &mut House, event| update(&mut house.model, Msg::Chat(1, ChatMsg::Event(event)));
+    chat(&mut house, ChatEvent::Opened);
+    for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
+        assert_eq!(house.press("h i enter"), [Effect::Say("hi".into())]);
+        let done = turn("water_bed", litres.into(), "done");
+        chat(&mut house, ChatEvent::Turn(Box::new(done), Some(state)));
+    }
+    assert_eq!(house.press("ctrl-c"), [], "leaving the program asks");
+    house.press("n esc");
+    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))), "and leaving the conversation");
+    house.press("n ctrl-s");
+    house.paste("second 2");
+    house.press("enter");
+    house.save();
+    let kept = house.model.file(0).unwrap().case(3).unwrap();
+    assert_eq!((kept.eval_id.as_str(), kept.turns().len()), ("second", 1));
+    assert_eq!(
+        Value::Object(kept.session_input.unwrap().state),
+        json!({"wet": 1}),
+        "as the turn before left it"
+    );
+    assert_eq!(house.press("esc"), [Effect::CloseChat], "what is kept is not asked about");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::args::CaptureArgs;
 use super::output::{say, tell};
 use super::paths::parse_target;
 use crate::agents::kept_session;
-use crate::domain::{Invocation, SessionInput, captured_case, clean_line, wrong_eval_id};
+use crate::domain::{Invocation, SessionInput, captured_case, clean_line, turn_range, wrong_eval_id};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{Traced, conversations, read_spans};
 use crate::formats::{Edit, plan, unified};
@@ -142,19 +142,9 @@ fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
     }
 }
 
-/// `2`, `1-3` or `2-`: the turns that are kept.
+/// The turns that are kept.
 fn chosen<'a>(turns: &'a [Invocation], range: Option<&str>) -> anyhow::Result<&'a [Invocation]> {
-    let Some(range) = range else { return Ok(turns) };
-    let number = |text: &str, other: usize| match text.trim() {
-        "" => Ok(other),
-        text => text.parse::<usize>().with_context(|| format!("--turns {range}: {text:?} is no number")),
-    };
-    let (from, to) = match range.split_once('-') {
-        Some((from, to)) => (number(from, 1)?, number(to, turns.len())?),
-        None => (number(range, 1)?, number(range, 1)?),
-    };
-    match from >= 1 && from <= to && to <= turns.len() {
-        true => Ok(&turns[from - 1..to]),
-        false => bail!("--turns {range}: there are turns 1 to {}", turns.len()),
-    }
+    let range = range.unwrap_or_default();
+    let kept = turn_range(range, turns.len()).map_err(|why| anyhow::anyhow!("--turns {range}: {why}"))?;
+    Ok(&turns[kept])
 }

@@ -20,6 +20,22 @@ pub fn captured_case(
     }
 }
 
+/// Which of so many turns are meant: `2`, `1-3`, `2-`, `-3`; all where nothing is said. The error says what is wrong.
+pub fn turn_range(typed: &str, count: usize) -> Result<std::ops::Range<usize>, String> {
+    let number = |text: &str, other: usize| match text.trim() {
+        "" => Ok(other),
+        text => text.parse::<usize>().map_err(|_| format!("{text:?} is no number of a turn")),
+    };
+    let (from, to) = match typed.split_once('-') {
+        Some((from, to)) => (number(from, 1)?, number(to, count)?),
+        None => (number(typed, 1)?, number(typed, count)?),
+    };
+    match from >= 1 && from <= to && to <= count {
+        true => Ok(from - 1..to),
+        false => Err(format!("there are turns 1 to {count}")),
+    }
+}
+
 /// The handiest shape: calls with their responses, and what was said on the way. What was measured, and what the
 /// model signed, is of that one time.
 fn as_expected(turn: &Invocation) -> Invocation {
@@ -76,6 +92,16 @@ fn said_on_the_way(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
 mod tests {
     use super::*;
     use crate::domain::{Content, InvocationEvent};
+
+    #[test]
+    fn turns_are_named_by_their_numbers() {
+        let of = |typed: &str| turn_range(typed, 4);
+        assert_eq!(
+            [of(""), of("2"), of("1-3"), of("2-"), of("-3")],
+            [Ok(0..4), Ok(1..2), Ok(0..3), Ok(1..4), Ok(0..3)]
+        );
+        assert!(["0", "5", "3-2", "2-5", "x", "1-y"].into_iter().all(|typed| of(typed).is_err()));
+    }
 
     #[test]
     fn what_was_done_is_expected() {

@@ -30,7 +30,7 @@ mod score;
 mod template;
 mod user;
 
-pub use capture::captured_case;
+pub use capture::{captured_case, turn_range};
 pub use clean::{clean, clean_line, is_hidden};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};

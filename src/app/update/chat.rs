@@ -8,7 +8,7 @@ use crate::app::key::{Key, KeyCode};
 use crate::app::model::{CaseRef, Model, Screen};
 use crate::app::msg::ChatMsg;
 use crate::app::overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay};
-use crate::domain::{Invocation, SessionInput, captured_case, wrong_eval_id};
+use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
 use crate::formats::Edit;
 use crate::formats::json;
 use crate::runner::ChatEvent;
@@ -148,20 +148,7 @@ fn id_and_turns<'a>(
     turns: &[Invocation],
 ) -> Result<(&'a str, std::ops::Range<usize>), String> {
     let (id, range) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
-    let all = turns.len();
-    let number = |text: &str, other: usize| match text.trim() {
-        "" => Ok(other),
-        text => text.parse::<usize>().map_err(|_| format!("{text:?} is no number of a turn")),
-    };
-    let (from, to) = match range.split_once('-') {
-        Some((from, to)) => (number(from, 1)?, number(to, all)?),
-        None if range.trim().is_empty() => (1, all),
-        None => (number(range, 1)?, number(range, 1)?),
-    };
-    match from >= 1 && from <= to && to <= all {
-        true => Ok((id, from - 1..to)),
-        false => Err(format!("there are turns 1 to {all}")),
-    }
+    Ok((id, turn_range(range, turns.len())?))
 }
 
 /// What is wrong with a line so far.
