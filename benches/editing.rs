@@ -59,7 +59,8 @@ fn opening(set: &SetPath) {
         agent: Err("none".into()),
         notes: Ok(Default::default()),
     });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     let theme = Theme::named("dark", true).unwrap();
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     let press = |model: &mut Model, keys: &str| {

@@ -170,8 +170,9 @@ fn many_in_a_model(cases: usize) -> Model {
         .collect();
     let notes = Ok(Default::default());
     let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
-    update(&mut model, Msg::Summarised { set: 0, generation: 0, summaries: Arc::new(summaries) });
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Summarised { set: 0, digest: String::new(), summaries: Arc::new(summaries) });
     model
 }
 

@@ -79,8 +79,8 @@ impl House {
                 agent: Ok("a".into()),
                 notes: read_notes(&set.path),
             });
-            let generation = self.model.generation;
-            update(&mut self.model, Msg::SetLoaded(SetLoaded { set: at, generation, result }));
+            let ticket = self.model.ticket();
+            update(&mut self.model, Msg::SetLoaded(SetLoaded { set: at, ticket, result }));
         }
     }
 
@@ -109,8 +109,8 @@ impl House {
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
         let attempts = vec![(run, CaseRef { set: 0, index }, Arc::new(attempt))];
-        let generation = self.model.generation;
-        update(&mut self.model, Msg::History { generation, attempts });
+        let ticket = self.model.ticket();
+        update(&mut self.model, Msg::History { ticket, attempts });
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
@@ -492,12 +492,45 @@ fn a_turn_alone_is_not_the_case() {
         Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0]);
     (alone.turn, alone.status) = (Some(1), Status::Passed);
     let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, Arc::new(alone))];
-    update(&mut house.model, Msg::History { generation: 0, attempts });
+    let ticket = house.model.ticket();
+    update(&mut house.model, Msg::History { ticket, attempts });
     assert_eq!(house.worst(0), Some(Status::Failed), "one good turn makes no good case");
     house.press("enter");
     assert_eq!(house.model.shown_attempt().unwrap().turn, Some(1));
     house.press("a");
     assert!(matches!(house.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
+}
+
+#[test]
+fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
+    let mut house = House::new();
+    let appear = |house: &mut House, name: &str| {
+        std::fs::write(house.place.path().join(name), set("new", &["zero"])).unwrap();
+        let mut paths: Vec<SetPath> = house.model.sets.iter().map(|view| view.path.clone()).collect();
+        paths.push(SetPath::of_file(&house.place.path().join(name), house.place.path()));
+        update(&mut house.model, Msg::Found(paths));
+    };
+    let shown = |house: &House| match &house.model.overlay {
+        Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
+        other => panic!("{other:?} {:?}", house.model.toast),
+    };
+    house.press("e enter");
+    house.paste("_x");
+    house.press("enter");
+    appear(&mut house, "0.evalset.json");
+    house.press("w");
+    assert_eq!(shown(&house), "a.evalset.json");
+    house.press("enter");
+    assert!(house.text("a.evalset.json").contains("\"one\""), "nothing is written before the effect is done");
+    house.press("esc esc y");
+    house.press("C");
+    let number = house.model.chats;
+    let turn = Box::new(turn("water_bed", 3.into(), "done"));
+    update(&mut house.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened)));
+    update(&mut house.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))));
+    appear(&mut house, "1.evalset.json");
+    house.press("ctrl-s t a l k enter");
+    assert_eq!(shown(&house), "a.evalset.json");
 }
 
 #[test]
@@ -512,7 +545,8 @@ fn files_that_are_not_adks_are_not_edited() {
         agent: Err("none".into()),
         notes: Ok(Default::default()),
     });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     for key in ["e", "d", "+", "Y"] {
         assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{key}");

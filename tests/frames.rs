@@ -5,7 +5,8 @@ mod common;
 
 use common::root;
 use evaltrail::app::{
-    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, parse_key, update,
+    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, SetState,
+    parse_key, update,
 };
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, MetricResult, Part, PlannedCase, PlannedSet,
@@ -39,15 +40,24 @@ fn sample(size: (u16, u16)) -> Model {
         let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
         let notes = Ok(Default::default());
         let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes });
-        update(&mut model, Msg::SetLoaded(SetLoaded { set, generation: 0, result }));
+        let ticket = model.ticket();
+        update(&mut model, Msg::SetLoaded(SetLoaded { set, ticket, result }));
         let file = model.file(set).unwrap().clone();
+        let digest = digest_of(&model, set);
         let turns =
             |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
         let summaries = Arc::new((0..file.len()).map(turns).collect());
-        update(&mut model, Msg::Summarised { set, generation: 0, summaries });
+        update(&mut model, Msg::Summarised { set, digest, summaries });
     }
     keys(&mut model, "left g j right");
     model
+}
+
+fn digest_of(model: &Model, set: usize) -> String {
+    match &model.sets[set].state {
+        SetState::Ready(_, digest) => digest.clone(),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
@@ -428,7 +438,8 @@ fn hostile() -> (Model, String) {
         agent: Ok(bad.clone()),
         notes: Ok(Default::default()),
     });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     model.sets[0].path.stem = long.clone();
     model.sets[0].path.shown = bad.clone();
     model.title = bad.clone();

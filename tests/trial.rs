@@ -73,7 +73,8 @@ fn model() -> Model {
         agent: Err("none".into()),
         notes: Ok(Default::default()),
     });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     let outcomes = [
         attempt(0, golden(), golden()),
         attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
@@ -85,7 +86,8 @@ fn model() -> Model {
         .enumerate()
         .map(|(index, attempt)| ("r".to_string(), CaseRef { set: 0, index }, attempt))
         .collect();
-    update(&mut model, Msg::History { generation: 0, attempts });
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, attempts });
     press(&mut model, "right");
     model
 }
@@ -176,7 +178,8 @@ fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, swapped)];
-    update(&mut model, Msg::History { generation: 0, attempts });
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, attempts });
     assert_eq!(statuses(&model)[0], P);
     press(&mut model, "D");
     assert_eq!(statuses(&model)[0], F);
@@ -192,19 +195,39 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
             ("many".to_string(), CaseRef { set: 0, index: 1 }, Arc::new(Attempt { key, ..(*one).clone() }))
         })
         .collect();
-    update(&mut model, Msg::History { generation: 0, attempts: many });
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, attempts: many });
     let first = press(&mut model, "m");
     let second = press(&mut model, "m");
     let answer = |effects: &[Effect]| {
-        let [Effect::Rescore { version, change, before }] = effects else { panic!("{effects:?}") };
+        let [Effect::Rescore { ticket, change, before }] = effects else { panic!("{effects:?}") };
         let (outcomes, flips) = rescored(before, change);
-        Msg::Rescored(*version, Box::new(outcomes), flips)
+        Msg::Rescored(*ticket, Box::new(outcomes), flips)
     };
-    assert!(model.trial.as_ref().unwrap().pending);
+    assert!(model.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
-    assert!(model.trial.as_ref().unwrap().pending, "an answer for the change before");
+    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
+    assert!(model.trial.as_ref().unwrap().pending.is_none());
+    press(&mut model, "D");
+    let dropped = press(&mut model, "m");
+    press(&mut model, "D");
+    let shown = press(&mut model, "m m");
+    update(&mut model, answer(&dropped));
+    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
+    let late = many_more(&one);
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, attempts: late });
+    let again = update(&mut model, answer(&shown[1..]));
+    assert!(matches!(&again[..], [Effect::Rescore { .. }]), "the outcomes are others by now: {again:?}");
+    update(&mut model, answer(&again));
+    assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
+}
+
+fn many_more(one: &Arc<Attempt>) -> Vec<(String, CaseRef, Arc<Attempt>)> {
+    let key = AttemptKey { case: 1, attempt: 5000 };
+    vec![("many".to_string(), CaseRef { set: 0, index: 1 }, Arc::new(Attempt { key, ..(**one).clone() }))]
 }
 
 #[test]
@@ -215,7 +238,8 @@ fn s_scores_and_metrics_and_statistics_open() {
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
     let result =
         Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()), notes: Ok(Default::default()) });
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, generation: 0, result }));
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
     press(&mut model, "S");

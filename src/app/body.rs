@@ -4,6 +4,7 @@
 use super::judged::judged_lines;
 use super::model::CaseMode;
 use super::pieces::call_pieces;
+use super::ticket::Ticket;
 use crate::diff::{
     Line, Piece, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows,
 };
@@ -23,8 +24,8 @@ pub struct BodyKey {
     pub of: (usize, usize, String, u32),
     /// When a turn was run alone, when it was.
     pub alone: Option<String>,
-    /// The file as it was read.
-    pub generation: u64,
+    /// The reading of the file.
+    pub read: Ticket,
     /// The turn, from 0.
     pub turn: usize,
     /// The columns to fill.

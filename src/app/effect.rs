@@ -3,8 +3,10 @@
 use super::body::{BodyKey, Compared};
 use super::editor::Field;
 use super::model::CaseRef;
-use super::outcomes::Outcomes;
+use super::outcomes::{CaseAttempts, Outcomes};
+use super::ticket::Ticket;
 use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict, SessionInput};
+use crate::formats::{Notes, SetFile};
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use crate::store::FileJob;
@@ -39,30 +41,32 @@ pub enum EditorOf {
 /// Something for the shell to do. What comes of it arrives as a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Open a set's file; the answer carries the generation.
+    /// Open a set's file.
     LoadSet {
         /// Which set.
         set: usize,
-        /// Answers of an older one are dropped.
-        generation: u64,
+        /// The answer carries it.
+        ticket: Ticket,
     },
     /// Look again which files there are; the answer is [`super::Msg::Found`].
     Rediscover,
-    /// Look into every case of a set, for the filter.
+    /// Look into every case of a set's file, for the filter.
     Summarise {
         /// Which set.
         set: usize,
-        /// Answers of an older one are dropped.
-        generation: u64,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
     },
     /// Run these cases, or score what the files hold.
     StartRun(Vec<CaseRef>, Against),
     /// Run these cases, having been allowed to start these programs.
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Rescore outcomes away from the screen; the answer carries the version.
+    /// Rescore outcomes away from the screen.
     Rescore {
-        /// Answers of an older one are dropped.
-        version: u64,
+        /// The answer carries it.
+        ticket: Ticket,
         /// What is changed.
         change: WhatIf,
         /// The outcomes as they are.
@@ -128,12 +132,18 @@ pub enum Effect {
     Say(String),
     /// End the conversation.
     CloseChat,
-    /// Hold what came of cases against the cases as they are now; the answer carries the file's digest.
+    /// Hold what came of cases against the cases as they are now.
     Hold {
         /// The set.
         set: usize,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
+        /// What is kept beside it.
+        notes: Arc<Notes>,
         /// The cases, with their attempts as they ran.
-        cases: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
+        cases: Vec<CaseAttempts>,
     },
     /// Put a text on the clipboard.
     Copy(String),

@@ -6,7 +6,8 @@ use super::command::Context;
 use super::editor::EditScreen;
 use super::outcomes::Outcomes;
 use super::overlays::Overlay;
-use super::tree::{first_set_node, nodes_of, views_of};
+use super::ticket::{Ticket, Tickets};
+use super::tree::{first_set_node, nodes_of, sorted};
 use super::trial::Trial;
 use crate::domain::{Attempt, AttemptKey, CaseNotes, HumanVerdict, Query, RunState};
 use crate::formats::{Notes, SetFile};
@@ -18,9 +19,10 @@ use std::sync::Arc;
 /// A case: its set, and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseRef {
-    /// Index into [`Model::sets`].
+    /// Index into [`Model::sets`]. It stands for the file's path: it stays what it is while other sets come
+    /// and go.
     pub set: usize,
-    /// Position in the file.
+    /// Position in the file as it was read last ([`SetView::read`]).
     pub index: usize,
 }
 
@@ -33,7 +35,8 @@ pub struct Model {
     pub title: String,
     /// Whether the folder is still being looked through.
     pub looking: bool,
-    /// The eval sets, sorted by group and path.
+    /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
+    /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
     pub sets: Vec<SetView>,
     /// What came of the cases.
     pub outcomes: Outcomes,
@@ -63,8 +66,10 @@ pub struct Model {
     pub opened_at: f64,
     /// Something to tell for a while.
     pub toast: Option<Toast>,
-    /// Goes up with every reload, so that late answers are recognised.
-    pub generation: u64,
+    /// Issues the tickets of requests.
+    pub tickets: Tickets,
+    /// The request whose past results are shown.
+    pub history: Ticket,
     /// A change of criteria that is being tried out.
     pub trial: Option<Trial>,
     /// The metric that was chosen to be changed.
@@ -90,6 +95,11 @@ pub struct SetView {
     pub agent: Result<String, String>,
     /// What is kept beside the file.
     pub notes: Arc<Notes>,
+    /// The file as it was read last. It stays when the file cannot be read any more: the positions of cases
+    /// refer to it.
+    pub read: Option<Arc<SetFile>>,
+    /// The request whose answer is shown.
+    pub loaded: Ticket,
     /// The cases looked into, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
@@ -103,6 +113,8 @@ pub enum SetState {
     Ready(Arc<SetFile>, String),
     /// It cannot be read.
     Failed(String),
+    /// There is no such file any more.
+    Gone,
 }
 
 /// A case at a glance.
@@ -236,10 +248,37 @@ pub struct Toast {
     pub until: f64,
 }
 
+impl SetView {
+    /// A set that is still to be opened.
+    pub fn new(path: SetPath) -> SetView {
+        SetView {
+            path,
+            state: SetState::Loading,
+            agent: Err("not looked for yet".into()),
+            notes: Arc::default(),
+            read: None,
+            loaded: Ticket::default(),
+            summaries: None,
+        }
+    }
+
+    /// Whether the file exists.
+    pub fn is_there(&self) -> bool {
+        !matches!(self.state, SetState::Gone)
+    }
+
+    fn appears_again(&mut self, path: SetPath) {
+        self.path = path;
+        if !self.is_there() {
+            self.state = SetState::Loading;
+        }
+    }
+}
+
 impl Model {
     /// A model of a workspace whose sets are still to be opened.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
-        let sets = views_of(sets, Vec::new());
+        let sets = sorted(sets);
         let nodes = nodes_of(&sets);
         let node = first_set_node(&nodes);
         Model {
@@ -272,7 +311,8 @@ impl Model {
             chats: 0,
             opened_at: 0.0,
             toast: None,
-            generation: 0,
+            tickets: Tickets::default(),
+            history: Ticket::default(),
             trial: None,
             chosen_metric: None,
             awaited_body: None,
@@ -282,37 +322,34 @@ impl Model {
         }
     }
 
-    /// Takes over another list of sets. What is known of those that stay is kept, and the cursors stay
-    /// on them.
+    /// Takes over another list of sets. Known sets keep their index and what is known of them; the cursor of
+    /// the tree stays on its row.
     pub(super) fn put_sets(&mut self, sets: Vec<SetPath>) {
-        let before = std::mem::take(&mut self.sets);
-        let old_paths: Vec<SetPath> = before.iter().map(|view| view.path.clone()).collect();
-        let node = self.browse.nodes.get(self.browse.node).cloned();
-        self.sets = views_of(sets, before);
-        let new = |old: usize| self.sets.iter().position(|view| Some(&view.path) == old_paths.get(old));
-        self.outcomes.renumber(new);
-        if let Some(trial) = &mut self.trial {
-            Arc::make_mut(&mut trial.before).renumber(new);
+        let row = self.browse.nodes.get(self.browse.node).cloned();
+        for view in &mut self.sets {
+            if !sets.iter().any(|path| path.path == view.path.path) {
+                view.state = SetState::Gone;
+            }
         }
-        let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
-        self.browse.selected = self.browse.selected.iter().filter_map(|case| moved(*case)).collect();
-        self.browse.visible = self.browse.visible.iter().filter_map(|case| moved(*case)).collect();
-        let node = match node {
-            Some(Node::Set(set)) => new(set).map(Node::Set),
-            other => other,
-        };
-        let shown = match &self.screen {
-            Screen::Case(case) => Some(moved(case.at)),
-            _ => None,
-        };
+        for path in sorted(sets) {
+            match self.sets.iter_mut().find(|known| known.path.path == path.path.path) {
+                Some(known) => known.appears_again(path.path),
+                None => self.sets.push(path),
+            }
+        }
         self.browse.nodes = nodes_of(&self.sets);
-        let at = node.and_then(|node| self.browse.nodes.iter().position(|other| *other == node));
+        let at = row.and_then(|row| self.browse.nodes.iter().position(|other| *other == row));
         self.browse.node = at.unwrap_or_else(|| first_set_node(&self.browse.nodes));
-        match (&mut self.screen, shown) {
-            (Screen::Case(case), Some(Some(at))) => case.at = at,
-            (_, Some(None)) => self.screen = Screen::Browse,
-            _ => {}
+        let sets = &self.sets;
+        self.browse.selected.retain(|case| sets[case.set].is_there());
+        if matches!(&self.screen, Screen::Case(case) if !sets[case.at.set].is_there()) {
+            self.screen = Screen::Browse;
         }
+    }
+
+    /// A ticket for a new request.
+    pub fn ticket(&mut self) -> Ticket {
+        self.tickets.issue()
     }
 
     /// Which keys count.
@@ -356,6 +393,14 @@ impl Model {
             (None, Some(Node::Set(set))) => Some(*set),
             _ => None,
         }
+    }
+
+    /// The sets that are there, in the order of the screen.
+    pub fn listed_sets(&self) -> impl Iterator<Item = usize> {
+        self.browse.nodes.iter().filter_map(|node| match node {
+            Node::Set(set) => Some(*set),
+            Node::Group(_) => None,
+        })
     }
 
     /// The opened file of a set.

@@ -7,6 +7,7 @@ use super::effect::{Against, EditorOf};
 use super::key::Key;
 use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
+use super::ticket::Ticket;
 use super::trial::Flip;
 use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::{Notes, SetFile};
@@ -36,15 +37,15 @@ pub enum Msg {
     Summarised {
         /// Which set.
         set: usize,
-        /// Of which request.
-        generation: u64,
+        /// The file's digest.
+        digest: String,
         /// In the file's order.
         summaries: Arc<Vec<CaseSummary>>,
     },
     /// Past outcomes were read.
     History {
         /// Of which request.
-        generation: u64,
+        ticket: Ticket,
         /// Run, case, attempt; the oldest run first.
         attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
     },
@@ -56,8 +57,8 @@ pub enum Msg {
     Found(Vec<SetPath>),
     /// About the run.
     Run(RunMsg),
-    /// Outcomes were rescored: of which version, how they would be, what flips.
-    Rescored(u64, Box<Outcomes>, Vec<Flip>),
+    /// Outcomes were rescored: for which request, how they would be, what flips.
+    Rescored(Ticket, Box<Outcomes>, Vec<Flip>),
     /// An edit was made, taken back or made again; what was done, in words.
     Edited(String),
     /// About a conversation: which one, and what.
@@ -75,8 +76,8 @@ pub enum Msg {
         set: usize,
         /// The file's digest.
         digest: String,
-        /// The cases that were asked about.
-        asked: Vec<CaseRef>,
+        /// The cases that were asked about, with the revisions of their outcomes.
+        asked: Vec<(CaseRef, u64)>,
         /// The attempts as they would have come out.
         held: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
     },
@@ -96,7 +97,7 @@ pub struct SetLoaded {
     /// Which set.
     pub set: usize,
     /// Of which request.
-    pub generation: u64,
+    pub ticket: Ticket,
     /// The file, or why not.
     pub result: Result<OpenedSet, String>,
 }

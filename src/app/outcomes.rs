@@ -5,6 +5,17 @@ use crate::domain::{Attempt, Status, Totals};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The attempts of a case as they ran, with the revision of the outcome they were taken from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseAttempts {
+    /// Which case.
+    pub case: CaseRef,
+    /// [`CaseOutcome::revision`].
+    pub revision: u64,
+    /// By number.
+    pub attempts: Vec<Arc<Attempt>>,
+}
+
 /// The newest outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseOutcome {
@@ -18,6 +29,9 @@ pub struct CaseOutcome {
     pub worst: Status,
     /// Whether that status hangs on which samples a judge happened to give.
     pub unsteady: bool,
+    /// Goes up when attempts are added: what was computed from fewer attempts, or from those of another run, is
+    /// known by it.
+    pub revision: u64,
 }
 
 /// The newest outcomes of all cases, with the counts of each set kept up to date.
@@ -35,7 +49,7 @@ impl CaseOutcome {
     fn of(run_id: &str, attempts: Vec<Arc<Attempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
         let unsteady = unsteady(&attempts, worst);
-        CaseOutcome { run_id: run_id.to_string(), attempts, ran: None, worst, unsteady }
+        CaseOutcome { run_id: run_id.to_string(), attempts, ran: None, worst, unsteady, revision: 0 }
     }
 
     /// Whether the case was edited since it was run.
@@ -71,6 +85,7 @@ impl Outcomes {
         outcome.attempts.insert(at, attempt);
         outcome.worst = worst(&outcome.attempts);
         outcome.unsteady = unsteady(&outcome.attempts, outcome.worst);
+        outcome.revision = self.version;
         let after = outcome.worst;
         let totals = self.totals.entry(case.set).or_default();
         if let Some(before) = before {
@@ -105,8 +120,8 @@ impl Outcomes {
         let mut mapped = Outcomes { version: self.version + 1, alone, ..Outcomes::default() };
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
-            let shown =
-                CaseOutcome { ran: outcome.ran.clone(), ..CaseOutcome::of(&outcome.run_id, attempts) };
+            let (ran, revision) = (outcome.ran.clone(), outcome.revision);
+            let shown = CaseOutcome { ran, revision, ..CaseOutcome::of(&outcome.run_id, attempts) };
             mapped.totals.entry(case.set).or_default().add(shown.worst);
             mapped.cases.insert(*case, shown);
         }
@@ -133,6 +148,7 @@ impl Outcomes {
             Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run_id, attempts) },
             None => CaseOutcome::of(&before.run_id, ran),
         };
+        let after = CaseOutcome { revision: before.revision, ..after };
         let totals = self.totals.entry(case.set).or_default();
         totals.remove(before.worst);
         totals.add(after.worst);
@@ -150,18 +166,6 @@ impl Outcomes {
         for (case, outcome) in &self.cases {
             self.totals.entry(case.set).or_default().add(outcome.worst);
         }
-    }
-
-    /// Gives the sets other positions; what came of sets that are gone is forgotten.
-    pub fn renumber(&mut self, new: impl Fn(usize) -> Option<usize>) {
-        self.version += 1;
-        let moved = |case: CaseRef| new(case.set).map(|set| CaseRef { set, ..case });
-        let cases = std::mem::take(&mut self.cases).into_iter();
-        self.cases = cases.filter_map(|(case, outcome)| Some((moved(case)?, outcome))).collect();
-        let alone = std::mem::take(&mut self.alone).into_iter();
-        self.alone = alone.filter_map(|(case, attempt)| Some((moved(case)?, attempt))).collect();
-        let totals = std::mem::take(&mut self.totals).into_iter();
-        self.totals = totals.filter_map(|(set, totals)| Some((new(set)?, totals))).collect();
     }
 }
 

@@ -45,6 +45,32 @@ pub enum Overlay {
     Confirm(Confirm),
 }
 
+impl Overlay {
+    /// Follows cases whose positions changed. False when what the overlay is about is gone, so that it closes.
+    pub(super) fn follow(&mut self, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        let all = |cases: &mut Vec<CaseRef>| {
+            *cases = cases.iter().filter_map(|case| new(*case)).collect();
+            !cases.is_empty()
+        };
+        let one = |case: &mut CaseRef| new(*case).map(|now| *case = now).is_some();
+        match self {
+            Overlay::Flips(picker) | Overlay::Jump(picker) => {
+                picker.found.retain_mut(|(case, _)| one(case));
+                picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
+                true
+            }
+            Overlay::Variants(case, _) => one(case),
+            Overlay::Ask(ask) => match &mut ask.kind {
+                AskKind::CopyCase(case) | AskKind::RenameCase(case) => one(case),
+                AskKind::Tags(cases) => all(cases),
+                _ => true,
+            },
+            Overlay::Confirm(Confirm { kind: ConfirmKind::Trust(cases, ..), .. }) => all(cases),
+            _ => true,
+        }
+    }
+}
+
 /// A trajectory of a case besides the file's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariantItem {

@@ -1,8 +1,7 @@
 //! The tree of sets: what is listed under what, and in which order.
 
-use super::model::{Model, Node, SetState, SetView};
+use super::model::{Model, Node, SetView};
 use crate::workspace::SetPath;
-use std::sync::Arc;
 
 /// What a set is listed under: its agent's folder, else its own.
 pub(super) fn group_of(set: &SetView) -> String {
@@ -15,23 +14,16 @@ pub(super) fn group_of(set: &SetView) -> String {
     }
 }
 
-/// The sets by group and path; those that were known keep what is known of them.
-pub(super) fn views_of(sets: Vec<SetPath>, mut known: Vec<SetView>) -> Vec<SetView> {
-    let mut views: Vec<SetView> = sets
-        .into_iter()
-        .map(|path| match known.iter().position(|view| view.path == path) {
-            Some(at) => known.swap_remove(at),
-            None => SetView {
-                path,
-                state: SetState::Loading,
-                agent: Err("not looked for yet".into()),
-                notes: Arc::default(),
-                summaries: None,
-            },
-        })
-        .collect();
-    views.sort_by(|a, b| (group_of(a), &a.path.shown).cmp(&(group_of(b), &b.path.shown)));
+/// Sets that are still to be opened, by group and path.
+pub(super) fn sorted(sets: Vec<SetPath>) -> Vec<SetView> {
+    let mut views: Vec<SetView> = sets.into_iter().map(SetView::new).collect();
+    views.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
     views
+}
+
+/// What sets are sorted by on the screen.
+fn place_of(set: &SetView) -> (String, &str) {
+    (group_of(set), &set.path.shown)
 }
 
 pub(super) fn first_set_node(nodes: &[Node]) -> usize {
@@ -39,10 +31,12 @@ pub(super) fn first_set_node(nodes: &[Node]) -> usize {
 }
 
 pub(super) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
+    let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].is_there()).collect();
+    listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
     let mut nodes = Vec::new();
     let mut group = None;
-    for (at, set) in sets.iter().enumerate() {
-        let name = group_of(set);
+    for at in listed {
+        let name = group_of(&sets[at]);
         if group.as_ref() != Some(&name) {
             nodes.push(Node::Group(name.clone()));
             group = Some(name);
@@ -58,7 +52,7 @@ impl Node {
         match self {
             Node::Set(set) => vec![*set],
             Node::Group(name) => {
-                (0..model.sets.len()).filter(|&at| group_of(&model.sets[at]) == *name).collect()
+                model.listed_sets().filter(|&at| group_of(&model.sets[at]) == *name).collect()
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::model::{CaseRef, Model, Screen};
 use super::outcomes::Outcomes;
+use super::ticket::Ticket;
 use crate::domain::{Attempt, MetricResult, Status};
 use crate::metrics::{Rescorer, WhatIf};
 use std::sync::Arc;
@@ -15,10 +16,9 @@ pub struct Trial {
     pub before: Arc<Outcomes>,
     /// The cases whose status would be another.
     pub flips: Vec<Flip>,
-    /// Goes up with every change, so that late answers are recognised.
-    pub version: u64,
-    /// Whether the outcomes are still being rescored.
-    pub pending: bool,
+    /// The request for rescored outcomes whose answer is awaited, with the version of the outcomes that it is
+    /// about.
+    pub pending: Option<(Ticket, u64)>,
 }
 
 /// A case whose status would be another.
@@ -38,6 +38,20 @@ impl Trial {
         let would_pass = self.flips.iter().filter(|flip| flip.to == Status::Passed).count();
         let no_more = self.flips.iter().filter(|flip| flip.from == Status::Passed).count();
         (would_pass, no_more)
+    }
+
+    /// Compares a case's status anew: it is, or is not, among those that would be another.
+    fn note_flip(&mut self, case: CaseRef, after: &Outcomes) {
+        let flip = match (self.before.worst(case), after.worst(case)) {
+            (Some(from), Some(to)) if from != to => Some(Flip { case, from, to }),
+            _ => None,
+        };
+        match (self.flips.binary_search_by_key(&case, |flip| flip.case), flip) {
+            (Ok(at), Some(flip)) => self.flips[at] = flip,
+            (Ok(at), None) => drop(self.flips.remove(at)),
+            (Err(at), Some(flip)) => self.flips.insert(at, flip),
+            (Err(_), None) => {}
+        }
     }
 }
 
@@ -65,6 +79,7 @@ impl Model {
                 let shown = Rescorer::new(&trial.change).rescore(&attempt);
                 Arc::make_mut(&mut trial.before).add(case, run_id, attempt);
                 self.outcomes.add(case, run_id, Arc::new(shown));
+                trial.note_flip(case, &self.outcomes);
             }
         }
     }

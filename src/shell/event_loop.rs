@@ -4,7 +4,7 @@ use super::frames::Frames;
 use super::hands::{Arrival, Hands, loaded};
 use super::terminal::{self, Guard, Screen};
 use super::{clipboard, criteria, editor, input};
-use crate::app::{EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, update};
+use crate::app::{EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update};
 use crate::domain::RunEvent;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
@@ -111,7 +111,7 @@ impl Loop {
         let _guard = Guard;
         self.draw_if_due()?;
         self.keys = Some(EventStream::new());
-        self.hands.read_history(self.model.generation);
+        self.hands.read_history(self.model.ticket());
         self.hands.watch();
         while !self.done {
             self.wait().await?;
@@ -196,7 +196,7 @@ impl Loop {
         let other_sets = *self.hands.sets != sets;
         self.hands.sets = Arc::new(sets);
         if other_sets {
-            self.hands.read_history(self.model.generation);
+            self.hands.read_history(self.model.ticket());
         }
         if other_folders {
             self.hands.watch();
@@ -206,12 +206,10 @@ impl Loop {
 
     /// Takes an event of the run in, with all that wait behind it.
     fn run_event(&mut self, first: RunEvent) -> io::Result<()> {
-        let mut events = vec![first];
-        if let Some(run) = &mut self.run_events {
-            while let (true, Ok(event)) = (events.len() < BATCH, run.try_recv()) {
-                events.push(event);
-            }
-        }
+        let events = match &mut self.run_events {
+            Some(waiting) => batch(first, waiting),
+            None => vec![first],
+        };
         self.frames.calmly();
         self.take(Msg::Run(RunMsg::Events(events)))
     }
@@ -355,6 +353,12 @@ impl Loop {
     }
 }
 
+/// An event with those that wait behind it, in order; what is over [`BATCH`] stays in the channel.
+fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
+    let rest = std::iter::from_fn(|| waiting.try_recv().ok());
+    std::iter::once(first).chain(rest).take(BATCH).collect()
+}
+
 /// Looks what is in the folder. When that takes longer than a person would notice, the explorer opens
 /// without it, and it arrives later.
 fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
@@ -398,13 +402,33 @@ fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
     let mut effects = Vec::new();
     if let Some(path) = hands.sets.get(first) {
-        let answer = loaded(&hands.workspace, path, first, model.generation);
+        let answer = loaded(&hands.workspace, path, first, model.ticket());
         effects.extend(update(model, Msg::SetLoaded(answer)));
     }
     let shown = model.sets.get(first).map(|set| set.path.shown.clone()).unwrap_or_default();
     go_to(model, &shown, remembered.case);
-    let generation = model.generation;
     let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
-    effects.extend(rest.map(|set| Effect::LoadSet { set, generation }));
+    for set in rest.collect::<Vec<_>>() {
+        effects.push(load_set(model, set));
+    }
     effects.into_iter().for_each(|effect| hands.take(effect));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_batch_loses_no_event() {
+        let sent = 3 * BATCH;
+        let (sender, mut waiting) = mpsc::channel(sent);
+        let event = |at: usize| RunEvent::Warning(at.to_string());
+        (1..sent).for_each(|at| sender.try_send(event(at)).unwrap());
+        let mut seen = batch(event(0), &mut waiting);
+        assert_eq!(seen.len(), BATCH);
+        while let Ok(next) = waiting.try_recv() {
+            seen.extend(batch(next, &mut waiting));
+        }
+        assert_eq!(seen, (0..sent).map(event).collect::<Vec<_>>());
+    }
 }

@@ -4,8 +4,8 @@ use super::past::history;
 use super::{chat, criteria, edits, tools};
 use crate::agents::declared_tools;
 use crate::app::{
-    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, build_body, hold,
-    rescored,
+    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
+    build_body, hold, rescored,
 };
 use crate::domain::{Attempt, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
@@ -54,18 +54,16 @@ impl Hands {
     /// Does an effect that needs no terminal.
     pub(super) fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::LoadSet { set, generation } => {
-                self.elsewhere(move |hands| Some(load_set(hands, set, generation)))
+            Effect::LoadSet { set, ticket } => {
+                self.elsewhere(move |hands| Some(load_set(hands, set, ticket)))
             }
             Effect::Rediscover => self.rediscover(),
-            Effect::Summarise { set, generation } => {
-                self.elsewhere(move |hands| summarise(hands, set, generation))
-            }
+            Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
             Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
             Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
-            Effect::Rescore { version, change, before } => self.elsewhere(move |_| {
+            Effect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
                 let (outcomes, flips) = rescored(&before, &change);
-                Some(Msg::Rescored(version, Box::new(outcomes), flips))
+                Some(Msg::Rescored(ticket, Box::new(outcomes), flips))
             }),
             Effect::Forget(outcomes) => self.elsewhere(move |_| {
                 drop(outcomes);
@@ -121,12 +119,9 @@ impl Hands {
             }
             Effect::CloseChat => self.chat = None,
             Effect::SeeTools(set) => self.see_tools(set),
-            Effect::Hold { set, cases } => self.elsewhere(move |hands| {
-                let open = open_set(&hands.sets[set]).ok()?;
-                let asked = cases.iter().map(|(case, _)| *case).collect();
-                let notes = read_notes(&hands.sets[set].path).unwrap_or_default();
-                let held = hold(&open.file, &notes, &cases);
-                Some(Msg::Held { set, digest: open.digest, asked, held })
+            Effect::Hold { set, digest, file, notes, cases } => self.elsewhere(move |_| {
+                let held = hold(&file, &notes, &cases);
+                Some(Msg::Held { set, digest, asked: asked(&cases), held })
             }),
             Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
                 let kept = keep_verdicts(&hands.workspace.root, &verdicts);
@@ -193,8 +188,8 @@ impl Hands {
     }
 
     /// Reads past runs.
-    pub(super) fn read_history(&self, generation: u64) {
-        self.elsewhere(move |hands| Some(Msg::History { generation, attempts: history(hands) }));
+    pub(super) fn read_history(&self, ticket: Ticket) {
+        self.elsewhere(move |hands| Some(Msg::History { ticket, attempts: history(hands) }));
         self.elsewhere(move |hands| Some(Msg::Verdicts(kept_verdicts(&hands.workspace.root))));
     }
 
@@ -273,12 +268,12 @@ pub(super) struct Borrowed {
     pub(super) sets: Arc<Vec<SetPath>>,
 }
 
-fn load_set(hands: &Borrowed, set: usize, generation: u64) -> Msg {
-    Msg::SetLoaded(loaded(&hands.workspace, &hands.sets[set], set, generation))
+fn load_set(hands: &Borrowed, set: usize, ticket: Ticket) -> Msg {
+    Msg::SetLoaded(loaded(&hands.workspace, &hands.sets[set], set, ticket))
 }
 
 /// Opens a set and finds its agent.
-pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generation: u64) -> SetLoaded {
+pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: Ticket) -> SetLoaded {
     let result = open_set(path).map_err(|error| error.to_string()).map(|open| {
         let first = (!open.file.is_empty()).then(|| open.file.case(0).ok()).flatten();
         let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
@@ -287,14 +282,13 @@ pub(super) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, generati
         let notes = read_notes(&path.path);
         OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes }
     });
-    SetLoaded { set, generation, result }
+    SetLoaded { set, ticket, result }
 }
 
-fn summarise(hands: &Borrowed, set: usize, generation: u64) -> Option<Msg> {
+fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
     // A file too large to be held is too large to be looked through for every filter.
-    let open = open_set(&hands.sets[set]).ok().filter(|open| open.file.is_held())?;
-    let summaries = (0..open.file.len()).map(|index| summary(&open.file, index)).collect();
-    Some(Msg::Summarised { set, generation, summaries: Arc::new(summaries) })
+    let summaries = file.is_held().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
+    Some(Msg::Summarised { set, digest, summaries: Arc::new(summaries) })
 }
 
 fn summary(file: &SetFile, index: usize) -> CaseSummary {

@@ -69,7 +69,7 @@ pub(super) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         return;
     }
     let (more, fewer) = trial.counts();
-    let counts = match (trial.pending, trial.flips.len()) {
+    let counts = match (trial.pending.is_some(), trial.flips.len()) {
         (true, _) => format!("{} rescoring", spinner(model.now)),
         (false, 0) => "no case comes out otherwise".to_string(),
         (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),

@@ -111,7 +111,7 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
         alone: attempt.filter(|attempt| attempt.turn.is_some()).map(|attempt| attempt.started.clone()),
-        generation: model.generation,
+        read: model.sets[case.at.set].loaded,
         turn: case.turn,
         width: usize::from(inside(layout(model).main).width),
         mode: case.mode,

@@ -4,6 +4,7 @@ use super::browse::relist;
 use super::trial;
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen, SetState};
+use crate::app::outcomes::{CaseAttempts, CaseOutcome};
 use crate::domain::Attempt;
 use crate::formats::{Notes, SetFile};
 use crate::metrics::held_against_case;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 /// So many attempts are looked at at once; more are looked at away from the screen.
 const AT_ONCE: usize = 20;
 
-type Cases = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
+/// Attempts by case, re-evaluated.
+type Held = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
 
 /// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
 /// the new one at its place.
@@ -48,40 +50,61 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         .filter(|(at, now_at)| was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at))
         .map(|(_, now_at)| now_at)
         .collect();
-    if places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
-        model.outcomes.follow(new);
-        if let Some(trial) = &mut model.trial {
-            Arc::make_mut(&mut trial.before).follow(new);
-        }
-        model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
-        match &mut model.screen {
-            Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
-            Screen::Case(case) if case.at.set == set => match new(case.at) {
-                Some(at) => case.at = at,
-                None => model.screen = Screen::Browse,
-            },
-            _ => {}
-        }
+    let mut effects = Vec::new();
+    if was.len() != now.len() || places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
+        effects.extend(move_cases(model, set, new));
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
-    ask(model, set, cases)
+    effects.extend(ask(model, set, cases));
+    effects
+}
+
+/// Cases of a set have other positions now: all that names them follows.
+fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
+    let effects = trial::follow(model, &new);
+    model.outcomes.follow(&new);
+    model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    let cursor = model.browse.visible.get(model.browse.cursor).copied().and_then(&new);
+    model.browse.visible = model.browse.visible.iter().filter_map(|case| new(*case)).collect();
+    if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {
+        model.browse.cursor = at;
+    }
+    if model.overlay.as_mut().is_some_and(|overlay| !overlay.follow(&new)) {
+        model.overlay = None;
+    }
+    match &mut model.screen {
+        Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
+        Screen::Case(case) if case.at.set == set => match new(case.at) {
+            Some(at) => case.at = at,
+            None => model.screen = Screen::Browse,
+        },
+        _ => {}
+    }
+    effects
 }
 
 /// Asks what came of cases of a set, held against the cases as they are now.
 pub(super) fn ask(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
     let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
-    let (file, digest) = (file.clone(), digest.clone());
-    let ran = |case: CaseRef| Some((case, real(model).get(case)?.as_they_ran().to_vec()));
-    let cases: Cases = cases.into_iter().filter_map(ran).collect();
-    match cases.iter().map(|(_, attempts)| attempts.len()).sum::<usize>() {
+    let (file, digest, notes) = (file.clone(), digest.clone(), model.sets[set].notes.clone());
+    let ran = |case: CaseRef| {
+        let outcome = real(model).get(case)?;
+        Some(CaseAttempts { case, revision: outcome.revision, attempts: outcome.as_they_ran().to_vec() })
+    };
+    let cases: Vec<CaseAttempts> = cases.into_iter().filter_map(ran).collect();
+    match cases.iter().map(|one| one.attempts.len()).sum::<usize>() {
         0 => Vec::new(),
         1..=AT_ONCE => {
-            let asked: Vec<CaseRef> = cases.iter().map(|(case, _)| *case).collect();
-            let found = hold(&file, &model.sets[set].notes, &cases);
-            held(model, set, &digest, &asked, found)
+            let found = hold(&file, &notes, &cases);
+            held(model, set, &digest, &asked(&cases), found)
         }
-        _ => vec![Effect::Hold { set, cases }],
+        _ => vec![Effect::Hold { set, digest, file, notes, cases }],
     }
+}
+
+/// Which cases were asked about, with the revisions of their outcomes.
+pub fn asked(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
+    cases.iter().map(|one| (one.case, one.revision)).collect()
 }
 
 /// The outcomes that are, whatever is on trial.
@@ -90,8 +113,8 @@ fn real(model: &Model) -> &crate::app::outcomes::Outcomes {
 }
 
 /// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
-pub fn hold(file: &SetFile, notes: &Notes, cases: &Cases) -> Cases {
-    let of = |(case, attempts): &(CaseRef, Vec<Arc<Attempt>>)| {
+pub fn hold(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Held {
+    let of = |CaseAttempts { case, attempts, .. }: &CaseAttempts| {
         let now = file.case(case.index).ok()?;
         let variants = notes.of(&now.eval_id).map_or(&[][..], |notes| &notes.variants);
         let held: Vec<Option<Attempt>> =
@@ -105,26 +128,36 @@ pub fn hold(file: &SetFile, notes: &Notes, cases: &Cases) -> Cases {
     cases.iter().filter_map(of).collect()
 }
 
-/// Shows what was found. A late answer about another file is dropped.
+/// Shows what was found. Answers about another file, and about cases that were run again since, are dropped.
 pub(super) fn held(
     model: &mut Model,
     set: usize,
     digest: &str,
-    asked: &[CaseRef],
-    held: Cases,
+    asked: &[(CaseRef, u64)],
+    held: Held,
 ) -> Vec<Effect> {
     let current = model
         .sets
         .get(set)
         .is_some_and(|view| matches!(&view.state, SetState::Ready(_, known) if known == digest));
-    let shown = |model: &Model, case: &CaseRef| model.outcomes.get(*case).is_some_and(|o| o.is_edited());
-    if !current || (held.is_empty() && !asked.iter().any(|case| shown(model, case))) {
+    if !current {
+        return Vec::new();
+    }
+    let mut held: HashMap<CaseRef, Vec<Arc<Attempt>>> = held.into_iter().collect();
+    let is_current = |(case, revision): &&(CaseRef, u64)| {
+        real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
+    };
+    let is_other = |case: &CaseRef| {
+        held.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)
+    };
+    let asked = asked.iter().filter(is_current).map(|(case, _)| *case);
+    let others: Vec<CaseRef> = asked.filter(is_other).collect();
+    if others.is_empty() {
         return Vec::new();
     }
     let effects = trial::drop_trial(model);
-    let mut held: HashMap<CaseRef, Vec<Arc<Attempt>>> = held.into_iter().collect();
-    for case in asked {
-        model.outcomes.hold(*case, held.remove(case));
+    for case in others {
+        model.outcomes.hold(case, held.remove(&case));
     }
     if let Screen::Case(case) = &mut model.screen {
         case.key = None;

@@ -5,27 +5,36 @@ use super::hold;
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
 use crate::app::msg::{OpenedSet, SetLoaded};
+use crate::app::ticket::Ticket;
 use crate::domain::Attempt;
 use crate::formats::{Notes, SetFile};
 use crate::workspace::SetPath;
 use std::sync::Arc;
 
+/// A request to open a set's file.
+pub fn load_set(model: &mut Model, set: usize) -> Effect {
+    Effect::LoadSet { set, ticket: model.ticket() }
+}
+
+/// Shows an answer unless a newer one is shown already. An answer is not dropped only because the file was asked
+/// for again since: a file that changes all the time would never be shown.
 pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
-    let SetLoaded { set, generation, result } = loaded;
-    if generation != model.generation || set >= model.sets.len() {
+    let SetLoaded { set, ticket, result } = loaded;
+    let Some(view) = model.sets.get_mut(set).filter(|view| view.is_there() && ticket > view.loaded) else {
         return Vec::new();
-    }
+    };
+    view.loaded = ticket;
     let mut effects = Vec::new();
     match result {
         Ok(OpenedSet { file, digest, agent, notes }) => {
-            model.sets[set].agent = agent;
+            view.agent = agent;
             effects.extend(put_notes(model, set, notes));
             if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
                 return effects;
             }
             effects.extend(put_file(model, set, file, digest));
         }
-        Err(why) => model.sets[set].state = SetState::Failed(why),
+        Err(why) => view.state = SetState::Failed(why),
     }
     relist(model);
     super::overlay::find_again(model);
@@ -50,15 +59,16 @@ fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec
     }
 }
 
-/// Shows a file as it is now; what came of its cases follows them.
+/// Shows a file as it is now; the results of its cases follow the cases.
 pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
     let view = &mut model.sets[set];
-    let before = std::mem::replace(&mut view.state, SetState::Ready(file, digest));
+    let was = view.read.replace(file.clone());
+    view.state = SetState::Ready(file.clone(), digest.clone());
     view.summaries = None;
-    let mut effects = vec![Effect::Summarise { set, generation: model.generation }];
-    effects.extend(match before {
-        SetState::Ready(was, _) => hold::follow(model, set, &was),
-        _ => hold::ask(model, set, with_outcomes(model, set)),
+    let mut effects = vec![Effect::Summarise { set, digest, file }];
+    effects.extend(match was {
+        Some(was) => hold::follow(model, set, &was),
+        None => hold::ask(model, set, with_outcomes(model, set)),
     });
     effects
 }
@@ -75,14 +85,16 @@ fn close_lost_case(model: &mut Model, set: usize) {
     }
 }
 
+/// Summaries of a file are shown while that file is.
 pub(super) fn summarised(
     model: &mut Model,
     set: usize,
-    generation: u64,
+    digest: &str,
     summaries: Arc<Vec<CaseSummary>>,
 ) -> Vec<Effect> {
-    if generation == model.generation && set < model.sets.len() {
-        model.sets[set].summaries = Some(summaries);
+    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    if matches!(&view.state, SetState::Ready(_, shown) if shown == digest) {
+        view.summaries = Some(summaries);
         if !model.browse.query.is_empty() {
             relist(model);
         }
@@ -93,21 +105,20 @@ pub(super) fn summarised(
 /// Past outcomes, the oldest run first, so that the newest stays.
 pub(super) fn history(
     model: &mut Model,
-    generation: u64,
+    ticket: Ticket,
     attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
 ) -> Vec<Effect> {
-    if generation == model.generation {
-        for (run_id, case, attempt) in attempts {
-            if model.sets.get(case.set).is_some() {
-                model.add_outcome(case, &run_id, attempt);
-            }
-        }
-        relist(model);
-        return (0..model.sets.len())
-            .flat_map(|set| hold::ask(model, set, with_outcomes(model, set)))
-            .collect();
+    if ticket <= model.history {
+        return Vec::new();
     }
-    Vec::new()
+    model.history = ticket;
+    for (run_id, case, attempt) in attempts {
+        if model.sets.get(case.set).is_some() {
+            model.add_outcome(case, &run_id, attempt);
+        }
+    }
+    relist(model);
+    (0..model.sets.len()).flat_map(|set| hold::ask(model, set, with_outcomes(model, set))).collect()
 }
 
 fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
@@ -117,17 +128,17 @@ fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
     cases
 }
 
-/// Looks which files there are now, and reads them all again. What came of cases stays.
+/// Takes over which files there are now, and reads them all again.
 pub(super) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
     model.looking = false;
-    let known = |set: &SetPath| model.sets.iter().any(|view| view.path == *set);
-    if sets.len() != model.sets.len() || !sets.iter().all(known) {
+    let shown = model.listed_sets().count();
+    let known = |set: &SetPath| model.sets.iter().any(|view| view.is_there() && view.path == *set);
+    if sets.len() != shown || !sets.iter().all(known) {
         model.put_sets(sets);
         relist(model);
     }
-    model.generation += 1;
-    let generation = model.generation;
-    (0..model.sets.len()).map(|set| Effect::LoadSet { set, generation }).collect()
+    let sets: Vec<usize> = model.listed_sets().collect();
+    sets.into_iter().map(|set| load_set(model, set)).collect()
 }
 
 /// Goes to a set by its shown path and to a case of it, as remembered.

@@ -17,8 +17,8 @@ mod variants;
 
 pub use browse::tree_offset;
 pub use global::THEMES;
-pub use hold::hold;
-pub use load::go_to;
+pub use hold::{asked, hold};
+pub use load::{go_to, load_set};
 
 use super::command::{CommandId, Context, command};
 use super::effect::{Against, Effect};
@@ -44,8 +44,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
-        Msg::Summarised { set, generation, summaries } => load::summarised(model, set, generation, summaries),
-        Msg::History { generation, attempts } => load::history(model, generation, attempts),
+        Msg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
+        Msg::History { ticket, attempts } => load::history(model, ticket, attempts),
         Msg::Verdicts(verdicts) => {
             model.verdicts = verdicts;
             model.verdicts_version += 1;
@@ -54,9 +54,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::FilesChanged => vec![Effect::Rediscover],
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
-        Msg::Rescored(version, outcomes, flips) => {
-            trial::rescored_elsewhere(model, version, *outcomes, flips)
-        }
+        Msg::Rescored(ticket, outcomes, flips) => trial::rescored_elsewhere(model, ticket, *outcomes, flips),
         Msg::Edited(words) => author::edited(model, words),
         Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
         Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),

@@ -252,7 +252,7 @@ fn find_commands(model: &Model, picker: &mut Picker<CommandId>) {
 }
 
 fn find_cases(model: &Model, picker: &mut Picker<CaseRef>) {
-    let items = (0..model.sets.len()).flat_map(|set| {
+    let items = model.listed_sets().flat_map(|set| {
         let entries = model.file(set).map_or(0, |file| file.len());
         (0..entries).map(move |index| {
             let case = CaseRef { set, index };

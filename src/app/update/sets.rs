@@ -88,7 +88,7 @@ fn chosen(model: &Model) -> Vec<CaseRef> {
 /// Whether there is a set of this id beside another.
 fn is_set(model: &Model, set: usize, id: &str) -> bool {
     let path = beside(&model.sets[set].path.path, id);
-    model.sets.iter().any(|view| view.path.path == path)
+    model.sets.iter().any(|view| view.is_there() && view.path.path == path)
 }
 
 /// What is wrong with a line so far.
@@ -351,13 +351,13 @@ pub(super) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
         Some(set) => {
             // A set moves to another folder: to where one of these is.
             let here = model.sets[set].path.path.parent();
-            (0..model.sets.len()).filter(|at| model.sets[*at].path.path.parent() == here).collect()
+            model.listed_sets().filter(|at| model.sets[*at].path.path.parent() == here).collect()
         }
         None => chosen(model).iter().map(|case| case.set).collect(),
     };
     let other =
         |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
-    let items = (0..model.sets.len()).filter(other).map(|at| (at, model.sets[at].path.shown.clone()));
+    let items = model.listed_sets().filter(other).map(|at| (at, model.sets[at].path.shown.clone()));
     picker.found = overlay::ranked(picker.input.value(), items);
     picker.cursor = 0;
 }

@@ -7,6 +7,7 @@ use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen};
 use crate::app::outcomes::Outcomes;
 use crate::app::overlays::{Confirm, ConfirmKind, Overlay, Picker};
+use crate::app::ticket::Ticket;
 use crate::app::trial::{Flip, Trial, rescored};
 use crate::domain::{MatchRule, MatchType};
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
@@ -39,43 +40,63 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
     let before = || Arc::new(model.outcomes.clone());
     let mut trial = model.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
     edit(&mut trial.change);
-    trial.version += 1;
     if trial.change.is_empty() {
         model.trial = Some(trial);
         return drop_trial(model);
     }
-    let effects = match trial.before.attempts() <= AT_ONCE {
-        true => {
-            let (outcomes, flips) = rescored(&trial.before, &trial.change);
-            model.trial = Some(trial);
-            take(model, outcomes, flips);
-            Vec::new()
-        }
-        false => {
-            trial.pending = true;
-            let (version, change, before) = (trial.version, trial.change.clone(), trial.before.clone());
-            model.trial = Some(trial);
-            vec![Effect::Rescore { version, change, before }]
-        }
-    };
+    model.trial = Some(trial);
+    let effects = rescore(model);
     relist(model);
     effects
 }
 
-/// A late answer for another change is let go of.
+/// Rescores what is there: at once when it is little, elsewhere when it is much.
+fn rescore(model: &mut Model) -> Vec<Effect> {
+    let ticket = model.ticket();
+    let Some(trial) = &mut model.trial else { return Vec::new() };
+    let (change, before) = (trial.change.clone(), trial.before.clone());
+    if before.attempts() <= AT_ONCE {
+        let (outcomes, flips) = rescored(&before, &change);
+        take(model, outcomes, flips);
+        return Vec::new();
+    }
+    trial.pending = Some((ticket, before.version));
+    vec![Effect::Rescore { ticket, change, before }]
+}
+
+/// An answer for another change is dropped; one for outcomes that are others by now is asked for again.
 pub(super) fn rescored_elsewhere(
     model: &mut Model,
-    version: u64,
+    ticket: Ticket,
     outcomes: Outcomes,
     flips: Vec<Flip>,
 ) -> Vec<Effect> {
-    let awaited = model.trial.as_ref().is_some_and(|trial| trial.version == version);
-    let gone = match awaited {
-        true => take(model, outcomes, flips),
-        false => outcomes,
-    };
-    relist(model);
-    vec![Effect::Forget(Arc::new(gone))]
+    let awaited = model.trial.as_ref().and_then(|trial| {
+        let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
+        Some(version == trial.before.version)
+    });
+    match awaited {
+        None => vec![Effect::Forget(Arc::new(outcomes))],
+        Some(false) => rescore(model),
+        Some(true) => {
+            let shown_before = take(model, outcomes, flips);
+            relist(model);
+            vec![Effect::Forget(Arc::new(shown_before))]
+        }
+    }
+}
+
+/// Cases have other positions now. What is being rescored elsewhere has the old ones, so it is asked for again.
+pub(super) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
+    let Some(trial) = &mut model.trial else { return Vec::new() };
+    Arc::make_mut(&mut trial.before).follow(new);
+    trial.flips =
+        trial.flips.iter().filter_map(|flip| Some(Flip { case: new(flip.case)?, ..*flip })).collect();
+    trial.flips.sort_by_key(|flip| flip.case);
+    match trial.pending {
+        Some(_) => rescore(model),
+        None => Vec::new(),
+    }
 }
 
 /// Shows these outcomes; what was shown before comes back.
@@ -83,7 +104,7 @@ fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) -> Outcomes {
     let before = std::mem::replace(&mut model.outcomes, outcomes);
     if let Some(trial) = &mut model.trial {
         trial.flips = flips;
-        trial.pending = false;
+        trial.pending = None;
     }
     look_again(model);
     before

@@ -62,6 +62,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
     let (note, note_style) = match &view.state {
         SetState::Loading => ("…".to_string(), theme.style(Role::Faint)),
         SetState::Failed(_) => ("unreadable".to_string(), theme.style(Role::Bad)),
+        SetState::Gone => ("deleted".to_string(), theme.style(Role::Bad)),
         SetState::Ready(file, _) => match totals.ended() {
             0 => (format!("{}", file.len()), theme.style(Role::Faint)),
             _ => {
@@ -332,6 +333,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         Some(Node::Set(set)) => match &model.sets[*set].state {
             SetState::Failed(why) => Some(why.clone()),
             SetState::Loading => Some("opening…".into()),
+            SetState::Gone => Some("the file was deleted".into()),
             SetState::Ready(..) => None,
         },
         _ => None,
@@ -339,7 +341,9 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
         false => "nothing matches the filter; esc clears it".into(),
         true if model.looking => "looking through the folder…".into(),
-        true if model.sets.is_empty() => "no eval sets or data sets here; try `evaltrail demo`".into(),
+        true if model.browse.nodes.is_empty() => {
+            "no eval sets or data sets here; try `evaltrail demo`".into()
+        }
         true => "no cases".into(),
     });
     let span =
