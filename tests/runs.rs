@@ -690,3 +690,43 @@ fn one_attempt_can_be_cancelled() {
         assert_eq!((run.state.totals.passed, owed), (2, vec![0]));
     });
 }
+
+/// A person in `$EDITOR` hears nothing of the run for a while: no attempt waits for them.
+#[test]
+fn a_listener_that_does_not_listen_holds_up_no_attempt() {
+    use evaltrail::domain::{RunEvent, RunOptions};
+    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    let work = tempfile::tempdir().unwrap();
+    common::copy_folder(&common::root().join("fixtures/workspace"), work.path());
+    let toml = work.path().join("evaltrail.toml");
+    let text = std::fs::read_to_string(&toml).unwrap();
+    std::fs::write(
+        &toml,
+        text.replace("recording = \"recordings/g", "speed = 0\nrecording = \"recordings/g")
+            .replace("recording = \"recordings/l", "speed = 0\nrecording = \"recordings/l"),
+    )
+    .unwrap();
+    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
+    let options = RunOptions { repeat: 20, timeout_ms: 30_000, ..RunOptions::default() };
+    let request = Request { selections, options, ..Request::default() };
+    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let all = prepared.plan.attempts();
+    let journal = work.path().join(".evaltrail/runs").join(&prepared.plan.run_id).join("journal.jsonl");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut run = runtime.block_on(async { start(prepared, None, work.path()) });
+    wait_for("all attempts in the journal", Duration::from_secs(60), || {
+        let written = std::fs::read_to_string(&journal).unwrap_or_default();
+        (written.lines().count() >= all).then_some(())
+    });
+    runtime.block_on(async {
+        while let Some(event) = run.events.recv().await {
+            if let RunEvent::Finished(attempt) = &event {
+                let error = attempt.error.clone().unwrap_or_default();
+                assert!(!error.contains("longer than the limit"), "{}: {error}", attempt.eval_id);
+            }
+            run.state.apply(event);
+        }
+    });
+    assert_eq!((run.state.totals.ended(), run.state.is_live()), (all, false), "and no event is lost");
+}

@@ -156,7 +156,7 @@ impl Judges {
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
         let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let digest = self.digest(&found, config, asking);
-        if let Some(kept) = self.answers.as_ref().and_then(|answers| answers.get(&digest)) {
+        if let Some(kept) = self.kept(&digest).await {
             let spent = Spent { cached: 1, ..Spent::default() };
             return Ok(Answered { text: kept.text, cached: true, spent });
         }
@@ -166,12 +166,22 @@ impl Judges {
         let text = found.mask(&text);
         let cost = self.budget.cost(input_tokens, output_tokens);
         self.budget.spend(cost);
-        if let Some(answers) = &self.answers {
-            // An answer that cannot be kept is an answer nonetheless.
-            let _ = answers.put(&digest, &KeptAnswer { text: text.clone(), input_tokens, output_tokens });
-        }
+        self.keep(digest, KeptAnswer { text: text.clone(), input_tokens, output_tokens }).await;
         let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
         Ok(Answered { text, cached: false, spent })
+    }
+
+    /// What was answered before, read where a slow disk holds up nobody else.
+    async fn kept(&self, digest: &str) -> Option<KeptAnswer> {
+        let (answers, digest) = (self.answers.clone()?, digest.to_string());
+        tokio::task::spawn_blocking(move || answers.get(&digest)).await.ok().flatten()
+    }
+
+    /// Keeps an answer. One that cannot be kept is an answer nonetheless.
+    async fn keep(&self, digest: String, answer: KeptAnswer) {
+        if let Some(answers) = self.answers.clone() {
+            let _ = tokio::task::spawn_blocking(move || answers.put(&digest, &answer)).await;
+        }
     }
 
     /// A question to the service with the prompt that it names; nothing when it names none.

@@ -1,17 +1,15 @@
-//! Orders what happens: the one that writes the journal, keeps the counts and decides what may start.
+//! Orders what happens: has finished attempts written to the journal, keeps the counts and decides what may start.
 
 use super::executor::Report;
+use super::journal::{JournalWriter, Written};
+use super::outbox::Outbox;
 use super::results::write_results;
 use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
-use crate::store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-
-/// How often the journal is made durable against loss of power. Against a kill it is at once.
-const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// What a listener may ask for.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +27,9 @@ pub(super) type Ask = (AttemptKey, oneshot::Sender<CancellationToken>);
 
 pub(super) struct Dispatcher {
     pub(super) state: RunState,
-    pub(super) folder: Option<RunFolder>,
-    pub(super) listener: mpsc::Sender<RunEvent>,
+    /// Nothing when the run cannot be recorded.
+    pub(super) journal: Option<JournalWriter>,
+    pub(super) outbox: Outbox,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::Receiver<Report>,
     pub(super) cancel: CancellationToken,
@@ -40,42 +39,60 @@ pub(super) struct Dispatcher {
     pub(super) held: Option<Ask>,
     pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
-    pub(super) dirty: bool,
+    /// Attempts that are being written, and who is told when they are.
+    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, oneshot::Sender<()>)>,
 }
 
 impl Dispatcher {
-    /// Goes on until the executor is done.
+    /// Goes on until the executor is done and the listener has taken everything.
     pub(super) async fn dispatch(mut self) {
         let began = Instant::now();
-        let mut sync = tokio::time::interval(SYNC_EVERY);
-        sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
-                Some(order) = self.orders.recv() => self.order(order).await,
+                Some(order) = self.orders.recv() => self.order(order),
+                () = self.outbox.send_next(), if !self.outbox.is_empty() => {}
+                written = written(&mut self.journal) => self.written(written),
                 report = self.reports.recv() => match report {
-                    Some(report) => self.report(report).await,
+                    Some(report) => self.report(report),
                     None => break,
                 },
-                _ = sync.tick(), if self.dirty => self.sync(),
             }
         }
-        self.sync();
+        self.finish_journal().await;
         if self.write_results {
-            for warning in write_results(&self.state) {
-                self.emit(RunEvent::Warning(warning)).await;
+            let state = self.state.clone();
+            let written = tokio::task::spawn_blocking(move || write_results(&state)).await;
+            written.unwrap_or_default().into_iter().for_each(|warning| self.warn(warning));
+        }
+        self.emit(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() });
+        self.outbox.deliver_all().await;
+    }
+
+    /// Waits until all that was given to the journal is written and durable.
+    async fn finish_journal(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.close();
+        }
+        while let Some(journal) = &mut self.journal {
+            match journal.written().await {
+                Some(written) => self.written(Some(written)),
+                None => self.journal = None,
             }
         }
-        self.emit(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() }).await;
     }
 
-    /// Folds an event and hands it on. A listener that has gone away stops nothing.
-    async fn emit(&mut self, event: RunEvent) {
+    /// Applies an event and hands it on.
+    pub(super) fn emit(&mut self, event: RunEvent) {
         self.state.apply(event.clone());
-        let _ = self.listener.send(event).await;
+        self.outbox.push(event);
     }
 
-    async fn order(&mut self, order: Order) {
+    pub(super) fn warn(&mut self, warning: String) {
+        self.emit(RunEvent::Warning(warning));
+    }
+
+    fn order(&mut self, order: Order) {
         match order {
             Order::CancelOne(key) => {
                 if let Some((_, token)) = self.running.get(&key) {
@@ -83,16 +100,16 @@ impl Dispatcher {
                 }
             }
             Order::Pause(on) => {
-                self.emit(RunEvent::Paused(on)).await;
+                self.emit(RunEvent::Paused(on));
                 if let (false, Some(ask)) = (on, self.held.take()) {
-                    self.begin(ask).await;
+                    self.begin(ask);
                 }
             }
             Order::Cancel(reason) => {
                 self.held = None;
                 self.closing.cancel();
                 if self.state.cancelling < Some(reason) {
-                    self.emit(RunEvent::Cancelling(reason)).await;
+                    self.emit(RunEvent::Cancelling(reason));
                 }
                 if reason == CancelReason::Stop {
                     self.cancel.cancel();
@@ -101,30 +118,30 @@ impl Dispatcher {
         }
     }
 
-    async fn report(&mut self, report: Report) {
+    fn report(&mut self, report: Report) {
         match report {
             // No answer means no.
             Report::Ask(..) if self.state.cancelling.is_some() => {}
             Report::Ask(key, answer) if self.state.paused => self.held = Some((key, answer)),
-            Report::Ask(key, answer) => self.begin((key, answer)).await,
-            Report::Progress(key, progress) => self.emit(RunEvent::Progress { key, progress }).await,
-            Report::Done(attempt) => self.done(attempt).await,
+            Report::Ask(key, answer) => self.begin((key, answer)),
+            Report::Progress(key, progress) => self.emit(RunEvent::Progress { key, progress }),
+            Report::Done(attempt, recorded) => self.record(attempt, recorded),
             Report::Dropped(key) => {
                 self.running.remove(&key);
-                self.emit(RunEvent::Dropped(key)).await;
+                self.emit(RunEvent::Dropped(key));
             }
-            Report::Broke(key, why) => {
+            Report::Broke(key, why, recorded) => {
                 let attempt = self.broken(key, why);
-                self.done(Arc::new(attempt)).await;
+                self.record(Arc::new(attempt), recorded);
             }
         }
     }
 
-    async fn begin(&mut self, (key, answer): Ask) {
+    fn begin(&mut self, (key, answer): Ask) {
         let token = self.cancel.child_token();
         let slot = self.free_slot();
         self.running.insert(key, (slot, token.clone()));
-        self.emit(RunEvent::Started { key, slot }).await;
+        self.emit(RunEvent::Started { key, slot });
         let _ = answer.send(token);
     }
 
@@ -135,20 +152,35 @@ impl Dispatcher {
     }
 
     /// Into the journal first, then onto the screen.
-    async fn done(&mut self, attempt: Arc<Attempt>) {
-        self.running.remove(&attempt.key);
-        if let Some(folder) = &mut self.folder {
-            match folder.append(&attempt) {
-                Ok(()) => self.dirty = true,
-                Err(error) => {
-                    self.folder = None;
-                    let warning =
-                        format!("the run is no longer recorded, results are kept in memory: {error}");
-                    self.emit(RunEvent::Warning(warning)).await;
-                }
-            }
+    fn record(&mut self, attempt: Arc<Attempt>, recorded: oneshot::Sender<()>) {
+        let key = attempt.key;
+        self.writing.insert(key, (attempt.clone(), recorded));
+        let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempt));
+        if !is_given {
+            self.finished(key);
         }
-        self.emit(RunEvent::Finished(attempt)).await;
+    }
+
+    /// The journal's answer; no answer when its thread broke.
+    fn written(&mut self, written: Option<Written>) {
+        let why = match written {
+            Some((key, Ok(()))) => return self.finished(key),
+            Some((_, Err(error))) => error.to_string(),
+            None => "the journal's thread ended".into(),
+        };
+        self.journal = None;
+        self.warn(format!("the run is no longer recorded, results are kept in memory: {why}"));
+        for key in self.writing.keys().copied().collect::<Vec<_>>() {
+            self.finished(key);
+        }
+    }
+
+    fn finished(&mut self, key: AttemptKey) {
+        self.running.remove(&key);
+        if let Some((attempt, recorded)) = self.writing.remove(&key) {
+            self.emit(RunEvent::Finished(attempt));
+            let _ = recorded.send(());
+        }
     }
 
     fn broken(&self, key: AttemptKey, why: String) -> Attempt {
@@ -156,12 +188,12 @@ impl Dispatcher {
         attempt.fail(format!("evaltrail itself failed: {why}"));
         attempt
     }
+}
 
-    fn sync(&mut self) {
-        self.dirty = false;
-        let handle = self.folder.as_ref().and_then(|folder| folder.handle().ok());
-        if let Some(handle) = handle {
-            tokio::task::spawn_blocking(move || handle.sync_data());
-        }
+/// The journal's next answer; waits for ever where there is no journal.
+async fn written(journal: &mut Option<JournalWriter>) -> Option<Written> {
+    match journal {
+        Some(journal) => journal.written().await,
+        None => std::future::pending().await,
     }
 }

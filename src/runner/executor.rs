@@ -14,12 +14,12 @@ pub(super) enum Report {
     Ask(AttemptKey, oneshot::Sender<CancellationToken>),
     /// It got further.
     Progress(AttemptKey, Progress),
-    /// It ended.
-    Done(Arc<Attempt>),
+    /// It ended. Its slots are taken until the dispatcher answers, or drops the sender.
+    Done(Arc<Attempt>, oneshot::Sender<()>),
     /// It was given up.
     Dropped(AttemptKey),
     /// It broke inside evaltrail.
-    Broke(AttemptKey, String),
+    Broke(AttemptKey, String, oneshot::Sender<()>),
 }
 
 /// Slots that are held together, until they are let go or dropped.
@@ -76,9 +76,11 @@ pub(super) async fn execute(
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let teller = Teller { key, room: room.clone(), reports: reports.clone() };
         tasks.spawn(async move {
-            let report = one(shared, cancel, teller).await;
+            let (recorded, is_recorded) = oneshot::channel();
+            let report = one(shared, cancel, teller, recorded).await;
             let _ = reports.send(report).await;
             // Only now may another begin: never more are seen at once than may be.
+            let _ = is_recorded.await;
             drop(room);
         });
     }
@@ -138,7 +140,12 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 }
 
 /// One attempt as its own task, so that a panic in it is its own.
-async fn one(shared: Arc<Shared>, cancel: CancellationToken, mut teller: Teller) -> Report {
+async fn one(
+    shared: Arc<Shared>,
+    cancel: CancellationToken,
+    mut teller: Teller,
+    recorded: oneshot::Sender<()>,
+) -> Report {
     let key = teller.key;
     let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });
     tokio::select! {
@@ -149,8 +156,8 @@ async fn one(shared: Arc<Shared>, cancel: CancellationToken, mut teller: Teller)
             Report::Dropped(key)
         }
         ended = &mut attempt => match ended {
-            Ok(attempt) => Report::Done(Arc::new(attempt)),
-            Err(error) => Report::Broke(key, error.to_string()),
+            Ok(attempt) => Report::Done(Arc::new(attempt), recorded),
+            Err(error) => Report::Broke(key, error.to_string(), recorded),
         },
     }
 }

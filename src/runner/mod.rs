@@ -7,14 +7,17 @@
 //!                               attempt: connect, turns, score            └─▶ RunEvent ─▶ listener
 //! ```
 //!
-//! The executor runs attempts, each on its own; the dispatcher alone orders their events, writes the
-//! journal before anything is shown, and decides what may still start.
+//! The executor runs attempts, each on its own; the dispatcher alone orders their events, has them in the
+//! journal before anything is shown, and decides what may still start. It waits neither for the disk
+//! (`journal`) nor for the listener (`outbox`).
 
 mod attempt;
 mod chat;
 mod conversation;
 mod dispatcher;
 mod executor;
+mod journal;
+mod outbox;
 mod plan;
 mod preflight;
 mod results;

@@ -3,18 +3,20 @@
 use super::attempt::Shared;
 use super::dispatcher::{Dispatcher, Order};
 use super::executor::execute;
+use super::journal::JournalWriter;
+use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
 use crate::judge::Judges;
-use crate::store::{Answers, LoadedRun, Places, RunFolder, load_run, our_runs};
+use crate::store::{Answers, JournalError, LoadedRun, Places, RunFolder, load_run, our_runs};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Events that may wait for the listener. When it lags, attempts wait too: nothing is dropped.
+/// Events and reports on their way. When the listener lags, the rest waits in the outbox; no attempt does.
 const WAITING: usize = 256;
 
 /// A run in motion.
@@ -53,7 +55,7 @@ impl RunHandle {
 /// Starts a run, or goes on with one. It is recorded in the workspace; where that cannot be, it is
 /// said and the results are kept in memory.
 pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -> Run {
-    let (folder, warning) = match &resumed {
+    let (journal, warning) = match &resumed {
         Some(run) => open_or_warn(RunFolder::resume(run)),
         None => open_or_warn(RunFolder::create(workspace, &prepared.plan)),
     };
@@ -70,39 +72,34 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
     let shared =
         Arc::new(Shared::new(state.plan.clone(), (prepared.sets, prepared.notes), judges, prepared.kept));
     let closing = CancellationToken::new();
-    let dispatcher = Dispatcher {
+    let mut dispatcher = Dispatcher {
         closing: closing.clone(),
         held: None,
         state: state.clone(),
-        folder,
-        listener: listener.clone(),
+        journal,
+        outbox: Outbox::new(listener),
         orders: order_box,
         reports: report_box,
         cancel: CancellationToken::new(),
         write_results: true,
         running: BTreeMap::new(),
-        dirty: false,
+        writing: BTreeMap::new(),
     };
     tokio::spawn(async move {
-        if let Some(warning) = warning {
-            let _ = listener.send(RunEvent::Warning(warning)).await;
-        }
-        for warning in preflight::warnings(&shared).await {
-            let _ = listener.send(RunEvent::Warning(warning)).await;
-        }
-        drop(listener);
+        let found = preflight::warnings(&shared).await;
+        warning.into_iter().chain(found).for_each(|warning| dispatcher.warn(warning));
         tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
 }
 
-fn open_or_warn(
-    opened: Result<RunFolder, crate::store::JournalError>,
-) -> (Option<RunFolder>, Option<String>) {
-    match opened {
-        Ok(folder) => (Some(folder), None),
-        Err(error) => (None, Some(format!("the run is not recorded, results are kept in memory: {error}"))),
-    }
+fn open_or_warn(opened: Result<RunFolder, JournalError>) -> (Option<JournalWriter>, Option<String>) {
+    let why = match opened.map(JournalWriter::start) {
+        Ok(Ok(journal)) => return (Some(journal), None),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    (None, Some(format!("the run is not recorded, results are kept in memory: {why}")))
 }
 
 /// Runs of the past that are looked at for what failed.

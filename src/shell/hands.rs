@@ -248,12 +248,13 @@ impl Hands {
         let (back, places) = (self.back.clone(), self.places.clone());
         tokio::spawn(async move {
             let root = borrowed.workspace.root.clone();
-            let prepared = tokio::task::spawn_blocking(move || {
-                prepare(&borrowed, cases, granted, against, places.as_ref())
+            let started = tokio::task::spawn_blocking(move || {
+                let prepared = prepare(&borrowed, cases, granted, against, places.as_ref())?;
+                Ok(runner::start(prepared, None, &root))
             })
             .await;
-            let arrival = match prepared {
-                Ok(Ok(prepared)) => Arrival::Run(runner::start(prepared, None, &root)),
+            let arrival = match started {
+                Ok(Ok(run)) => Arrival::Run(run),
                 Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
                 Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
             };

@@ -97,9 +97,9 @@ impl RunFolder {
         self.journal.write_all(&line).map_err(at(&self.path))
     }
 
-    /// Another handle to the journal, to sync it elsewhere.
-    pub fn handle(&self) -> io::Result<File> {
-        self.journal.try_clone()
+    /// Makes what was written durable against loss of power.
+    pub fn sync(&self) -> io::Result<()> {
+        self.journal.sync_data()
     }
 
     /// The folder.

@@ -1,0 +1,156 @@
+//! Events on their way to the listener of a run. A listener may stop listening for as long as it likes: a person
+//! edits in `$EDITOR`, suspends the program, or has a slow terminal. The run never waits for it.
+
+use crate::domain::{AttemptKey, Progress, RunEvent};
+use std::collections::{BTreeMap, VecDeque};
+use tokio::sync::mpsc;
+
+/// Delivers events in order. What the listener does not take stays here; of the progress of an attempt only the
+/// newest does, so that the memory is bounded by the number of attempts.
+pub(super) struct Outbox {
+    listener: mpsc::Sender<RunEvent>,
+    waiting: VecDeque<RunEvent>,
+    progress: BTreeMap<AttemptKey, NewestProgress>,
+}
+
+/// The newest progress of an attempt that the listener has not taken.
+#[derive(Default)]
+struct NewestProgress {
+    /// The turn is shown beside whatever else goes on.
+    turn: Option<Progress>,
+    doing: Option<Progress>,
+}
+
+impl Outbox {
+    pub(super) fn new(listener: mpsc::Sender<RunEvent>) -> Outbox {
+        Outbox { listener, waiting: VecDeque::new(), progress: BTreeMap::new() }
+    }
+
+    /// Whether the listener has taken everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.progress.is_empty()
+    }
+
+    /// Sends an event, or keeps it until the listener takes it.
+    pub(super) fn push(&mut self, event: RunEvent) {
+        let event = match self.is_empty() {
+            false => event,
+            true => match self.listener.try_send(event) {
+                Ok(()) => return,
+                // Nobody listens any more.
+                Err(mpsc::error::TrySendError::Closed(_)) => return,
+                Err(mpsc::error::TrySendError::Full(event)) => event,
+            },
+        };
+        match event {
+            RunEvent::Progress { key, progress } => {
+                let newest = self.progress.entry(key).or_default();
+                match progress {
+                    Progress::Turn { .. } => newest.turn = Some(progress),
+                    progress => newest.doing = Some(progress),
+                }
+            }
+            event => {
+                if let RunEvent::Finished(attempt) = &event {
+                    self.progress.remove(&attempt.key);
+                }
+                if let RunEvent::Dropped(key) = &event {
+                    self.progress.remove(key);
+                }
+                self.waiting.push_back(event);
+            }
+        }
+    }
+
+    /// Waits until the listener can take an event, and sends the next one. Cancel-safe.
+    pub(super) async fn send_next(&mut self) {
+        match self.listener.reserve().await {
+            Ok(permit) => {
+                if let Some(event) = next(&mut self.waiting, &mut self.progress) {
+                    permit.send(event);
+                }
+            }
+            Err(_) => {
+                self.waiting.clear();
+                self.progress.clear();
+            }
+        }
+    }
+
+    /// Waits until the listener has taken everything, or has gone away.
+    pub(super) async fn deliver_all(mut self) {
+        while !self.is_empty() {
+            self.send_next().await;
+        }
+    }
+}
+
+/// What comes next: events in order, then the newest progress of what is still in flight.
+fn next(
+    waiting: &mut VecDeque<RunEvent>,
+    progress: &mut BTreeMap<AttemptKey, NewestProgress>,
+) -> Option<RunEvent> {
+    if let Some(event) = waiting.pop_front() {
+        return Some(event);
+    }
+    let mut entry = progress.first_entry()?;
+    let key = *entry.key();
+    let newest = entry.get_mut();
+    let progress = newest.turn.take().or_else(|| newest.doing.take());
+    if newest.doing.is_none() {
+        entry.remove();
+    }
+    progress.map(|progress| RunEvent::Progress { key, progress })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Attempt;
+    use std::sync::Arc;
+
+    fn key(case: usize) -> AttemptKey {
+        AttemptKey { case, attempt: 1 }
+    }
+
+    fn progress(case: usize, progress: Progress) -> RunEvent {
+        RunEvent::Progress { key: key(case), progress }
+    }
+
+    #[tokio::test]
+    async fn nothing_waits_and_only_old_progress_is_left_out() {
+        let (listener, mut events) = mpsc::channel(2);
+        let mut outbox = Outbox::new(listener);
+        let says = |n: usize| Progress::Says(n.to_string());
+        let ended = RunEvent::Finished(Arc::new(Attempt::blank(key(0), "a")));
+        (0..1000).for_each(|n| outbox.push(progress(0, says(n))));
+        outbox.push(progress(1, Progress::Turn { turn: 2, of: 3 }));
+        (0..1000).for_each(|n| outbox.push(progress(1, says(n))));
+        outbox.push(ended.clone());
+        outbox.push(RunEvent::Paused(true));
+        tokio::spawn(outbox.deliver_all());
+        let mut seen = Vec::new();
+        while let Some(event) = events.recv().await {
+            seen.push(event);
+        }
+        let expected = [
+            progress(0, says(0)),
+            progress(0, says(1)),
+            ended,
+            RunEvent::Paused(true),
+            progress(1, Progress::Turn { turn: 2, of: 3 }),
+            progress(1, says(999)),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_went_away_is_not_waited_for() {
+        let (listener, events) = mpsc::channel(1);
+        let mut outbox = Outbox::new(listener);
+        (0..3).for_each(|_| outbox.push(RunEvent::Paused(true)));
+        drop(events);
+        outbox.push(RunEvent::Paused(false));
+        outbox.deliver_all().await;
+    }
+}
