@@ -5,8 +5,8 @@
 
 use evaltrail::app::{CaseRef, Outcomes, rescored};
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, Invocation, MatchRule, MatchType, ToolCall, Trajectory,
-    case_status,
+    Attempt, AttemptKey, Content, Criterion, Invocation, MatchRule, MatchType, RunBy, RunRef, ToolCall,
+    Trajectory, case_status,
 };
 use evaltrail::metrics::{Evidence, Scorer, WhatIf, asks_judge, catalog, rouge_n_of, usable};
 use serde_json::json;
@@ -94,13 +94,14 @@ fn what_if() {
     ];
     let scorer = Scorer::new(&criteria);
     let mut outcomes = Outcomes::default();
+    let run = Arc::new(RunRef { id: "run".into(), started: String::new(), by: RunBy::Evaltrail });
     for n in 0..CASES {
         let mut attempt = Attempt::blank(AttemptKey { case: n, attempt: 1 }, &format!("case_{n}"));
         attempt.expected = [turn(n, n % 100)].into();
         attempt.actual = [turn(n, (n + n % 2) % 100)].into();
         attempt.metrics = scorer.score(&Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        outcomes.add(CaseRef { set: 0, index: n }, "run", Arc::new(attempt));
+        outcomes.add(CaseRef { set: 0, index: n }, &run, Arc::new(attempt));
     }
     let change = WhatIf {
         match_type: Some(MatchType::AnyOrder),

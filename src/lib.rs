@@ -11,6 +11,7 @@
 //! | [`formats`] | bytes ⇄ domain | nothing |
 //! | [`config`] | `evaltrail.toml`, agents by name or address | nothing |
 //! | [`store`] | journal, history, trust; the only writer of users' files | files |
+//! | [`history`] | the runs that happened, and the latest result of each case | files, to read |
 //! | [`workspace`] | what lies in a folder | files, to read |
 //! | [`agents`] | asks an agent | network, processes |
 //! | [`judge`] | asks whoever judges: models, a person's own programs | network, processes |
@@ -27,6 +28,7 @@ pub mod metrics;
 pub mod formats;
 pub mod config;
 pub mod store;
+pub mod history;
 pub mod workspace;
 pub mod agents;
 pub mod judge;

@@ -2,6 +2,8 @@
 //! files by the one writer.
 
 mod common;
+#[path = "common/past.rs"]
+mod past;
 
 use common::Place;
 use evaltrail::app::{
@@ -17,6 +19,7 @@ use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::runner::ChatEvent;
 use evaltrail::store::{make, undo};
 use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
+use past::past;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,9 +111,9 @@ impl House {
         };
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        let attempts = vec![(run, CaseRef { set: 0, index }, Arc::new(attempt))];
+        let results = past(&self.model.sets[0].path.path, &run, vec![Arc::new(attempt)]);
         let ticket = self.model.ticket();
-        update(&mut self.model, Msg::History { ticket, attempts });
+        update(&mut self.model, Msg::History { ticket, results });
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
@@ -491,9 +494,9 @@ fn a_turn_alone_is_not_the_case() {
     let mut alone =
         Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0]);
     (alone.turn, alone.status) = (Some(1), Status::Passed);
-    let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, Arc::new(alone))];
+    let results = past(&house.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = house.model.ticket();
-    update(&mut house.model, Msg::History { ticket, attempts });
+    update(&mut house.model, Msg::History { ticket, results });
     assert_eq!(house.worst(0), Some(Status::Failed), "one good turn makes no good case");
     house.press("enter");
     assert_eq!(house.model.shown_attempt().unwrap().turn, Some(1));

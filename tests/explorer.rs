@@ -9,7 +9,7 @@ use evaltrail::app::{
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, Invocation, MetricResult, PlannedCase,
-    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status,
+    PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -65,7 +65,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         app_dir: None,
         criteria: vec![],
     };
-    let case = |index| PlannedCase { set: 0, index, eval_id: IDS[index].into() };
+    let case = |index| PlannedCase { set: 0, index, eval_id: IDS[index].into(), content: String::new() };
     RunState::new(Arc::new(RunPlan {
         judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
@@ -232,12 +232,12 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
 #[test]
 fn answers_outlive_a_file_change_that_does_not_concern_them() {
     let mut model = sample();
-    let (history, attempts) = (model.ticket(), vec![]);
+    let (history, results) = (model.ticket(), vec![]);
     let SetState::Ready(_, digest) = &model.sets[0].state else { panic!() };
     let digest = digest.clone();
     let sets = model.sets.iter().map(|set| set.path.clone()).collect();
     update(&mut model, Msg::Found(sets));
-    update(&mut model, Msg::History { ticket: history, attempts });
+    update(&mut model, Msg::History { ticket: history, results });
     assert_eq!(model.history, history, "past results are taken although files were looked for since");
     update(&mut model, Msg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) });
     assert!(model.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
@@ -401,7 +401,8 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
     let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0]).clone() };
-    model.outcomes.add(case(0, 0), "r2", Arc::new(attempt));
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(attempt));
     press(&mut model, "enter V tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");

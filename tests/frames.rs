@@ -94,6 +94,7 @@ fn plan(model: &Model) -> RunPlan {
             set,
             index,
             eval_id: file.eval_id(index).into_owned(),
+            content: file.content_hash(index),
         }));
     }
     plan

@@ -611,7 +611,7 @@ fn the_judge_says_hello_and_is_probed() {
 #[test]
 fn what_was_done_can_be_judged_again() {
     use evaltrail::domain::{
-        Attempt, AttemptKey, Content, Invocation, JudgeSpec, Provider, RunEvent, RunOptions, Status,
+        Attempt, AttemptKey, CaseKey, Content, Invocation, JudgeSpec, Provider, RunEvent, RunOptions, Status,
     };
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
@@ -630,8 +630,9 @@ fn what_was_done_can_be_judged_again() {
     let kept = Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
     let kept = std::sync::Arc::new(kept);
     let set = workspace.sets[0].clone();
+    let key = CaseKey { eval_id: "a".into(), content: String::new() };
     let request = Request {
-        kept: vec![(set.path.clone(), 0, kept.clone()), (set.path.clone(), 0, kept)],
+        kept: vec![(set.path.clone(), key.clone(), kept.clone()), (set.path.clone(), key, kept)],
         options: RunOptions { repeat: 2, ..RunOptions::default() },
         selections: vec![Selection::all(set)],
         judge: JudgeSpec {

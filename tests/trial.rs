@@ -1,6 +1,9 @@
 //! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
 //! written or dropped.
 
+#[path = "common/past.rs"]
+mod past;
+
 use evaltrail::app::{
     Against, CaseRef, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
     update,
@@ -13,7 +16,9 @@ use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::workspace::SetPath;
+use past::past;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 
 fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
@@ -46,16 +51,12 @@ fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt
     Arc::new(attempt)
 }
 
+const FILE: &str = "/w/x.evalset.json";
 const SAID: &str = "the lamp is off now";
 
 /// Four cases: passes; other order; other argument; other words.
 fn model() -> Model {
-    let path = SetPath {
-        path: "/w/x.evalset.json".into(),
-        shown: "x.evalset.json".into(),
-        stem: "x".into(),
-        app: None,
-    };
+    let path = SetPath { path: FILE.into(), shown: "x.evalset.json".into(), stem: "x".into(), app: None };
     let mut model = Model::new("w".into(), vec![path], (120, 40));
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let golden = || turn(&[a.clone(), b.clone()], SAID);
@@ -81,13 +82,9 @@ fn model() -> Model {
         attempt(2, golden(), turn(&[("search_web", json!({"query": "y"})), b.clone()], SAID)),
         attempt(3, golden(), turn(&[a, b], "the lamp is on")),
     ];
-    let attempts = outcomes
-        .into_iter()
-        .enumerate()
-        .map(|(index, attempt)| ("r".to_string(), CaseRef { set: 0, index }, attempt))
-        .collect();
+    let results = past(Path::new(FILE), "r", outcomes.into());
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, attempts });
+    update(&mut model, Msg::History { ticket, results });
     press(&mut model, "right");
     model
 }
@@ -177,9 +174,9 @@ fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
     press(&mut model, "m m");
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
-    let attempts = vec![("r2".to_string(), CaseRef { set: 0, index: 0 }, swapped)];
+    let results = past(Path::new(FILE), "r2", vec![swapped]);
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, attempts });
+    update(&mut model, Msg::History { ticket, results });
     assert_eq!(statuses(&model)[0], P);
     press(&mut model, "D");
     assert_eq!(statuses(&model)[0], F);
@@ -192,11 +189,11 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let many: Vec<_> = (0..3000u32)
         .map(|at| {
             let key = AttemptKey { case: 1, attempt: at + 1 };
-            ("many".to_string(), CaseRef { set: 0, index: 1 }, Arc::new(Attempt { key, ..(*one).clone() }))
+            Arc::new(Attempt { key, ..(*one).clone() })
         })
         .collect();
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, attempts: many });
+    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", many) });
     let first = press(&mut model, "m");
     let second = press(&mut model, "m");
     let answer = |effects: &[Effect]| {
@@ -216,18 +213,14 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let shown = press(&mut model, "m m");
     update(&mut model, answer(&dropped));
     assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
-    let late = many_more(&one);
+    let key = AttemptKey { case: 1, attempt: 5000 };
+    let late = vec![Arc::new(Attempt { key, ..(*one).clone() })];
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, attempts: late });
+    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", late) });
     let again = update(&mut model, answer(&shown[1..]));
     assert!(matches!(&again[..], [Effect::Rescore { .. }]), "the outcomes are others by now: {again:?}");
     update(&mut model, answer(&again));
     assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
-}
-
-fn many_more(one: &Arc<Attempt>) -> Vec<(String, CaseRef, Arc<Attempt>)> {
-    let key = AttemptKey { case: 1, attempt: 5000 };
-    vec![("many".to_string(), CaseRef { set: 0, index: 1 }, Arc::new(Attempt { key, ..(**one).clone() }))]
 }
 
 #[test]

@@ -9,8 +9,9 @@ use super::overlays::Overlay;
 use super::ticket::{Ticket, Tickets};
 use super::tree::{first_set_node, nodes_of, sorted};
 use super::trial::Trial;
-use crate::domain::{Attempt, AttemptKey, CaseNotes, HumanVerdict, Query, RunState};
+use crate::domain::{Attempt, AttemptKey, CaseKey, CaseNotes, HumanVerdict, Query, RunRef, RunState};
 use crate::formats::{Notes, SetFile};
+use crate::history::{PastResult, place};
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -48,6 +49,8 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// The run that goes on, or the last one.
     pub run: Option<RunState>,
+    /// What its results refer to.
+    pub current_run: Option<Arc<RunRef>>,
     /// When the run began, on the explorer's clock.
     pub run_began: f64,
     /// The run screen's cursor: an attempt in flight, or a finished one.
@@ -100,6 +103,8 @@ pub struct SetView {
     pub read: Option<Arc<SetFile>>,
     /// The request whose answer is shown.
     pub loaded: Ticket,
+    /// Past results that wait for the file to be read.
+    pub past: Vec<PastResult>,
     /// The cases looked into, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
@@ -258,6 +263,7 @@ impl SetView {
             notes: Arc::default(),
             read: None,
             loaded: Ticket::default(),
+            past: Vec::new(),
             summaries: None,
         }
     }
@@ -302,6 +308,7 @@ impl Model {
             screen: Screen::Browse,
             overlay: None,
             run: None,
+            current_run: None,
             run_began: 0.0,
             run_cursor: 0,
             run_finished_pane: false,
@@ -416,20 +423,31 @@ impl Model {
         self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
-    /// The case that a run's attempt belongs to.
+    /// The case that a run's attempt belongs to: the file may have been edited since the run was planned.
     pub fn case_of(&self, run: &RunState, key: AttemptKey) -> Option<CaseRef> {
         let planned = run.plan.cases.get(key.case)?;
         let path = &run.plan.sets[planned.set].path;
         let set = self.sets.iter().position(|set| set.path.path == *path)?;
-        let here = CaseRef { set, index: planned.index };
-        // The file may have been edited since the run was planned.
-        match self.file(set) {
-            Some(file) if file.eval_id(planned.index) != planned.eval_id => {
-                let index = file.eval_ids().position(|eval_id| eval_id == planned.eval_id)?;
-                Some(CaseRef { set, index })
-            }
-            _ => Some(here),
-        }
+        let index = match &self.sets[set].read {
+            Some(file) => place(file, &planned.eval_id, &planned.content)?,
+            None => planned.index,
+        };
+        Some(CaseRef { set, index })
+    }
+
+    /// What identifies a case in whichever version of its file is read next.
+    pub fn case_key(&self, case: CaseRef) -> CaseKey {
+        let eval_id = self.eval_id(case).into_owned();
+        let file = self.file(case.set).filter(|file| file.positions_of(&eval_id).len() > 1);
+        CaseKey { content: file.map(|file| file.content_hash(case.index)).unwrap_or_default(), eval_id }
+    }
+
+    /// What results of the run that goes on refer to. Shared by them all.
+    pub fn run_ref(&mut self, run: &RunState) -> Arc<RunRef> {
+        let known = self.current_run.take().filter(|known| known.id == run.plan.run_id);
+        let run_ref = known.unwrap_or_else(|| Arc::new(RunRef::of_plan(&run.plan)));
+        self.current_run = Some(run_ref.clone());
+        run_ref
     }
 
     /// The attempt that the case screen shows.

@@ -11,6 +11,7 @@ use super::ticket::Ticket;
 use super::trial::Flip;
 use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::{Notes, SetFile};
+use crate::history::PastResult;
 use crate::runner::{ChatEvent, TrustQuestion};
 use crate::workspace::SetPath;
 use std::path::PathBuf;
@@ -42,12 +43,12 @@ pub enum Msg {
         /// In the file's order.
         summaries: Arc<Vec<CaseSummary>>,
     },
-    /// Past outcomes were read.
+    /// Past results were read.
     History {
         /// Of which request.
         ticket: Ticket,
-        /// Run, case, attempt; the oldest run first.
-        attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
+        /// The oldest run first.
+        results: Vec<PastResult>,
     },
     /// What people said of verdicts, the oldest first.
     Verdicts(Vec<HumanVerdict>),

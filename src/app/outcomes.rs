@@ -1,7 +1,8 @@
 //! What came of each case when it was last run.
 
 use super::CaseRef;
-use crate::domain::{Attempt, Status, Totals};
+use crate::domain::{Attempt, RunRef, Status, Totals};
+use crate::history::is_unsteady;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub struct CaseAttempts {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseOutcome {
     /// The run it is from.
-    pub run_id: String,
+    pub run: Arc<RunRef>,
     /// Its attempts, by number.
     pub attempts: Vec<Arc<Attempt>>,
     /// The attempts as they ran, when the case was edited since and those above are held against it.
@@ -46,10 +47,10 @@ pub struct Outcomes {
 }
 
 impl CaseOutcome {
-    fn of(run_id: &str, attempts: Vec<Arc<Attempt>>) -> CaseOutcome {
+    fn of(run: &Arc<RunRef>, attempts: Vec<Arc<Attempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
-        let unsteady = unsteady(&attempts, worst);
-        CaseOutcome { run_id: run_id.to_string(), attempts, ran: None, worst, unsteady, revision: 0 }
+        let unsteady = is_unsteady(&attempts, worst);
+        CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0 }
     }
 
     /// Whether the case was edited since it was run.
@@ -64,8 +65,9 @@ impl CaseOutcome {
 }
 
 impl Outcomes {
-    /// Takes one attempt in. The first of another run replaces what was there.
-    pub fn add(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
+    /// Takes one attempt in. The first of another run replaces what was there; one that is there already changes
+    /// nothing.
+    pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<Attempt>) {
         self.version += 1;
         if attempt.turn.is_some() {
             // A turn is not the case: what came of the case stays.
@@ -74,17 +76,20 @@ impl Outcomes {
         }
         self.alone.remove(&case);
         let before = self.cases.get(&case).map(|outcome| outcome.worst);
-        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run_id, Vec::new()));
-        if outcome.run_id != run_id {
-            *outcome = CaseOutcome::of(run_id, Vec::new());
+        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
+        if outcome.run != *run {
+            *outcome = CaseOutcome::of(run, Vec::new());
+        }
+        let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
+        if outcome.attempts.get(at).is_some_and(|known| known.key.attempt == attempt.key.attempt) {
+            return;
         }
         if let Some(ran) = &mut outcome.ran {
             ran.push(attempt.clone());
         }
-        let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         outcome.attempts.insert(at, attempt);
         outcome.worst = worst(&outcome.attempts);
-        outcome.unsteady = unsteady(&outcome.attempts, outcome.worst);
+        outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
         outcome.revision = self.version;
         let after = outcome.worst;
         let totals = self.totals.entry(case.set).or_default();
@@ -121,7 +126,7 @@ impl Outcomes {
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
-            let shown = CaseOutcome { ran, revision, ..CaseOutcome::of(&outcome.run_id, attempts) };
+            let shown = CaseOutcome { ran, revision, ..CaseOutcome::of(&outcome.run, attempts) };
             mapped.totals.entry(case.set).or_default().add(shown.worst);
             mapped.cases.insert(*case, shown);
         }
@@ -145,8 +150,8 @@ impl Outcomes {
         self.version += 1;
         let ran = before.as_they_ran().to_vec();
         let after = match held {
-            Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run_id, attempts) },
-            None => CaseOutcome::of(&before.run_id, ran),
+            Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run, attempts) },
+            None => CaseOutcome::of(&before.run, ran),
         };
         let after = CaseOutcome { revision: before.revision, ..after };
         let totals = self.totals.entry(case.set).or_default();
@@ -169,14 +174,6 @@ impl Outcomes {
     }
 }
 
-/// Whether each attempt that has the status could come out either way.
-fn unsteady(attempts: &[Arc<Attempt>], status: Status) -> bool {
-    let mut such = attempts.iter().filter(|attempt| attempt.status == status).peekable();
-    such.peek().is_some() && such.all(|attempt| attempt.is_unsteady())
-}
-
 fn worst(attempts: &[Arc<Attempt>]) -> Status {
-    let order = [Status::Failed, Status::Errored, Status::NotEvaluated];
-    let has = |status: &Status| attempts.iter().any(|attempt| attempt.status == *status);
-    order.into_iter().find(has).unwrap_or(Status::Passed)
+    Status::worst(attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::Passed)
 }

@@ -3,7 +3,7 @@
 use super::model::{CaseRef, Model, Screen};
 use super::outcomes::Outcomes;
 use super::ticket::Ticket;
-use crate::domain::{Attempt, MetricResult, Status};
+use crate::domain::{Attempt, MetricResult, RunRef, Status};
 use crate::metrics::{Rescorer, WhatIf};
 use std::sync::Arc;
 
@@ -72,13 +72,13 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
 
 impl Model {
     /// Takes an attempt in; while a change is on trial, as it would be under it.
-    pub(super) fn add_outcome(&mut self, case: CaseRef, run_id: &str, attempt: Arc<Attempt>) {
+    pub(super) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<Attempt>) {
         match &mut self.trial {
-            None => self.outcomes.add(case, run_id, attempt),
+            None => self.outcomes.add(case, run, attempt),
             Some(trial) => {
                 let shown = Rescorer::new(&trial.change).rescore(&attempt);
-                Arc::make_mut(&mut trial.before).add(case, run_id, attempt);
-                self.outcomes.add(case, run_id, Arc::new(shown));
+                Arc::make_mut(&mut trial.before).add(case, run, attempt);
+                self.outcomes.add(case, run, Arc::new(shown));
                 trial.note_flip(case, &self.outcomes);
             }
         }

@@ -4,9 +4,11 @@ use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
 use super::output::{say, tell};
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{Attempt, Status, clean_line};
-use crate::formats::{Edit, SetFile, plan, unified};
-use crate::store::{Deed, FileJob, LoadedRun, load_run, make, our_runs};
+use crate::domain::{Attempt, RunPlan, Status, clean_line};
+use crate::formats::{self, Edit, SetFile, unified};
+use crate::history::place;
+use crate::runner::history_of;
+use crate::store::{Deed, FileJob, LoadedRun, load_run, make};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -14,7 +16,7 @@ use std::path::Path;
 
 pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
-    let run = find_run(&workspace.root, &args.run)?;
+    let run = find_run(&workspace, &args.run)?;
     let chosen = chosen(&run, &args)?;
     let mut left_out = 0;
     let mut jobs = Vec::new();
@@ -23,10 +25,10 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
         let path = &run.state.plan.sets[set].path;
         let set = SetPath::of_file(path, &workspace.root);
         let open = open_set(&set).with_context(|| set.shown.clone())?;
-        let (edits, refused) = edits_of(&open.file, &attempts, args.only);
+        let (edits, refused) = edits_of(&open.file, &run.state.plan, &attempts, args.only);
         left_out += refused;
         count += edits.len();
-        let change = plan(&open.file, &edits).with_context(|| set.shown.clone())?;
+        let change = formats::plan(&open.file, &edits).with_context(|| set.shown.clone())?;
         if !change.is_empty() {
             if !args.write {
                 say(unified(open.file.text(), &change, &set.shown).trim_end());
@@ -57,20 +59,19 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
 }
 
 /// `last`, a folder, or the beginning of an id.
-pub(super) fn find_run(root: &Path, named: &str) -> anyhow::Result<LoadedRun> {
+pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
     let folder = Path::new(named);
+    let history = history_of(workspace);
     let path = match named {
         _ if folder.join("run.json").is_file() => folder.to_path_buf(),
-        "last" => our_runs(root).into_iter().next().context("nothing has been run here yet")?.path,
+        "last" => history.ours().next().context("nothing has been run here yet")?.path.clone(),
         _ => {
-            let is_it =
-                |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(named));
-            let mut found = our_runs(root).into_iter().filter(|run| is_it(&run.path));
+            let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
             let first = found.next().with_context(|| format!("no run here begins with {named:?}"))?;
             if found.next().is_some() {
                 bail!("more than one run begins with {named:?}; give more of its id");
             }
-            first.path
+            first.path.clone()
         }
     };
     load_run(&path).with_context(|| path.display().to_string())
@@ -100,7 +101,12 @@ fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a
 }
 
 /// The edits of a file, and how many cases are left out.
-fn edits_of(file: &SetFile, attempts: &[&Attempt], only: Option<AcceptOnly>) -> (Vec<Edit>, usize) {
+fn edits_of(
+    file: &SetFile,
+    plan: &RunPlan,
+    attempts: &[&Attempt],
+    only: Option<AcceptOnly>,
+) -> (Vec<Edit>, usize) {
     let piece = match only {
         None => Piece::Turn,
         Some(AcceptOnly::Calls) => Piece::Calls,
@@ -108,7 +114,7 @@ fn edits_of(file: &SetFile, attempts: &[&Attempt], only: Option<AcceptOnly>) -> 
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);
     for attempt in attempts {
-        let at = file.eval_ids().position(|id| id == attempt.eval_id);
+        let at = place(file, &attempt.eval_id, &plan.cases[attempt.key.case].content);
         let meant = match at {
             None => Err("the file has no such case any more".to_string()),
             Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {

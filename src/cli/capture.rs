@@ -10,6 +10,7 @@ use crate::domain::{Invocation, SessionInput, captured_case, clean_line, turn_ra
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{Traced, conversations, read_spans};
 use crate::formats::{Edit, plan, unified};
+use crate::history::place;
 use crate::store::{Deed, FileJob, make};
 use crate::workspace::{SetPath, Workspace, open_set, read_text};
 use anyhow::{Context, bail};
@@ -31,7 +32,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     if let Some(why) = wrong_eval_id(eval_id, open.file.eval_ids()) {
         bail!("{why}");
     }
-    let held = held(&args, &workspace.root)?;
+    let held = held(&args, &workspace)?;
     held.notes.iter().for_each(|note| tell(&clean_line(note)));
     let turns = chosen(&held.turns, args.turns.as_deref())?;
     let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
@@ -61,10 +62,10 @@ fn session_input(found: Option<SessionInput>, args: &CaptureArgs) -> Option<Sess
 }
 
 /// By what the source is: a run, a session's address, a recording, or a trace.
-fn held(args: &CaptureArgs, root: &Path) -> anyhow::Result<Held> {
+fn held(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<Held> {
     let source = args.source.as_str();
     if let Some(run) = source.strip_prefix("run:") {
-        return of_run(args, root, run);
+        return of_run(args, workspace, run);
     }
     if source.contains("://") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -90,17 +91,17 @@ fn held(args: &CaptureArgs, root: &Path) -> anyhow::Result<Held> {
     }
 }
 
-fn of_run(args: &CaptureArgs, root: &Path, run: &str) -> anyhow::Result<Held> {
-    let run = find_run(root, run)?;
+fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Result<Held> {
+    let run = find_run(workspace, run)?;
     let ids: Vec<&str> = run.state.finished.iter().map(|attempt| attempt.eval_id.as_str()).collect();
     let attempt = &run.state.finished[one_of(args.case.as_deref(), &ids)?];
     if let Some(error) = &attempt.error {
         bail!("the agent did not finish: {}", clean_line(error));
     }
     let planned = &run.state.plan.cases[attempt.key.case];
-    let set = SetPath::of_file(&run.state.plan.sets[planned.set].path, root);
+    let set = SetPath::of_file(&run.state.plan.sets[planned.set].path, &workspace.root);
     let case = open_set(&set).ok().and_then(|open| {
-        let at = open.file.eval_ids().position(|id| id == attempt.eval_id)?;
+        let at = place(&open.file, &attempt.eval_id, &planned.content)?;
         open.file.case(at).ok()
     });
     Ok(Held {

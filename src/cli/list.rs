@@ -3,36 +3,44 @@
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{paint, say};
-use crate::domain::{RunState, Status, clean_line};
-use crate::formats::adk::ResultFile;
+use crate::domain::{Status, clean_line};
+use crate::formats::SetFile;
+use crate::history::{CaseResult, History, PastResult, RunSource, case_results};
 use crate::report::Paint;
-use crate::store::{adk_results, load_run, our_runs};
-use crate::workspace::{SetPath, Workspace, open_set, read_text};
-use std::sync::Arc;
+use crate::runner::{history_of, past_results};
+use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, open_set, read_notes};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let paint = paint(ColorWhen::Auto);
-    let runs: Vec<RunState> = our_runs(&workspace.root)
-        .into_iter()
-        .take(20)
-        .filter_map(|entry| Some(load_run(&entry.path).ok()?.state))
-        .collect();
     let mut exit = Exit::Fine;
+    let history = history_of(&workspace);
     for agent in &workspace.agents {
         if !say(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
             return Ok(exit);
         }
-        for line in adk_lines(&agent.path) {
+        if let Some(line) = newest_of_adk(&history, &agent.path) {
             say(&format!("  {}", paint.faint(&line)));
         }
     }
     for (name, spec) in &workspace.config.agents {
         say(&format!("{}  {}", paint.bold(&clean_line(name)), paint.faint(&clean_line(&spec.label()))));
     }
-    for set in &workspace.sets {
-        if !list_set(set, &runs, args.cases, paint) {
-            exit = Exit::Wrong;
+    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
+        workspace.sets.iter().map(|set| (set, open_set(set))).collect();
+    let files: Vec<(&SetPath, &SetFile)> =
+        opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
+    let past = past_results(&workspace, &files);
+    for (set, open) in &opened {
+        match open {
+            Ok(open) => list_set(set, &open.file, &past, args.cases, paint),
+            Err(error) => {
+                let why = paint.status(Status::Errored, &error.to_string());
+                say(&format!("  {}  {why}", clean_line(&set.shown)));
+                exit = Exit::Wrong;
+            }
         }
     }
     if workspace.sets.is_empty() {
@@ -43,58 +51,51 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn adk_lines(app_dir: &std::path::Path) -> Vec<String> {
-    let newest = adk_results(app_dir).into_iter().next();
-    let Some(newest) = newest else { return Vec::new() };
-    let text = read_text(&newest.path).ok();
-    let Some(file) = text.and_then(|text| ResultFile::open(Arc::from(text)).ok()) else { return Vec::new() };
-    let passed = file.entries.iter().filter(|entry| entry.status == Some(Status::Passed)).count();
-    vec![format!(
-        "newest ADK result: {} with {passed}/{} passed",
-        clean_line(&file.set_id),
-        file.entries.len()
-    )]
+fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
+    let mut of_agent = history.runs.iter().filter_map(|head| match &head.source {
+        RunSource::Adk { app_dir, set_id, .. } if app_dir == agent => Some((head, set_id)),
+        _ => None,
+    });
+    let (head, set_id) = of_agent.next()?;
+    let set_id = clean_line(set_id);
+    Some(format!("newest ADK result: {set_id} with {}/{} passed", head.totals.passed, head.attempts))
 }
 
-fn list_set(set: &SetPath, runs: &[RunState], cases: bool, paint: Paint) -> bool {
-    let open = match open_set(set) {
-        Ok(open) => open,
-        Err(error) => {
-            say(&format!(
-                "  {}  {}",
-                clean_line(&set.shown),
-                paint.status(Status::Errored, &error.to_string())
-            ));
-            return false;
-        }
-    };
-    let last = runs.iter().find_map(|run| last_result(run, set));
-    let result = match &last {
-        None => "not run".to_string(),
-        Some(statuses) => {
-            let passed = statuses.iter().filter(|(_, status)| *status == Status::Passed).count();
-            format!("{passed}/{} passed", statuses.len())
-        }
-    };
-    let count = open.file.len();
+fn list_set(set: &SetPath, file: &SetFile, past: &[PastResult], cases: bool, paint: Paint) {
+    let notes = read_notes(&set.path).unwrap_or_default();
+    let results = case_results(file, &set.path, &notes, past);
+    let count = file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
-    say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&result)));
+    let words = result_words(&results, count);
+    say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
     if cases {
-        for (at, eval_id) in open.file.eval_ids().enumerate() {
-            let status = last.iter().flatten().find(|(index, _)| *index == at).map(|(_, status)| *status);
+        let by_case: HashMap<usize, &CaseResult> =
+            results.iter().map(|result| (result.index, result)).collect();
+        for (at, eval_id) in file.eval_ids().enumerate() {
+            let status = by_case.get(&at).map(|result| result.status());
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
             say(&format!("    {glyph} {}", clean_line(&eval_id)));
         }
     }
-    true
 }
 
-/// Position in the file and status of each case that the run holds of this file.
-fn last_result(run: &RunState, set: &SetPath) -> Option<Vec<(usize, Status)>> {
-    let at = run.plan.sets.iter().position(|planned| planned.path == set.path)?;
-    let statuses: Vec<(usize, Status)> = (0..run.plan.cases.len())
-        .filter(|&case| run.plan.cases[case].set == at)
-        .filter_map(|case| Some((run.plan.cases[case].index, run.tally(case).worst?)))
-        .collect();
-    (!statuses.is_empty()).then_some(statuses)
+/// How many passed, and what the number is of: results of several runs, cases edited since, cases without one.
+fn result_words(results: &[CaseResult], count: usize) -> String {
+    if results.is_empty() {
+        return "not run".into();
+    }
+    let passed = results.iter().filter(|result| result.status() == Status::Passed).count();
+    let mut words = format!("{passed}/{} passed", results.len());
+    let mut note = |count: usize, what: &str| {
+        if count > 0 {
+            words.push_str(&format!(", {count} {what}"));
+        }
+    };
+    note(count.saturating_sub(results.len()), "not run");
+    note(results.iter().filter(|result| result.edited).count(), "edited since and re-evaluated");
+    let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
+    if runs.len() > 1 {
+        words.push_str(&format!("; from {} runs", runs.len()));
+    }
+    words
 }

@@ -5,12 +5,16 @@ use super::output::{paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
-use crate::domain::{CancelReason, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status};
+use crate::domain::{
+    CancelReason, CaseKey, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status, clean_line,
+};
+use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
+use crate::history::{CaseResult, Resume, case_results, unfinished};
 use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{LoadedRun, newest_unfinished, write_whole};
-use crate::workspace::Workspace;
+use crate::store::{LoadedRun, write_whole};
+use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -65,7 +69,7 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
 }
 
 fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
-    if request.selections.iter().all(|selection| selection.indices.as_ref().is_some_and(Vec::is_empty)) {
+    if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
         tell("everything passed when it was last run: there is nothing to run again");
         return Ok(Exit::Fine);
     }
@@ -80,7 +84,10 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if !trust::allowed(&questions, cases.trust)? {
         return Ok(Exit::Wrong);
     }
-    let resumed = if how.resume { resumed(workspace, &prepared) } else { None };
+    let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
+        Ok(resumed) => resumed.flatten(),
+        Err(exit) => return Ok(exit),
+    };
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
@@ -113,31 +120,64 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     }
 }
 
+/// The cases whose latest result is not a pass of the case as it is now. A file of which no case was run is run
+/// whole.
 fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    selections
-        .into_iter()
-        .map(|selection| match runner::failed_in(&workspace.root, &selection.set.path) {
-            Some(failed) => Selection { indices: Some(failed), ..selection },
-            None => {
-                tell(&format!("{} has not been run yet: all of its cases", selection.set.shown));
-                selection
-            }
-        })
-        .collect()
+    // A file that cannot be opened is reported when the run is prepared.
+    let opened: Vec<Option<OpenSet>> =
+        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
+    let files: Vec<(&SetPath, &SetFile)> = selections
+        .iter()
+        .zip(&opened)
+        .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
+        .collect();
+    let past = runner::past_results(workspace, &files);
+    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
+        let Some(open) = open else { return selection };
+        let notes = read_notes(&selection.set.path).unwrap_or_default();
+        let results = case_results(&open.file, &selection.set.path, &notes, &past);
+        if results.is_empty() {
+            tell(&format!("{} has not been run yet: all of its cases", selection.set.shown));
+            return selection;
+        }
+        let failed = results.iter().filter(|result| result.status() != Status::Passed);
+        let key = |result: &CaseResult| CaseKey {
+            eval_id: open.file.eval_id(result.index).into_owned(),
+            content: open.file.content_hash(result.index),
+        };
+        Selection { cases: Some(failed.map(key).collect()), ..selection }
+    });
+    narrowed.collect()
 }
 
-fn resumed(workspace: &Workspace, prepared: &Prepared) -> Option<LoadedRun> {
-    let found = newest_unfinished(&workspace.root, &prepared.plan);
-    match &found {
-        None => tell("there is no unfinished run of this selection: a new one starts"),
-        Some(run) => tell(&format!(
-            "going on with run {}: {} of {} done",
-            run.state.plan.run_id,
-            run.state.totals.ended(),
-            run.state.plan.attempts()
-        )),
+/// The unfinished run that goes on; `Err` when it would not be what was asked for.
+fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<LoadedRun>, Exit> {
+    match unfinished(&runner::history_of(workspace), &prepared.plan) {
+        Resume::None(near) => {
+            near.into_iter().for_each(|why| tell(&clean_line(&why)));
+            tell("there is no unfinished run of this selection: a new one starts");
+            Ok(None)
+        }
+        Resume::Differs(run_id, differences) => {
+            tell(&format!("run {run_id} is unfinished, and was started differently:"));
+            differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
+            tell("give the same flags to go on with it, or leave --resume out to start a new run");
+            Err(Exit::Wrong)
+        }
+        Resume::Run(run, differences) => {
+            let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
+            tell(&format!("going on with run {}: {ended} of {all} done", run.state.plan.run_id));
+            differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
+            match run.damaged {
+                0 => {}
+                1 => tell("1 line of its journal is damaged; its attempt is run again"),
+                lines => {
+                    tell(&format!("{lines} lines of its journal are damaged; their attempts are run again"))
+                }
+            }
+            Ok(Some(*run))
+        }
     }
-    found
 }
 
 async fn listen(

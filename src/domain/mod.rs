@@ -25,6 +25,7 @@ mod notes;
 mod number;
 mod query;
 mod run;
+mod run_ref;
 mod run_state;
 mod score;
 mod template;
@@ -46,9 +47,10 @@ pub use notes::{CaseNotes, Variant};
 pub use number::{float_of, number_word, plain_json, python_json, value_text};
 pub use query::{Query, QueryError, Subject};
 pub use run::{
-    AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, PlannedCase, PlannedSet, Progress, RunEvent,
-    RunOptions, RunPlan,
+    AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, CaseKey, PlannedCase, PlannedSet, Progress,
+    RunEvent, RunOptions, RunPlan,
 };
+pub use run_ref::{RunBy, RunRef, rfc3339, unix_seconds};
 pub use run_state::{CaseTally, InFlight, RunState, Totals};
 pub use score::{
     InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, adk_view,

@@ -82,6 +82,12 @@ impl Query {
         Ok(Query { terms })
     }
 
+    /// Whether it asks for results of runs.
+    pub fn needs_results(&self) -> bool {
+        let asks = |term: &Term| matches!(term.test, Test::Status(_) | Test::Unsteady | Test::Metric { .. });
+        self.terms.iter().any(asks)
+    }
+
     /// Whether nothing is asked.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()

@@ -74,15 +74,28 @@ pub struct PlannedSet {
     pub user: UserSpec,
 }
 
+/// Identifies a case within its file, whichever version of the file is read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseKey {
+    /// The case's id.
+    pub eval_id: String,
+    /// Its content hash, which tells cases of equal ids apart; may be empty where the id does not repeat.
+    pub content: String,
+}
+
 /// One case of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCase {
     /// Index into [`RunPlan::sets`].
     pub set: usize,
-    /// Position in the file.
+    /// Position in the file when the plan was made. Across versions of the file a case is known by its id and
+    /// content.
     pub index: usize,
     /// The case's id.
     pub eval_id: String,
+    /// The case's content hash (`SetFile::content_hash`); empty in plans of format 1.
+    #[serde(default)]
+    pub content: String,
 }
 
 /// How a run is carried out.

@@ -39,7 +39,7 @@ pub struct InFlight {
 }
 
 /// Counts by status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Totals {
     /// How many passed.
     pub passed: usize,
@@ -182,7 +182,7 @@ impl RunState {
             let status = self.finished[at].status;
             tally.ended += 1;
             tally.passed += usize::from(status == Status::Passed);
-            tally.worst = worse(tally.worst, status);
+            tally.worst = Status::worst(tally.worst.into_iter().chain([status]));
         }
         tally
     }
@@ -210,27 +210,13 @@ impl RunState {
     }
 }
 
-/// The status a person should look at first.
-fn worse(so_far: Option<Status>, status: Status) -> Option<Status> {
-    let rank = |status| match status {
-        Status::Failed => 4,
-        Status::Errored => 3,
-        Status::NotEvaluated | Status::Informational => 2,
-        Status::Passed => 1,
-    };
-    match so_far {
-        Some(before) if rank(before) >= rank(status) => Some(before),
-        _ => Some(status),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{PlannedCase, RunOptions};
 
     fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
-        let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string() };
+        let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string(), content: String::new() };
         Arc::new(RunPlan {
             judge: crate::domain::JudgeSpec::standard(),
             run_id: "r".into(),

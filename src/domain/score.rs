@@ -21,6 +21,17 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status a person should look at first; nothing of nothing.
+    pub fn worst(statuses: impl IntoIterator<Item = Status>) -> Option<Status> {
+        let rank = |status: &Status| match status {
+            Status::Failed => 4,
+            Status::Errored => 3,
+            Status::NotEvaluated | Status::Informational => 2,
+            Status::Passed => 1,
+        };
+        statuses.into_iter().max_by_key(rank)
+    }
+
     /// The words for people.
     pub fn label(self) -> &'static str {
         match self {

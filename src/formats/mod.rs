@@ -11,6 +11,7 @@ mod answers;
 pub mod index;
 pub mod json;
 mod check_rows;
+mod content;
 mod convert;
 mod edit;
 mod messages;

@@ -9,8 +9,9 @@ use super::source::Source;
 use super::vertex::{self, COLUMNS, Frame, LineIndexer, Lines, Table};
 use crate::domain::EvalCase;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What form a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct SetFile {
     pub form: Form,
     source: Source,
     cases: Cases,
+    /// Positions by id, made when they are first asked for.
+    by_id: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
 }
 
 /// Where the cases lie.
@@ -111,9 +114,14 @@ impl SetFile {
             Top::Text | Top::Other => Ok(None),
         };
         match found {
-            Ok(Some((id, description, form, cases))) => {
-                Ok(SetFile { id, description, form, cases, source: Source::Held(text) })
-            }
+            Ok(Some((id, description, form, cases))) => Ok(SetFile {
+                id,
+                description,
+                form,
+                cases,
+                source: Source::Held(text),
+                by_id: OnceLock::new(),
+            }),
             Ok(None) => other_forms(text, fallback_id),
             Err(error) => match as_lines(&text) {
                 Some(lines) => Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id)),
@@ -130,6 +138,7 @@ impl SetFile {
             form: Form::Lines,
             source,
             cases: Cases::Lines(lines),
+            by_id: OnceLock::new(),
         }
     }
 
@@ -268,6 +277,29 @@ impl SetFile {
         self.range(at).map(|range| &self.text()[range])
     }
 
+    /// The text of a case of any form; of a table and a frame, the row as JSON. Nothing when it cannot be read.
+    pub(super) fn case_text(&self, at: usize) -> Option<Cow<'_, str>> {
+        match &self.cases {
+            _ if at >= self.len() => None,
+            Cases::Document(entries, _) => Some(Cow::Borrowed(&self.text()[entries[at].range.clone()])),
+            Cases::Lines(lines) => self.source.piece(lines.range(at)).ok().map(Cow::Owned),
+            Cases::Table(table) => Some(Cow::Owned(table.row(self.text(), at).ok()?.to_string())),
+            Cases::Frame(frame) => Some(Cow::Owned(frame.rows[at].to_string())),
+        }
+    }
+
+    /// The cases of an id, in the file's order; more than one when the id repeats.
+    pub fn positions_of(&self, eval_id: &str) -> &[usize] {
+        let by_id = self.by_id.get_or_init(|| {
+            let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, id) in self.eval_ids().enumerate() {
+                by_id.entry(id.into_owned()).or_default().push(at);
+            }
+            Arc::new(by_id)
+        });
+        by_id.get(eval_id).map_or(&[], Vec::as_slice)
+    }
+
     /// Where the list of cases begins in the text, when it is a list.
     pub(super) fn list_start(&self) -> Option<usize> {
         match (&self.cases, self.form) {
@@ -388,7 +420,8 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
     match opened {
         Some((form, cases)) => {
             let id = fallback_id.to_string();
-            Ok(SetFile { id, description: None, form, cases, source: Source::Held(text) })
+            let source = Source::Held(text);
+            Ok(SetFile { id, description: None, form, cases, source, by_id: OnceLock::new() })
         }
         None => Err(why_not(&text)),
     }

@@ -12,6 +12,11 @@ use crate::domain::{
 };
 use serde_json::Value;
 
+/// Whether allowed variants of the trajectory decided an attempt.
+pub fn is_decided_by_variants(attempt: &Attempt) -> bool {
+    attempt.metrics.iter().any(is_allowed)
+}
+
 /// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
 pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
     let mut held = Attempt {
@@ -25,7 +30,7 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant
         held.scenario = Some(scenario.clone());
     }
     let same = says_the_same(attempt, &held);
-    let decided_here = !variants.is_empty() || attempt.metrics.iter().any(is_allowed);
+    let decided_here = !variants.is_empty() || is_decided_by_variants(attempt);
     if same && !decided_here {
         return None;
     }

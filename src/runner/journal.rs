@@ -5,10 +5,12 @@ use crate::store::{JournalError, RunFolder};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc;
 
 /// How often the journal is made durable against loss of power. Against a kill it is at once.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// Answers that the dispatcher has not taken yet.
+const WAITING: usize = 64;
 
 /// An attempt that was written, or why it was not.
 pub(super) type Written = (AttemptKey, Result<(), JournalError>);
@@ -16,14 +18,14 @@ pub(super) type Written = (AttemptKey, Result<(), JournalError>);
 /// Writes attempts in the order in which they are given.
 pub(super) struct JournalWriter {
     requests: Option<Sender<Arc<Attempt>>>,
-    written: UnboundedReceiver<Written>,
+    written: mpsc::Receiver<Written>,
 }
 
 impl JournalWriter {
     /// Starts the thread. It ends when the writer is closed or dropped, and what was given is written.
     pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
-        let (done, written) = unbounded_channel();
+        let (done, written) = mpsc::channel(WAITING);
         std::thread::Builder::new().name("journal".into()).spawn(move || write(folder, &waiting, &done))?;
         Ok(JournalWriter { requests: Some(requests), written })
     }
@@ -45,7 +47,7 @@ impl JournalWriter {
     }
 }
 
-fn write(mut folder: RunFolder, waiting: &Receiver<Arc<Attempt>>, done: &UnboundedSender<Written>) {
+fn write(mut folder: RunFolder, waiting: &Receiver<Arc<Attempt>>, done: &mpsc::Sender<Written>) {
     let mut dirty = false;
     loop {
         let attempt = match waiting.recv_timeout(if dirty { SYNC_EVERY } else { Duration::MAX }) {
@@ -58,7 +60,7 @@ fn write(mut folder: RunFolder, waiting: &Receiver<Arc<Attempt>>, done: &Unbound
                 let result = folder.append(&attempt);
                 dirty |= result.is_ok();
                 // Where nobody waits for the answer, the attempt is written all the same.
-                let _ = done.send((attempt.key, result));
+                let _ = done.blocking_send((attempt.key, result));
             }
             None => {
                 let _ = folder.sync();

@@ -18,6 +18,7 @@ mod dispatcher;
 mod executor;
 mod journal;
 mod outbox;
+mod past;
 mod plan;
 mod preflight;
 mod results;
@@ -25,8 +26,9 @@ mod scoring;
 mod start;
 
 pub use chat::{ChatEvent, chat};
+pub use past::{history_of, past_results};
 pub use plan::{
     Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, judge_questions, prepare,
     trust_questions,
 };
-pub use start::{Run, RunHandle, failed_in, start};
+pub use start::{Run, RunHandle, start};

@@ -1,15 +1,19 @@
 //! What is to be run, decided before anything runs.
 
+use super::past::past_results;
 use crate::domain::{
-    AdkServer, AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions,
-    RunPlan, Subject,
+    AdkServer, AgentSpec, Attempt, AttemptKey, CaseKey, JudgeSpec, PlannedCase, PlannedSet, Query,
+    RunOptions, RunPlan, Subject,
 };
 use crate::formats::{Notes, SetFile};
+use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::Judges;
 use crate::metrics::asks_judge;
 use crate::store::fingerprint;
-use crate::workspace::{SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for};
-use std::collections::HashMap;
+use crate::workspace::{
+    OpenSet, SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for,
+};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,14 +24,14 @@ pub struct Selection {
     pub set: SetPath,
     /// The cases by id; all when empty.
     pub ids: Vec<String>,
-    /// The cases by position; all when `None`.
-    pub indices: Option<Vec<usize>>,
+    /// Other cases than those; all when `None`.
+    pub cases: Option<Vec<CaseKey>>,
 }
 
 impl Selection {
     /// All cases of a file.
     pub fn all(set: SetPath) -> Selection {
-        Selection { set, ids: Vec::new(), indices: None }
+        Selection { set, ids: Vec::new(), cases: None }
     }
 }
 
@@ -40,9 +44,9 @@ pub struct Request {
     pub agent: Option<String>,
     /// Whether what the files hold is scored, instead of asking an agent.
     pub saved: bool,
-    /// What agents did before, to be judged again instead of asking them: by file and position, the attempts
-    /// of a case in order.
-    pub kept: Vec<(PathBuf, usize, Arc<Attempt>)>,
+    /// What agents did before, to be judged again instead of asking them: by file and case, the attempts of a case
+    /// in order.
+    pub kept: Vec<(PathBuf, CaseKey, Arc<Attempt>)>,
     /// A config instead of the one beside each file.
     pub config: Option<PathBuf>,
     /// Metrics to score with their default options, beside the config's.
@@ -105,43 +109,79 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut sets = Vec::new();
     let mut notes = Vec::new();
     let mut problems = Vec::new();
+    let mut opened = Vec::new();
     for selection in &request.selections {
-        match plan_set(workspace, request, selection) {
+        match open_set(&selection.set) {
+            Err(problem) => problems.push((selection.set.shown.clone(), problem.to_string())),
+            Ok(open) => {
+                let beside = read_notes(&selection.set.path).unwrap_or_else(|problem| {
+                    problems.push((selection.set.shown.clone(), problem));
+                    Notes::default()
+                });
+                opened.push((selection, open, beside));
+            }
+        }
+    }
+    let past = match request.query.needs_results() {
+        true => {
+            let files: Vec<(&SetPath, &SetFile)> =
+                opened.iter().map(|(selection, open, _)| (&selection.set, &open.file)).collect();
+            past_results(workspace, &files)
+        }
+        false => Vec::new(),
+    };
+    for (selection, open, beside) in opened {
+        match plan_set(workspace, request, selection, &open, (&beside, &past)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
-            Ok((planned, file, indices)) => {
-                let set = plan.sets.len();
+            Ok((planned, indices)) => {
+                let (set, file) = (plan.sets.len(), &open.file);
                 plan.cases.extend(indices.into_iter().map(|index| PlannedCase {
                     set,
                     index,
                     eval_id: file.eval_id(index).into_owned(),
+                    content: file.content_hash(index),
                 }));
                 plan.sets.push(planned);
-                notes.push(read_notes(&selection.set.path).unwrap_or_else(|problem| {
-                    problems.push((selection.set.shown.clone(), problem));
-                    Notes::default()
-                }));
-                sets.push(Arc::new(file));
+                notes.push(beside);
+                sets.push(Arc::new(open.file));
             }
         }
     }
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }
-    let kept_of = |(at, case): (usize, &PlannedCase)| -> Vec<(AttemptKey, Arc<Attempt>)> {
-        let path = &plan.sets[case.set].path;
-        let kept = request.kept.iter().filter(|(file, index, _)| file == path && *index == case.index);
-        let key = |attempt: usize| AttemptKey { case: at, attempt: attempt as u32 + 1 };
-        kept.enumerate().map(|(number, (_, _, attempt))| (key(number), attempt.clone())).collect()
-    };
-    let kept = plan.cases.iter().enumerate().flat_map(kept_of).collect();
+    let kept = kept_of(&plan, &sets, &request.kept);
     Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept })
 }
 
-type SetPlan = (PlannedSet, SetFile, Vec<usize>);
+/// What agents did before, by the attempts of the plan.
+fn kept_of(
+    plan: &RunPlan,
+    sets: &[Arc<SetFile>],
+    kept: &[(PathBuf, CaseKey, Arc<Attempt>)],
+) -> HashMap<AttemptKey, Arc<Attempt>> {
+    let set_of = |file: &PathBuf| plan.sets.iter().position(|set| set.path == *file);
+    let at: HashMap<(usize, usize), usize> =
+        plan.cases.iter().enumerate().map(|(at, case)| ((case.set, case.index), at)).collect();
+    let mut attempts: HashMap<usize, u32> = HashMap::new();
+    let of = |(file, key, attempt): &(PathBuf, CaseKey, Arc<Attempt>)| {
+        let set = set_of(file)?;
+        let case = *at.get(&(set, place(&sets[set], &key.eval_id, &key.content)?))?;
+        let number = attempts.entry(case).or_default();
+        *number += 1;
+        Some((AttemptKey { case, attempt: *number }, attempt.clone()))
+    };
+    kept.iter().filter_map(of).collect()
+}
 
-fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> Result<SetPlan, String> {
+fn plan_set(
+    workspace: &Workspace,
+    request: &Request,
+    selection: &Selection,
+    open: &OpenSet,
+    (notes, past): (&Notes, &[PastResult]),
+) -> Result<(PlannedSet, Vec<usize>), String> {
     let set = &selection.set;
-    let open = open_set(set).map_err(|error| error.to_string())?;
     let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
         .map_err(|(file, why)| format!("{file}: {why}"))?;
     let (agent_name, agent) = match request.saved {
@@ -153,13 +193,26 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
                 .map_err(|error| error.0)?
         }
     };
-    let indices = choose(&open.file, selection, request, &agent_name)?;
+    let chosen = choose(&open.file, selection)?;
+    let indices = match request.query.is_empty() {
+        true => chosen,
+        false => {
+            let results = case_results(&open.file, &set.path, notes, past);
+            let results: HashMap<usize, CaseResult> =
+                results.into_iter().map(|result| (result.index, result)).collect();
+            let fits = |at: &usize| {
+                let case = Filtered { file: &open.file, at: *at, set, agent: &agent_name };
+                case.fits(&request.query, notes, results.get(at))
+            };
+            chosen.into_iter().filter(fits).collect()
+        }
+    };
     let app_dir = agent.app().and_then(|app| app_folder(workspace, set, app));
     let planned = PlannedSet {
         id: open.file.id.clone(),
         file: set.shown.clone(),
         path: set.path.clone(),
-        digest: open.digest,
+        digest: open.digest.clone(),
         agent,
         agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
         agent_name,
@@ -167,11 +220,11 @@ fn plan_set(workspace: &Workspace, request: &Request, selection: &Selection) -> 
         criteria,
         user: user_for(set, request.config.as_deref()),
     };
-    Ok((planned, open.file, indices))
+    Ok((planned, indices))
 }
 
 fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf> {
-    if let Some(agent) = workspace.agent_folder(app) {
+    if let Some(agent) = workspace.agent_folder(app, Some(&set.path)) {
         return Some(agent.path.clone());
     }
     let near = set.path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == app));
@@ -182,24 +235,28 @@ fn first_app(file: &SetFile) -> Option<String> {
     (!file.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
 }
 
-fn choose(
-    file: &SetFile,
-    selection: &Selection,
-    request: &Request,
-    agent: &str,
-) -> Result<Vec<usize>, String> {
+/// The positions of the selected cases, in the file's order.
+fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>, String> {
     for id in &selection.ids {
-        if !file.eval_ids().any(|eval_id| eval_id == id.as_str()) {
+        if file.positions_of(id).is_empty() {
             return Err(format!("there is no case {id:?}{}", similar_id(file, id)));
         }
     }
-    let chosen = |at: &usize| {
-        (selection.ids.is_empty() || selection.ids.iter().any(|id| *id == file.eval_id(*at)))
-            && selection.indices.as_ref().is_none_or(|indices| indices.contains(at))
+    let mut chosen: BTreeSet<usize> = match &selection.cases {
+        None => (0..file.len()).collect(),
+        Some(cases) => {
+            let found: Vec<Option<usize>> =
+                cases.iter().map(|case| place(file, &case.eval_id, &case.content)).collect();
+            if let Some(at) = found.iter().position(Option::is_none) {
+                return Err(format!("case {:?} is not in the file any more", cases[at].eval_id));
+            }
+            found.into_iter().flatten().collect()
+        }
     };
-    let by_query =
-        |at: &usize| request.query.is_empty() || matches(file, *at, &selection.set, request, agent);
-    Ok((0..file.len()).filter(chosen).filter(by_query).collect())
+    if !selection.ids.is_empty() {
+        chosen.retain(|at| selection.ids.iter().any(|id| *id == file.eval_id(*at)));
+    }
+    Ok(chosen.into_iter().collect())
 }
 
 fn similar_id(file: &SetFile, id: &str) -> String {
@@ -211,21 +268,36 @@ fn similar_id(file: &SetFile, id: &str) -> String {
     close.map(|close| format!("; did you mean {close:?}?")).unwrap_or_default()
 }
 
-fn matches(file: &SetFile, at: usize, set: &SetPath, request: &Request, agent: &str) -> bool {
-    let case = file.case(at).ok();
-    let turns = case.as_ref().map_or(&[][..], |case| case.turns());
-    let tools: Vec<String> =
-        turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
-    let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
-    request.query.matches(&Subject {
-        eval_id: &file.eval_id(at),
-        set: &set.stem,
-        agent,
-        turns: turns.len(),
-        text: &text.join("\n"),
-        tools: &tools,
-        ..Subject::default()
-    })
+/// A case that a filter is asked about.
+struct Filtered<'a> {
+    file: &'a SetFile,
+    at: usize,
+    set: &'a SetPath,
+    agent: &'a str,
+}
+
+impl Filtered<'_> {
+    fn fits(&self, query: &Query, notes: &Notes, result: Option<&CaseResult>) -> bool {
+        let case = self.file.case(self.at).ok();
+        let turns = case.as_ref().map_or(&[][..], |case| case.turns());
+        let tools: Vec<String> =
+            turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
+        let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
+        let eval_id = self.file.eval_id(self.at);
+        let first = result.and_then(|result| result.attempts.first());
+        query.matches(&Subject {
+            eval_id: &eval_id,
+            set: &self.set.stem,
+            agent: self.agent,
+            turns: turns.len(),
+            text: &text.join("\n"),
+            tools: &tools,
+            tags: notes.of(&eval_id).map_or(&[], |notes| notes.tags.as_slice()),
+            status: result.map(CaseResult::status),
+            unsteady: result.is_some_and(CaseResult::is_unsteady),
+            metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
+        })
+    }
 }
 
 /// Something that a folder's own files would make us run or tell, to be allowed first.

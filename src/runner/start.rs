@@ -7,9 +7,9 @@ use super::journal::JournalWriter;
 use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
-use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::judge::Judges;
-use crate::store::{Answers, JournalError, LoadedRun, Places, RunFolder, load_run, our_runs};
+use crate::store::{Answers, JournalError, LoadedRun, Places, RunFolder};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl RunHandle {
 /// said and the results are kept in memory.
 pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -> Run {
     let (journal, warning) = match &resumed {
-        Some(run) => open_or_warn(RunFolder::resume(run)),
+        Some(run) => open_or_warn(RunFolder::resume(run, &run.state.plan)),
         None => open_or_warn(RunFolder::create(workspace, &prepared.plan)),
     };
     let state = match resumed {
@@ -100,27 +100,4 @@ fn open_or_warn(opened: Result<RunFolder, JournalError>) -> (Option<JournalWrite
         Err(error) => error.to_string(),
     };
     (None, Some(format!("the run is not recorded, results are kept in memory: {why}")))
-}
-
-/// Runs of the past that are looked at for what failed.
-const PAST_RUNS: usize = 50;
-
-/// The cases of a file that did not pass when each was last run, by position in the file.
-/// `None` when none has ever been run.
-pub fn failed_in(workspace: &Path, file: &Path) -> Option<Vec<usize>> {
-    let mut last: BTreeMap<usize, Status> = BTreeMap::new();
-    for entry in our_runs(workspace).into_iter().take(PAST_RUNS) {
-        let Ok(run) = load_run(&entry.path) else { continue };
-        let plan = &run.state.plan;
-        for (case, planned) in plan.cases.iter().enumerate() {
-            if plan.sets[planned.set].path == file
-                && let Some(worst) = run.state.tally(case).worst
-            {
-                // The newest run comes first.
-                last.entry(planned.index).or_insert(worst);
-            }
-        }
-    }
-    let failed = |(index, status): (&usize, &Status)| (*status != Status::Passed).then_some(*index);
-    (!last.is_empty()).then(|| last.iter().filter_map(failed).collect())
 }

@@ -4,8 +4,9 @@ use super::frames::Frames;
 use super::hands::{Arrival, Hands, loaded};
 use super::terminal::{self, Guard, Screen};
 use super::{clipboard, criteria, editor, input};
-use crate::app::{EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update};
+use crate::app::{Against, CaseRef, EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update};
 use crate::domain::RunEvent;
+use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
 use crate::workspace::{Watch, Workspace};
@@ -234,6 +235,8 @@ impl Loop {
                 };
                 return self.take(told);
             }
+            Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
+            Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
             Effect::OpenEditor { path, line } => return self.edit(path, line),
             Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
             Effect::EditCriteria(set) => return self.edit_criteria(set),
@@ -248,6 +251,11 @@ impl Loop {
             effect => self.hands.take(effect),
         }
         Ok(())
+    }
+
+    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
+        let chosen = cases.into_iter().map(|case| (case, self.model.case_key(case))).collect();
+        self.hands.start(chosen, granted, against);
     }
 
     /// Gives the terminal to the editor: we do not even read keys meanwhile.

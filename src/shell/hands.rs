@@ -7,12 +7,12 @@ use crate::app::{
     Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
     build_body, hold, rescored,
 };
-use crate::domain::{Attempt, JudgeSpec, RunOptions, SessionInput};
+use crate::domain::{Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -59,8 +59,6 @@ impl Hands {
             }
             Effect::Rediscover => self.rediscover(),
             Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
-            Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
-            Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
             Effect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
                 let (outcomes, flips) = rescored(&before, &change);
                 Some(Msg::Rescored(ticket, Box::new(outcomes), flips))
@@ -90,7 +88,9 @@ impl Hands {
             | Effect::Hold { .. }
             | Effect::KeepVerdicts(_) => self.author(effect),
             // The loop does these itself.
-            Effect::Copy(_)
+            Effect::StartRun(..)
+            | Effect::StartTrusted(..)
+            | Effect::Copy(_)
             | Effect::OpenEditor { .. }
             | Effect::EditText { .. }
             | Effect::EditCriteria(_)
@@ -189,7 +189,7 @@ impl Hands {
 
     /// Reads past runs.
     pub(super) fn read_history(&self, ticket: Ticket) {
-        self.elsewhere(move |hands| Some(Msg::History { ticket, attempts: history(hands) }));
+        self.elsewhere(move |hands| Some(Msg::History { ticket, results: history(hands) }));
         self.elsewhere(move |hands| Some(Msg::Verdicts(kept_verdicts(&hands.workspace.root))));
     }
 
@@ -243,7 +243,8 @@ impl Hands {
         });
     }
 
-    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
+    /// Starts a run of these cases. Their keys are of the files as the person saw them.
+    pub(super) fn start(&self, cases: Vec<ChosenCase>, granted: Vec<TrustQuestion>, against: Against) {
         let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let (back, places) = (self.back.clone(), self.places.clone());
         tokio::spawn(async move {
@@ -262,6 +263,9 @@ impl Hands {
         });
     }
 }
+
+/// A case, and what identifies it in whichever version of its file is read next.
+pub(super) type ChosenCase = (CaseRef, CaseKey);
 
 /// What a task may look at.
 pub(super) struct Borrowed {
@@ -309,30 +313,24 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 
 fn prepare(
     hands: &Borrowed,
-    cases: Vec<CaseRef>,
+    cases: Vec<ChosenCase>,
     granted: Vec<TrustQuestion>,
     against: Against,
     places: Option<&Places>,
 ) -> Result<Prepared, RunMsg> {
-    let mut by_set: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for case in &cases {
-        by_set.entry(case.set).or_default().push(case.index);
+    let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
+    for (case, key) in &cases {
+        by_set.entry(case.set).or_default().push(key.clone());
     }
-    let selection = |(set, indices): (usize, Vec<usize>)| Selection {
-        indices: Some(indices),
+    let selection = |(set, cases): (usize, Vec<CaseKey>)| Selection {
+        cases: Some(cases),
         ..Selection::all(hands.sets[set].clone())
     };
-    let kept: Vec<(PathBuf, usize, Arc<Attempt>)> = match &against {
-        Against::Kept(kept) => kept
-            .iter()
-            .map(|(case, attempt)| (hands.sets[case.set].path.clone(), case.index, attempt.clone()))
-            .collect(),
-        _ => Vec::new(),
-    };
+    let kept = kept_attempts(hands, &cases, &against);
     let repeat = match kept.first() {
         None => hands.workspace.config.run_options().repeat,
-        Some((file, index, _)) => {
-            kept.iter().filter(|(path, at, _)| path == file && at == index).count() as u32
+        Some((file, key, _)) => {
+            kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
         }
     };
     let turn = match against {
@@ -361,5 +359,21 @@ fn prepare(
         .into_iter()
         .filter(|question| !trust.allows(&question.fingerprint))
         .collect();
+    let cases = cases.iter().map(|(case, _)| *case).collect();
     if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions, against)) }
+}
+
+/// What is to be judged again, by file and case.
+fn kept_attempts(
+    hands: &Borrowed,
+    cases: &[ChosenCase],
+    against: &Against,
+) -> Vec<(PathBuf, CaseKey, Arc<Attempt>)> {
+    let Against::Kept(kept) = against else { return Vec::new() };
+    let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
+    let of = |(case, attempt): &(CaseRef, Arc<Attempt>)| {
+        let key = (*keys.get(case)?).clone();
+        Some((hands.sets[case.set].path.clone(), key, attempt.clone()))
+    };
+    kept.iter().filter_map(of).collect()
 }

@@ -1,5 +1,9 @@
-//! A run's folder: `run.json` (the plan) and `journal.jsonl`, one finished attempt a line, written
-//! before anything is shown. A torn last line is what a kill leaves; it is cut off.
+//! A run's folder: `run.json` (the plan) and `journal.jsonl`, one finished attempt a line, written before
+//! anything is shown.
+//!
+//! `run.json` names the format of both files. Format 1 had no such name, and no content hashes of cases; it is
+//! read as well. A damaged line of the journal costs that line: its attempt counts as not run. The torn last
+//! line that a kill leaves is cut off when the run goes on.
 
 use super::write_whole;
 use crate::domain::{Attempt, AttemptKey, RunEvent, RunPlan, RunState};
@@ -31,6 +35,9 @@ pub struct RunFolder {
     journal: File,
 }
 
+/// The format of the files of a run that is written here.
+pub const RUN_FORMAT: u64 = 2;
+
 /// A run read back.
 #[derive(Debug, Clone)]
 pub struct LoadedRun {
@@ -38,9 +45,11 @@ pub struct LoadedRun {
     pub path: PathBuf,
     /// What had happened.
     pub state: RunState,
-    /// How many bytes at the end of the journal were torn.
+    /// Whole lines of the journal that could not be read, or are about no case of the plan.
+    pub damaged: usize,
+    /// Bytes behind the last line end: what a kill left of a line.
     pub torn: u64,
-    /// Length of what is whole.
+    /// Length of the journal without them.
     whole: u64,
 }
 
@@ -75,18 +84,18 @@ impl RunFolder {
             .map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
         let plan_path = path.join("run.json");
-        let text = serde_json::to_string_pretty(plan).map_err(|error| at(&plan_path)(error.into()))?;
-        write_whole(&plan_path, text.as_bytes()).map_err(at(&plan_path))?;
+        write_plan(&plan_path, plan)?;
         Ok(RunFolder { path, journal })
     }
 
-    /// Goes on with a run that was read back; a torn line is cut off first.
-    pub fn resume(run: &LoadedRun) -> Result<RunFolder, JournalError> {
+    /// Goes on with a run that was read back, as this plan says; a torn line is cut off first.
+    pub fn resume(run: &LoadedRun, plan: &RunPlan) -> Result<RunFolder, JournalError> {
         let journal_path = run.path.join("journal.jsonl");
         let journal = OpenOptions::new().append(true).open(&journal_path).map_err(at(&journal_path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
         journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
         journal.set_len(run.whole).map_err(at(&journal_path))?;
+        write_plan(&run.path.join("run.json"), plan)?;
         Ok(RunFolder { path: run.path.clone(), journal })
     }
 
@@ -108,22 +117,76 @@ impl RunFolder {
     }
 }
 
+fn write_plan(path: &Path, plan: &RunPlan) -> Result<(), JournalError> {
+    let text = || -> serde_json::Result<String> {
+        let mut value = serde_json::to_value(plan)?;
+        if let Some(members) = value.as_object_mut() {
+            members.shift_insert(0, "format".into(), RUN_FORMAT.into());
+        }
+        serde_json::to_string_pretty(&value)
+    };
+    let text = text().map_err(|error| at(path)(error.into()))?;
+    write_whole(path, text.as_bytes()).map_err(at(path))
+}
+
+/// Reads the plan of a run. Its indices are in range; a plan of a newer format, or one that contradicts itself,
+/// is an error.
+pub fn load_plan(folder: &Path) -> Result<RunPlan, JournalError> {
+    let path = folder.join("run.json");
+    let text = fs::read_to_string(&path).map_err(at(&path))?;
+    let invalid = |why: String| at(&path)(io::Error::new(io::ErrorKind::InvalidData, why));
+    let plan: RunPlan = serde_json::from_str(&text).map_err(|error| at(&path)(error.into()))?;
+    match format_of(&text) {
+        Some(1..=RUN_FORMAT) => {}
+        Some(newer) => {
+            return Err(invalid(format!(
+                "format {newer} was written by a newer evaltrail; this one reads formats up to {RUN_FORMAT}"
+            )));
+        }
+        None => return Err(invalid("\"format\" is not a whole number".into())),
+    }
+    if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
+        let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
+        return Err(invalid(format!("case {id:?} is of set {set}, and there are {sets}")));
+    }
+    Ok(plan)
+}
+
+/// The format that a plan names; format 1 named none.
+fn format_of(text: &str) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(default)]
+        format: Option<serde_json::Value>,
+    }
+    match serde_json::from_str::<Head>(text).ok()?.format {
+        None => Some(1),
+        Some(format) => format.as_u64(),
+    }
+}
+
 /// Reads a run back.
 pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
-    let plan_path = path.join("run.json");
-    let text = fs::read_to_string(&plan_path).map_err(at(&plan_path))?;
-    let plan: RunPlan = serde_json::from_str(&text).map_err(|error| at(&plan_path)(error.into()))?;
+    let plan = load_plan(path)?;
     let journal_path = path.join("journal.jsonl");
     let journal = fs::read(&journal_path).map_err(at(&journal_path))?;
     let mut state = RunState::new(Arc::new(plan));
-    let mut whole = 0;
-    for line in journal.split_inclusive(|&byte| byte == b'\n') {
-        let Some(attempt) = read_line(line) else { break };
-        whole += line.len();
-        state.apply(RunEvent::Finished(Arc::new(attempt)));
+    let mut damaged = 0;
+    let whole = journal.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    for line in journal[..whole].split_inclusive(|&byte| byte == b'\n') {
+        match read_line(line).filter(|attempt| is_of_plan(attempt, &state.plan)) {
+            Some(attempt) => state.apply(RunEvent::Finished(Arc::new(attempt))),
+            None => damaged += 1,
+        }
     }
     let torn = (journal.len() - whole) as u64;
-    Ok(LoadedRun { path: path.to_path_buf(), state, torn, whole: whole as u64 })
+    Ok(LoadedRun { path: path.to_path_buf(), state, damaged, torn, whole: whole as u64 })
+}
+
+fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
+    let planned = plan.cases.get(attempt.key.case);
+    planned.is_some_and(|planned| planned.eval_id == attempt.eval_id)
+        && (1..=plan.options.repeat).contains(&attempt.key.attempt)
 }
 
 fn read_line(line: &[u8]) -> Option<Attempt> {
@@ -136,22 +199,6 @@ fn read_line(line: &[u8]) -> Option<Attempt> {
     serde_json::from_value(parsed.value).ok()
 }
 
-/// The newest run of exactly this selection that still owes attempts.
-pub fn newest_unfinished(workspace: &Path, plan: &RunPlan) -> Option<LoadedRun> {
-    let mut runs: Vec<LoadedRun> = fs::read_dir(runs_folder(workspace))
-        .ok()?
-        .filter_map(|entry| load_run(&entry.ok()?.path()).ok())
-        .filter(|run| same_selection(&run.state.plan, plan) && !run.state.outstanding().is_empty())
-        .collect();
-    runs.sort_by(|a, b| a.state.plan.started.cmp(&b.state.plan.started));
-    runs.pop()
-}
-
-/// The same experiment: files by content, cases, criteria, agents, repeats.
-fn same_selection(a: &RunPlan, b: &RunPlan) -> bool {
-    a.sets == b.sets && a.cases == b.cases && a.options.repeat == b.options.repeat
-}
-
 impl LoadedRun {
     /// The attempts still owed.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
@@ -159,8 +206,8 @@ impl LoadedRun {
     }
 }
 
-/// The folders of a workspace's runs, without reading them.
-pub(super) fn run_folders(workspace: &Path) -> Vec<PathBuf> {
+/// The folders of a workspace's runs, in no order and without reading them.
+pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(runs_folder(workspace)) else { return Vec::new() };
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -168,18 +215,48 @@ pub(super) fn run_folders(workspace: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Removes the folder of a run. False when another evaltrail is writing it.
+pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
+    let journal_path = path.join("journal.jsonl");
+    if let Ok(journal) = OpenOptions::new().append(true).open(&journal_path)
+        && journal.try_lock().is_err()
+    {
+        return Ok(false);
+    }
+    fs::remove_dir_all(path).map_err(at(path))?;
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Invocation, PlannedCase, RunOptions, ToolCall, Trajectory};
+    use crate::domain::{Invocation, PlannedCase, PlannedSet, RunOptions, ToolCall, Trajectory};
 
     fn plan() -> RunPlan {
         RunPlan {
             judge: crate::domain::JudgeSpec::standard(),
             run_id: "r1".into(),
             started: "2026-01-01T00:00:00Z".into(),
-            sets: vec![],
-            cases: (0..3).map(|index| PlannedCase { set: 0, index, eval_id: index.to_string() }).collect(),
+            sets: vec![PlannedSet {
+                id: "s".into(),
+                file: "s".into(),
+                path: "/s".into(),
+                digest: String::new(),
+                agent: crate::domain::AgentSpec::Saved,
+                agent_name: String::new(),
+                agent_jobs: None,
+                app_dir: None,
+                criteria: Vec::new(),
+                user: Default::default(),
+            }],
+            cases: (0..3)
+                .map(|index| PlannedCase {
+                    set: 0,
+                    index,
+                    eval_id: index.to_string(),
+                    content: String::new(),
+                })
+                .collect(),
             options: RunOptions::default(),
         }
     }
@@ -201,12 +278,52 @@ mod tests {
         OpenOptions::new().write(true).open(&journal).unwrap().set_len(whole - 7).unwrap();
         let loaded = load_run(&path).unwrap();
         assert_eq!((loaded.state.totals.ended(), loaded.torn > 0), (1, true));
-        RunFolder::resume(&loaded).unwrap().append(&attempt(2)).unwrap();
+        RunFolder::resume(&loaded, &plan()).unwrap().append(&attempt(2)).unwrap();
         let again = load_run(&path).unwrap();
-        assert_eq!((again.torn, again.outstanding().len()), (0, 1));
-        assert!(newest_unfinished(folder.path(), &plan()).is_some());
-        let other = RunPlan { cases: plan().cases[..2].to_vec(), ..plan() };
-        assert!(newest_unfinished(folder.path(), &other).is_none(), "another selection");
+        assert_eq!((again.torn, again.damaged, again.outstanding().len()), (0, 0, 1));
+    }
+
+    #[test]
+    fn a_damaged_line_costs_that_line_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        (0..3).for_each(|case| run.append(&attempt(case)).unwrap());
+        let path = run.path().to_path_buf();
+        drop(run);
+        let journal = path.join("journal.jsonl");
+        let text = fs::read_to_string(&journal).unwrap();
+        let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+        let middle = lines[1].len() / 2;
+        lines[1].replace_range(middle..middle + 9, "\u{0}damaged\u{0}");
+        lines.push(serde_json::to_string(&attempt(7)).unwrap() + "\n");
+        lines.push(serde_json::to_string(&Attempt { eval_id: "1".into(), ..attempt(2) }).unwrap() + "\n");
+        fs::write(&journal, lines.concat()).unwrap();
+        let loaded = load_run(&path).unwrap();
+        let owed: Vec<usize> = loaded.outstanding().iter().map(|key| key.case).collect();
+        assert_eq!((loaded.damaged, loaded.torn, owed), (3, 0, vec![1]));
+        RunFolder::resume(&loaded, &plan()).unwrap().append(&attempt(1)).unwrap();
+        let again = load_run(&path).unwrap();
+        assert_eq!((again.damaged, again.outstanding().len()), (3, 0), "what stands behind it is not lost");
+    }
+
+    #[test]
+    fn formats_are_named_and_planted_plans_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let path = run.path().join("run.json");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("{\n  \"format\": 2,"), "{text}");
+        let load = |text: String| {
+            fs::write(&path, text).unwrap();
+            load_run(run.path())
+                .map(|run| run.state.plan.cases.len())
+                .map_err(|error| error.source.to_string())
+        };
+        assert_eq!(load(text.replace("  \"format\": 2,\n", "")), Ok(3), "format 1 had no name");
+        assert!(
+            load(text.replace("\"format\": 2", "\"format\": 3")).unwrap_err().contains("newer evaltrail")
+        );
+        assert!(load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("there are 1"));
     }
 
     #[test]
@@ -227,7 +344,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(folder.path(), &plan()).unwrap();
         let loaded = load_run(run.path()).unwrap();
-        assert!(RunFolder::resume(&loaded).unwrap_err().source.to_string().contains("another evaltrail"));
+        assert!(
+            RunFolder::resume(&loaded, &plan()).unwrap_err().source.to_string().contains("another evaltrail")
+        );
     }
 
     #[test]

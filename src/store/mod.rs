@@ -1,4 +1,4 @@
-//! What is kept: the journal and history of runs, trust, remembered state, answers of judges; and the only writer of
+//! What is kept: the journals of runs, trust, remembered state, answers of judges; and the only writer of
 //! users' files.
 //!
 //! ```text
@@ -11,7 +11,6 @@
 
 mod answers;
 mod edits;
-mod history;
 mod journal;
 mod places;
 mod remembered;
@@ -22,8 +21,9 @@ mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
 pub use edits::{Deed, Done, EditFailed, FileJob, UndoError, make, redo, undo};
-pub use history::{HistoryEntry, adk_results, our_runs};
-pub use journal::{JournalError, LoadedRun, RunFolder, load_run, newest_unfinished};
+pub use journal::{
+    JournalError, LoadedRun, RUN_FORMAT, RunFolder, load_plan, load_run, remove_run, run_folders,
+};
 pub use places::Places;
 pub use remembered::Remembered;
 pub use save::{Replace, SaveError, create, remove, replace, write_whole};

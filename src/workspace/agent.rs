@@ -1,8 +1,9 @@
 //! Which agent a set's cases are run against.
 
-use super::{SetPath, Workspace};
+use super::{AgentFolder, SetPath, Workspace};
 use crate::config::parse_agent_uri;
 use crate::domain::{AdkServer, AgentSpec};
+use crate::formats::SetFile;
 use std::path::{Path, PathBuf};
 
 /// Why no agent can be chosen, and what to do.
@@ -29,18 +30,30 @@ pub fn agent_for(
         }
     }
     for app in apps.into_iter().flatten() {
-        if let Some(agent) = workspace.agent_folder(app) {
+        if let Some(agent) = workspace.agent_folder(app, Some(&set.path)) {
             return served(&agent.name, &agent.path, &workspace.root);
         }
     }
     only_one(workspace, set)
 }
 
+/// The folder of the ADK agent whose set this is: the one that it lies in, else the one that its first case names,
+/// else the only one there is. ADK keeps its results of the set there.
+pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile) -> Option<&'a AgentFolder> {
+    let named = || {
+        let first = (!file.is_empty()).then(|| file.case(0).ok()).flatten()?;
+        first.session_input.map(|input| input.app_name)
+    };
+    let app = set.app.clone().or_else(named);
+    let by_name = app.and_then(|app| workspace.agent_folder(&app, Some(&set.path)));
+    by_name.or_else(|| workspace.agents.first().filter(|_| workspace.agents.len() == 1))
+}
+
 fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
     if let Some(spec) = workspace.config.agents.get(asked) {
         return Ok((asked.to_string(), spec.clone()));
     }
-    if let Some(agent) = workspace.agent_folder(asked) {
+    if let Some(agent) = workspace.agent_folder(asked, None) {
         return served(&agent.name, &agent.path, &workspace.root);
     }
     let here = std::env::current_dir().unwrap_or_default();

@@ -130,9 +130,11 @@ impl Workspace {
         self.sets.push(SetPath::of_file(path, &self.root));
     }
 
-    /// The folder of an agent by name.
-    pub fn agent_folder(&self, name: &str) -> Option<&AgentFolder> {
-        self.agents.iter().find(|agent| agent.name == name)
+    /// The folder of an agent by name. Of several of that name the one that holds the file goes first.
+    pub fn agent_folder(&self, name: &str, file: Option<&Path>) -> Option<&AgentFolder> {
+        let named = || self.agents.iter().filter(|agent| agent.name == name);
+        let holds = |agent: &&AgentFolder| file.is_some_and(|file| file.starts_with(&agent.path));
+        named().filter(holds).max_by_key(|agent| agent.path.components().count()).or_else(|| named().next())
     }
 }
 

@@ -8,7 +8,7 @@ mod discover;
 mod sets;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, find_adk, find_python};
+pub use agent::{NoAgent, agent_for, agent_of_set, find_adk, find_python};
 pub use beside::{edited_with, notes_path, read_notes};
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};

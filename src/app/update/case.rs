@@ -107,7 +107,7 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
     let attempt = model.shown_attempt();
     // A turn that was run alone is all that its attempt has.
     let turn = if attempt.is_some_and(|attempt| attempt.turn.is_some()) { 0 } else { case.turn };
-    let run_id = outcome.map(|outcome| outcome.run_id.clone()).unwrap_or_default();
+    let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
         alone: attempt.filter(|attempt| attempt.turn.is_some()).map(|attempt| attempt.started.clone()),
@@ -159,7 +159,7 @@ fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt, turn: usize)
 
 /// What people said of an attempt.
 fn people(model: &Model, case: &CaseScreen, attempt: &Attempt) -> Vec<HumanVerdict> {
-    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run_id.as_str());
+    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
     let file = &model.sets[case.at.set].path.shown;
     let mine = |one: &&HumanVerdict| {
         Some(one.run_id.as_str()) == run_id

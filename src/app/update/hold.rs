@@ -7,7 +7,7 @@ use crate::app::model::{CaseRef, Model, Screen, SetState};
 use crate::app::outcomes::{CaseAttempts, CaseOutcome};
 use crate::domain::Attempt;
 use crate::formats::{Notes, SetFile};
-use crate::metrics::held_against_case;
+use crate::history::reevaluate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -114,17 +114,7 @@ fn real(model: &Model) -> &crate::app::outcomes::Outcomes {
 
 /// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
 pub fn hold(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Held {
-    let of = |CaseAttempts { case, attempts, .. }: &CaseAttempts| {
-        let now = file.case(case.index).ok()?;
-        let variants = notes.of(&now.eval_id).map_or(&[][..], |notes| &notes.variants);
-        let held: Vec<Option<Attempt>> =
-            attempts.iter().map(|attempt| held_against_case(attempt, &now, variants)).collect();
-        if held.iter().all(Option::is_none) {
-            return None;
-        }
-        let shown = held.into_iter().zip(attempts);
-        Some((*case, shown.map(|(held, ran)| held.map_or_else(|| ran.clone(), Arc::new)).collect()))
-    };
+    let of = |one: &CaseAttempts| Some((one.case, reevaluate(file, notes, one.case.index, &one.attempts)?));
     cases.iter().filter_map(of).collect()
 }
 

@@ -6,9 +6,12 @@ use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
 use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::app::ticket::Ticket;
-use crate::domain::Attempt;
+use crate::domain::RunRef;
 use crate::formats::{Notes, SetFile};
+use crate::history::{PastResult, place};
 use crate::workspace::SetPath;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A request to open a set's file.
@@ -70,6 +73,7 @@ pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
         Some(was) => hold::follow(model, set, &was),
         None => hold::ask(model, set, with_outcomes(model, set)),
     });
+    effects.extend(take_past(model, set));
     effects
 }
 
@@ -102,23 +106,50 @@ pub(super) fn summarised(
     Vec::new()
 }
 
-/// Past outcomes, the oldest run first, so that the newest stays.
-pub(super) fn history(
-    model: &mut Model,
-    ticket: Ticket,
-    attempts: Vec<(String, CaseRef, Arc<Attempt>)>,
-) -> Vec<Effect> {
+/// Takes past results in, the oldest run first, so that the newest stays. Those of a file that is not read yet
+/// wait for it.
+pub(super) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult>) -> Vec<Effect> {
     if ticket <= model.history {
         return Vec::new();
     }
     model.history = ticket;
-    for (run_id, case, attempt) in attempts {
-        if model.sets.get(case.set).is_some() {
-            model.add_outcome(case, &run_id, attempt);
+    model.sets.iter_mut().for_each(|view| view.past.clear());
+    let slots: HashMap<PathBuf, usize> =
+        model.sets.iter().enumerate().map(|(at, view)| (view.path.path.clone(), at)).collect();
+    for result in results {
+        if let Some(set) = slots.get(&result.file) {
+            model.sets[*set].past.push(result);
         }
     }
+    let effects = (0..model.sets.len()).flat_map(|set| take_past(model, set)).collect();
     relist(model);
-    (0..model.sets.len()).flat_map(|set| hold::ask(model, set, with_outcomes(model, set))).collect()
+    effects
+}
+
+/// Shows the past results of a file that is read. Results of a run of this session stay.
+fn take_past(model: &mut Model, set: usize) -> Vec<Effect> {
+    let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
+    let past = std::mem::take(&mut model.sets[set].past);
+    let mut cases = Vec::new();
+    for result in past {
+        let Some(index) = place(&file, &result.eval_id, &result.content) else { continue };
+        let case = CaseRef { set, index };
+        if is_newer(model, case, &result.run) {
+            for attempt in &result.attempts {
+                model.add_outcome(case, &result.run, attempt.clone());
+            }
+            cases.push(case);
+        }
+    }
+    cases.sort();
+    cases.dedup();
+    hold::ask(model, set, cases)
+}
+
+/// Whether a run is the one whose result is shown, or began after it.
+fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
+    let shown = model.outcomes.get(case).map(|outcome| &outcome.run);
+    shown.is_none_or(|shown| shown.id == run.id || run.started_at() >= shown.started_at())
 }
 
 fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {

@@ -45,7 +45,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
         Msg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
-        Msg::History { ticket, attempts } => load::history(model, ticket, attempts),
+        Msg::History { ticket, results } => load::history(model, ticket, results),
         Msg::Verdicts(verdicts) => {
             model.verdicts = verdicts;
             model.verdicts_version += 1;

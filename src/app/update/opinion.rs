@@ -28,7 +28,7 @@ fn toggle_judged(model: &mut Model) {
 
 fn give(model: &mut Model) {
     let (Screen::Case(case), Some(attempt)) = (&model.screen, model.shown_attempt()) else { return };
-    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run_id.as_str()).unwrap_or_default();
+    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
     let file = &model.sets[case.at.set].path.shown;
     let items = opinions(attempt, run_id, file, &model.verdicts);
     model.overlay = Some(Overlay::Opinions(Opinions { items, cursor: 0 }));

@@ -126,7 +126,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) {
     match &event {
         RunEvent::Finished(attempt) => {
             if let Some(case) = model.case_of(&run, attempt.key) {
-                model.add_outcome(case, &run.plan.run_id, attempt.clone());
+                let run_ref = model.run_ref(&run);
+                model.add_outcome(case, &run_ref, attempt.clone());
                 look_at_first_failure(model, case);
             }
         }

@@ -46,6 +46,13 @@ impl ResultFile {
             .map_err(|error| FileProblem::syntax(&text, json::parse(&text).err().unwrap_or(error)))
     }
 
+    /// Whether evaltrail wrote it: its cases have a member of that name.
+    pub fn by_evaltrail(&self) -> bool {
+        let first = self.entries.first().map(|entry| entry.range.clone());
+        let found = first.map(|range| index::pick(&self.text, range, [&["evaltrail"]]));
+        matches!(found, Some(Ok([Some(_)])))
+    }
+
     /// Reads one case.
     pub fn attempt(&self, at: usize) -> Result<Attempt, FileProblem> {
         let range = self.entries[at].range.clone();

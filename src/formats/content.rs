@@ -1,0 +1,70 @@
+//! The content hash of a case: what tells a case that was edited from the one that was run.
+
+use super::SetFile;
+use xxhash_rust::xxh3::Xxh3;
+
+impl SetFile {
+    /// The hash of a case's text without the white space between JSON tokens, so that indenting a file anew
+    /// changes no case: 32 hexadecimal digits of XXH3-128. Empty when the case cannot be read.
+    pub fn content_hash(&self, at: usize) -> String {
+        let text = match self.case_text(at) {
+            Some(text) => text,
+            None => return String::new(),
+        };
+        let mut hash = Xxh3::new();
+        let mut in_string = false;
+        let mut escaped = false;
+        let mut from = 0;
+        let bytes = text.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            match (in_string, byte) {
+                (true, _) if escaped => escaped = false,
+                (true, b'\\') => escaped = true,
+                (_, b'"') => in_string = !in_string,
+                (false, b' ' | b'\n' | b'\r' | b'\t') => {
+                    hash.update(&bytes[from..at]);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        hash.update(&bytes[from..]);
+        format!("{:032x}", hash.digest128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn hash(case: &str) -> String {
+        let text = format!("{{\"eval_set_id\": \"s\", \"eval_cases\": [{case}]}}");
+        SetFile::open(Arc::from(text), "s").unwrap().content_hash(0)
+    }
+
+    #[test]
+    fn layout_is_no_content_and_everything_else_is() {
+        let case = r#"{"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "a \" b"}]}}]}"#;
+        let spread = case.replace(": ", " :\n\t").replace("[{", "[\r\n {");
+        assert_eq!(hash(case), hash(&spread));
+        assert_ne!(hash(case), hash(&case.replace("a \\\" b", "a  \\\" b")), "white space in a text counts");
+        assert_ne!(hash(case), hash(&case.replace("eval_id\": \"a", "eval_id\": \"b")));
+        assert_eq!(hash(case).len(), 32);
+    }
+
+    #[test]
+    fn rows_of_every_form_have_a_hash_of_their_own() {
+        for text in [
+            "{\"prompt\": \"a\", \"response\": \"b\"}\n{\"prompt\": \"a\", \"response\": \"c\"}\n",
+            "prompt,response\na,b\na,c\n",
+            "[{\"prompt\": \"a\", \"response\": \"b\"}, {\"prompt\": \"a\", \"response\": \"c\"}]",
+        ] {
+            let file = SetFile::open(Arc::from(text), "s").unwrap();
+            assert_eq!(file.len(), 2, "{text}");
+            assert!(!file.content_hash(0).is_empty());
+            assert_ne!(file.content_hash(0), file.content_hash(1), "{text}");
+            assert_eq!(file.content_hash(2), "");
+        }
+    }
+}

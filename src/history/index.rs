@@ -1,0 +1,226 @@
+//! The index of runs: what a run was about and what it came to, without reading it. It can be made again from
+//! the runs at any time, so it lies in the cache folder.
+
+use crate::domain::{RunBy, RunRef, Totals, rfc3339, unix_seconds};
+use crate::formats::adk::{ResultFile, app_history};
+use crate::store::{Places, fingerprint, load_run, run_folders, write_whole};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// The format of the index. An index of another format is made anew.
+const FORMAT: u32 = 1;
+
+/// A run, before it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunHead {
+    /// The run's id; of ADK's results, the id of the result.
+    pub run_id: String,
+    /// The run's folder, or the result file.
+    pub path: PathBuf,
+    /// When it began, RFC 3339; of ADK's results, when they were written.
+    pub started: String,
+    /// Where it is from.
+    pub source: RunSource,
+    /// The only turn that was run, from 1; all turns when `None`.
+    pub turn: Option<u32>,
+    /// Attempts that were planned.
+    pub attempts: usize,
+    /// Attempts that ended, by status.
+    pub totals: Totals,
+}
+
+/// Where a run is from, and the cases it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunSource {
+    /// evaltrail: the files with the number of their cases in the plan.
+    Evaltrail {
+        /// Files and counts.
+        sets: Vec<(PathBuf, usize)>,
+    },
+    /// ADK.
+    Adk {
+        /// The agent's folder.
+        app_dir: PathBuf,
+        /// The set's id in the result.
+        set_id: String,
+        /// Whether evaltrail wrote the file at the end of a run of its own.
+        by_evaltrail: bool,
+    },
+}
+
+impl RunHead {
+    /// What results of the run refer to.
+    pub fn run_ref(&self) -> RunRef {
+        let by = match &self.source {
+            RunSource::Adk { by_evaltrail: false, .. } => RunBy::Adk,
+            _ => RunBy::Evaltrail,
+        };
+        RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
+    }
+
+    /// Whether evaltrail recorded it here, so that it can be read whole.
+    pub fn is_ours(&self) -> bool {
+        matches!(self.source, RunSource::Evaltrail { .. })
+    }
+}
+
+/// The runs of a workspace.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The newest first.
+    pub runs: Vec<RunHead>,
+}
+
+/// A line of the index: a run, and the sizes and times of its files when it was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    stamp: Vec<(u64, u128)>,
+    head: RunHead,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexFile {
+    format: u32,
+    entries: Vec<Entry>,
+}
+
+impl History {
+    /// Looks which runs there are. Runs that changed since the index was written are read anew; what cannot be
+    /// read is left out. `app_dirs` are the agents' folders, where ADK keeps its results.
+    pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
+        let index = places.map(|places| index_path(places, root));
+        let mut known = index.as_deref().map(read_index).unwrap_or_default();
+        let mut entries = Vec::new();
+        let mut changed = false;
+        let ours = run_folders(root).into_iter().map(|path| (path, None));
+        let adk =
+            app_dirs.iter().flat_map(|dir| result_files(dir).map(move |path| (path, Some(dir.as_path()))));
+        for (path, app_dir) in ours.chain(adk) {
+            let stamp = stamp_of(&path, app_dir.is_some());
+            let entry = match known.remove(&path).filter(|entry| entry.stamp == stamp) {
+                Some(entry) => entry,
+                None => {
+                    changed = true;
+                    let head = match app_dir {
+                        None => head_of_run(&path),
+                        Some(app_dir) => head_of_result(&path, app_dir),
+                    };
+                    let Some(head) = head else { continue };
+                    Entry { stamp, head }
+                }
+            };
+            entries.push(entry);
+        }
+        if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
+            // The index only saves time.
+            let _ = write_index(&index, &entries);
+        }
+        let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
+        runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)).then_with(|| b.run_id.cmp(&a.run_id)));
+        History { runs }
+    }
+
+    /// Our runs, the newest first.
+    pub fn ours(&self) -> impl Iterator<Item = &RunHead> {
+        self.runs.iter().filter(|head| head.is_ours())
+    }
+}
+
+/// What runs are sorted by. A result file that evaltrail wrote says the same as its run, and less.
+fn newness(head: &RunHead) -> f64 {
+    match head.source {
+        RunSource::Adk { by_evaltrail: true, .. } => f64::MIN,
+        _ => unix_seconds(&head.started).unwrap_or(f64::MIN),
+    }
+}
+
+fn index_path(places: &Places, root: &Path) -> PathBuf {
+    let id = fingerprint(&[root.as_os_str().as_encoded_bytes()]);
+    places.cache.join("history").join(format!("{}.json", &id[..16]))
+}
+
+fn read_index(path: &Path) -> HashMap<PathBuf, Entry> {
+    let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<IndexFile>(&bytes).ok());
+    let entries = read.filter(|file| file.format == FORMAT).map(|file| file.entries).unwrap_or_default();
+    entries.into_iter().map(|entry| (entry.head.path.clone(), entry)).collect()
+}
+
+fn write_index(path: &Path, entries: &[Entry]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let file = IndexFile { format: FORMAT, entries: entries.to_vec() };
+    write_whole(path, &serde_json::to_vec(&file)?)
+}
+
+/// Sizes and modification times of the files that a head is made from.
+fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
+    let of = |path: &Path| {
+        let meta = fs::metadata(path).ok()?;
+        let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some((meta.len(), modified.as_nanos()))
+    };
+    let files = match is_file {
+        true => vec![path.to_path_buf()],
+        false => vec![path.join("run.json"), path.join("journal.jsonl")],
+    };
+    files.iter().map(|file| of(file).unwrap_or_default()).collect()
+}
+
+fn head_of_run(path: &Path) -> Option<RunHead> {
+    let state = load_run(path).ok()?.state;
+    let plan = &state.plan;
+    let count = |at: usize| plan.cases.iter().filter(|case| case.set == at).count();
+    let sets = plan.sets.iter().enumerate().map(|(at, set)| (set.path.clone(), count(at))).collect();
+    Some(RunHead {
+        run_id: plan.run_id.clone(),
+        path: path.to_path_buf(),
+        started: plan.started.clone(),
+        source: RunSource::Evaltrail { sets },
+        turn: plan.options.turn,
+        attempts: plan.attempts(),
+        totals: state.totals,
+    })
+}
+
+fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(app_history(app_dir)).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
+    })
+}
+
+fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
+    let file = open_result(path)?;
+    let mut totals = Totals::default();
+    file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
+    Some(RunHead {
+        run_id: file.id.clone(),
+        path: path.to_path_buf(),
+        started: rfc3339(file.created),
+        source: RunSource::Adk {
+            app_dir: app_dir.to_path_buf(),
+            set_id: file.set_id.clone(),
+            by_evaltrail: file.by_evaltrail(),
+        },
+        turn: None,
+        attempts: file.entries.len(),
+        totals,
+    })
+}
+
+/// Larger result files are not read.
+const LARGEST_RESULT: u64 = 1 << 30;
+
+pub(super) fn open_result(path: &Path) -> Option<ResultFile> {
+    let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= LARGEST_RESULT)?;
+    let mut text = String::with_capacity(meta.len() as usize);
+    let file = fs::File::open(path).ok()?;
+    std::io::Read::read_to_string(&mut std::io::Read::take(file, LARGEST_RESULT), &mut text).ok()?;
+    ResultFile::open(Arc::from(text)).ok()
+}

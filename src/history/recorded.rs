@@ -1,0 +1,37 @@
+//! Scores that data sets bring along: what was computed elsewhere is shown until it is scored here.
+
+use super::latest::PastResult;
+use crate::domain::{Attempt, AttemptKey, RunBy, RunRef, adk_status, case_status};
+use crate::formats::SetFile;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The scores that stand in a file. None of a file that is too large to be held.
+pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
+    let has_scores = |at: usize| file.case(at).is_ok_and(|case| !case.recorded.is_empty());
+    if file.form.is_adk() || !file.is_held() || file.is_empty() || !has_scores(0) {
+        return Vec::new();
+    }
+    let run = Arc::new(RunRef { id: "in the file".into(), started: String::new(), by: RunBy::File });
+    let of = |index: usize| {
+        let case = file.case(index).ok()?;
+        let saved = case.saved.clone().unwrap_or_default();
+        let attempt = Attempt {
+            expected: case.turns().into(),
+            status: case_status(&case.recorded),
+            adk_status: adk_status(&case.recorded),
+            metrics: case.recorded,
+            actual: saved.turns.into(),
+            latency_s: saved.latency_s.unwrap_or(0.0),
+            ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &case.eval_id)
+        };
+        Some(PastResult {
+            file: path.to_path_buf(),
+            eval_id: case.eval_id,
+            content: file.content_hash(index),
+            run: run.clone(),
+            attempts: vec![Arc::new(attempt)],
+        })
+    };
+    (0..file.len()).filter_map(of).collect()
+}

@@ -1,0 +1,32 @@
+//! The results that a workspace has of the cases of its files: one answer for the explorer, `list`, `--failed`,
+//! `--filter`, `--resume` and `accept`.
+
+use crate::formats::SetFile;
+use crate::history::{History, HistorySet, PastResult, recorded_results};
+use crate::store::Places;
+use crate::workspace::{SetPath, Workspace, agent_of_set};
+
+/// The runs of a workspace.
+pub fn history_of(workspace: &Workspace) -> History {
+    let app_dirs: Vec<_> = workspace.agents.iter().map(|agent| agent.path.clone()).collect();
+    History::open(&workspace.root, &app_dirs, Places::find().as_ref())
+}
+
+/// The newest results of the cases of these files, the oldest run first; scores that a file brings along come
+/// before all runs.
+pub fn past_results(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Vec<PastResult> {
+    let mut found: Vec<PastResult> =
+        files.iter().flat_map(|(set, file)| recorded_results(&set.path, file)).collect();
+    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    found.extend(history_of(workspace).latest(&sets));
+    found
+}
+
+fn history_set(workspace: &Workspace, set: &SetPath, file: &SetFile) -> HistorySet {
+    HistorySet {
+        path: set.path.clone(),
+        app_dir: agent_of_set(workspace, set, file).map(|agent| agent.path.clone()),
+        ids: vec![file.id.clone(), set.stem.clone()],
+        eval_ids: file.eval_ids().map(|id| id.into_owned()).collect(),
+    }
+}

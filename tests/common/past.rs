@@ -1,0 +1,26 @@
+//! Past results, as the history has them.
+
+use evaltrail::domain::{Attempt, RunBy, RunRef};
+use evaltrail::history::PastResult;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Results of a run, an attempt each; attempts of one case are one result.
+pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResult> {
+    let run = Arc::new(RunRef { id: run.into(), started: String::new(), by: RunBy::Evaltrail });
+    let mut results: Vec<PastResult> = Vec::new();
+    for attempt in attempts {
+        let is_its = |one: &&mut PastResult| one.eval_id == attempt.eval_id && one.turn() == attempt.turn;
+        match results.iter_mut().find(is_its) {
+            Some(result) => result.attempts.push(attempt),
+            None => results.push(PastResult {
+                file: file.to_path_buf(),
+                eval_id: attempt.eval_id.clone(),
+                content: String::new(),
+                run: run.clone(),
+                attempts: vec![attempt],
+            }),
+        }
+    }
+    results
+}
