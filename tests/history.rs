@@ -244,3 +244,34 @@ fn results_of_adk_belong_to_the_agents_own_set() {
     assert!(listed.contains("one/same.evalset.json  1 case  not run"), "{listed}");
     assert!(listed.contains("two/same.evalset.json  1 case  0/1 passed"), "{listed}");
 }
+
+#[test]
+fn a_folder_of_a_workspace_is_run_as_the_workspace_is() {
+    let work = tempfile::tempdir().unwrap();
+    common::copy_folder(&common::root().join("fixtures/workspace"), work.path());
+    let run = |args: &[&str]| {
+        let mut command = evaltrail(&work.path().join("home"));
+        output(command.current_dir(work.path()).env("SAMPLE_PACE", "0").args(["run", "--json"]).args(args))
+    };
+    let cases = |out: &Output| -> Vec<(Value, Value, Value)> {
+        let report: Value =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(out)));
+        let of = |case: &Value| {
+            let scores = case["metrics"].as_array().unwrap().iter();
+            let scores = scores.filter(|metric| metric["metric"] != "invocation_duration_v1");
+            let scores: Vec<Value> = scores.map(|metric| metric["score"].clone()).collect();
+            (case["file"].clone(), case["eval_id"].clone(), Value::from(scores))
+        };
+        report["cases"].as_array().unwrap().iter().map(of).collect()
+    };
+    let all = cases(&run(&["."]));
+    for target in ["garden", "garden/watering.evalset.json"] {
+        let part = cases(&run(&[target]));
+        let expected: Vec<_> =
+            all.iter().filter(|(file, ..)| file.as_str().unwrap().starts_with(target)).cloned().collect();
+        assert!(!part.is_empty() && part == expected, "{target}");
+    }
+    let again = cases(&run(&["--failed", "garden"]));
+    assert!(!again.is_empty() && again.len() < 10, "the runs of the workspace are those of its folders");
+    assert!(!work.path().join("garden/.evaltrail").exists());
+}

@@ -3,6 +3,7 @@
 use super::Exit;
 use super::output::tell;
 use crate::shell::{Explorer, explore};
+use crate::workspace::named_path;
 use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     if let Some(exit) = no_terminal(&format!("evaltrail run {}", path.display())) {
         return Ok(exit);
     }
-    let opened = path.canonicalize().with_context(|| path.display().to_string())?;
+    let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = home_relative(&opened);
     explore(Explorer { opened, title, theme })?;
     Ok(Exit::Fine)

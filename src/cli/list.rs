@@ -8,7 +8,7 @@ use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, RunSource, case_results};
 use crate::report::Paint;
 use crate::runner::{history_of, past_results};
-use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, open_set, read_notes};
+use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, named_path, open_set, read_notes};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -17,7 +17,9 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);
     let mut exit = Exit::Fine;
     let history = history_of(&workspace);
-    for agent in &workspace.agents {
+    let opened = named_path(&args.path).unwrap_or_else(|_| workspace.root.clone());
+    let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
+    for agent in workspace.agents.iter().filter(|agent| is_listed(&agent.path)) {
         if !say(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
             return Ok(exit);
         }

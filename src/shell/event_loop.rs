@@ -9,7 +9,7 @@ use crate::domain::RunEvent;
 use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
-use crate::workspace::{Watch, Workspace};
+use crate::workspace::{Watch, Workspace, root_of};
 use crossterm::event::EventStream;
 use futures_util::StreamExt;
 use std::io;
@@ -71,7 +71,7 @@ impl Loop {
         let found = look_around(&opened, back.clone())?;
         let looking = found.is_none();
         let workspace =
-            Arc::new(found.unwrap_or_else(|| Workspace { root: opened.clone(), ..Workspace::default() }));
+            Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
         let places = Places::find();
         let remembered =
             places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();

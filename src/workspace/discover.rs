@@ -2,9 +2,13 @@
 
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::formats::{HEAD, looks_like_cases};
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, DirEntry, FileType};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// What lies at the root of version control; a folder, or in worktrees a file.
+const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
 /// Deeper folders are not looked into.
 const DEEPEST: usize = 12;
 const SKIPPED: &[&str] = &["node_modules", "__pycache__", "target", "venv", "site-packages"];
@@ -85,45 +89,48 @@ pub enum WorkspaceError {
 }
 
 impl Workspace {
-    /// Opens a folder, or the folder of a file; then that file is its only set.
+    /// Opens a folder or a file, which then is the only set. The workspace that it belongs to is looked for
+    /// upwards ([`root_of`]); the sets are those that were opened.
     pub fn open(path: &Path) -> Result<Workspace, WorkspaceError> {
         let io = |source| WorkspaceError::Io { path: path.display().to_string(), source };
-        let path = fs::canonicalize(path).map_err(io)?;
-        let is_file = fs::metadata(&path).map_err(io)?.is_file();
-        let root = match path.parent() {
-            Some(parent) if is_file => root_of(parent),
-            _ => path.clone(),
+        let opened = named_path(path).map_err(io)?;
+        let is_file = fs::metadata(&opened).map_err(io)?.is_file();
+        let folder = match opened.parent() {
+            Some(parent) if is_file => parent.to_path_buf(),
+            _ => opened.clone(),
         };
+        let root = root_of(&folder);
         let mut workspace = Workspace { config: read_config(&root)?, root, ..Workspace::default() };
         if is_file {
-            let app = path.parent().filter(|folder| is_agent(folder)).and_then(agent_folder);
-            workspace.agents.extend(app);
-            workspace.add_set(&path);
-            workspace.folders.extend(path.parent().map(Path::to_path_buf));
+            workspace.add_set(&opened);
+            workspace.folders.push(folder.clone());
         } else {
-            workspace.walk(&path, 0, &mut 0);
+            let mut walk = Walk { looks_for_sets: true, ..Walk::default() };
+            walk.folder(&mut workspace, &opened, 0);
+            walk.links(&mut workspace);
         }
+        workspace.find_agents_around(&folder);
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(workspace)
     }
 
-    fn walk(&mut self, folder: &Path, depth: usize, looked_into: &mut usize) {
-        self.folders.push(folder.to_path_buf());
-        if is_agent(folder) {
-            self.agents.extend(agent_folder(folder));
+    /// The agents of the workspace outside the folder that was opened: those in whose folders it lies, and where the
+    /// workspace has a configuration all of them.
+    fn find_agents_around(&mut self, opened: &Path) {
+        if *opened != self.root && self.root.join(FILE_NAME).is_file() {
+            let mut walk = Walk::default();
+            walk.folder(self, &self.root.clone(), 0);
+            self.folders.push(self.root.clone());
         }
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        for entry in entries.flatten() {
-            let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
-            let name = name.to_string_lossy();
-            if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref())
-            {
-                self.walk(&entry.path(), depth + 1, looked_into);
-            } else if kind.is_file() && holds_cases(&entry.path(), &name, looked_into) {
-                self.add_set(&entry.path());
+        let around = opened.ancestors().take_while(|folder| folder.starts_with(&self.root));
+        for agent in around.filter(|folder| is_agent(folder)).filter_map(agent_folder) {
+            if !self.agents.contains(&agent) {
+                self.agents.push(agent);
             }
         }
+        self.folders.sort();
+        self.folders.dedup();
     }
 
     fn add_set(&mut self, path: &Path) {
@@ -136,6 +143,73 @@ impl Workspace {
         let holds = |agent: &&AgentFolder| file.is_some_and(|file| file.starts_with(&agent.path));
         named().filter(holds).max_by_key(|agent| agent.path.components().count()).or_else(|| named().next())
     }
+}
+
+/// A walk through folders.
+#[derive(Default)]
+struct Walk {
+    looks_for_sets: bool,
+    /// Files that were looked into.
+    looked_into: usize,
+    /// Canonical folders that were walked through: each once, whichever links lead to it.
+    seen: HashSet<PathBuf>,
+    /// Links to folders, walked through after the folders themselves, with their depths.
+    linked: Vec<(PathBuf, usize)>,
+}
+
+impl Walk {
+    fn folder(&mut self, workspace: &mut Workspace, folder: &Path, depth: usize) {
+        let canonical = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        if !self.seen.insert(canonical) {
+            return;
+        }
+        if self.looks_for_sets {
+            workspace.folders.push(folder.to_path_buf());
+        }
+        if let Some(agent) = is_agent(folder).then(|| agent_folder(folder)).flatten()
+            && !workspace.agents.contains(&agent)
+        {
+            workspace.agents.push(agent);
+        }
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let (Some((kind, is_link)), name) = (kind_within(&entry, &workspace.root), entry.file_name())
+            else {
+                continue;
+            };
+            let name = name.to_string_lossy();
+            let path = entry.path();
+            if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref())
+            {
+                match is_link {
+                    true => self.linked.push((path, depth + 1)),
+                    false => self.folder(workspace, &path, depth + 1),
+                }
+            } else if self.looks_for_sets
+                && kind.is_file()
+                && holds_cases(&path, &name, &mut self.looked_into)
+            {
+                workspace.add_set(&path);
+            }
+        }
+    }
+
+    /// Walks through the folders that links lead to, unless they were walked through already.
+    fn links(&mut self, workspace: &mut Workspace) {
+        while let Some((path, depth)) = self.linked.pop() {
+            self.folder(workspace, &path, depth);
+        }
+    }
+}
+
+/// What an entry of a folder is, and whether it is a link; of a link what it leads to, if that lies within the root.
+fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
+    let kind = entry.file_type().ok()?;
+    if !kind.is_symlink() {
+        return Some((kind, false));
+    }
+    let target = fs::canonicalize(entry.path()).ok().filter(|target| target.starts_with(root))?;
+    Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
 /// By its name, or by how it begins. Of files that may be anything, so many are looked into.
@@ -165,33 +239,100 @@ fn stem_of(name: &str) -> &str {
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
-fn head_of(path: &Path) -> std::io::Result<String> {
-    use std::io::Read;
+fn head_of(path: &Path) -> io::Result<String> {
     let mut head = Vec::with_capacity(HEAD);
     fs::File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// The workspace of a single file: the nearest folder above with an `evaltrail.toml`; else its own,
-/// or the one above when that is an agent's.
-fn root_of(folder: &Path) -> PathBuf {
-    if let Some(root) = folder.ancestors().find(|folder| folder.join(FILE_NAME).is_file()) {
-        return root.to_path_buf();
-    }
-    match folder.parent() {
-        Some(above) if is_agent(folder) => above.to_path_buf(),
-        _ => folder.to_path_buf(),
+/// A path as it was named, with the links in its folders resolved but not that of a file: a link lies where it
+/// lies, and what is written through it may lead elsewhere.
+pub fn named_path(path: &Path) -> io::Result<PathBuf> {
+    let canonical = fs::canonicalize(path)?;
+    let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
+    match (path.file_name(), is_link) {
+        (Some(name), true) => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            Ok(fs::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name))
+        }
+        _ => Ok(canonical),
     }
 }
 
-/// An ADK agent's folder, by what lies in it. Nothing is imported.
+/// The workspace that a folder belongs to: the nearest one upwards with an `evaltrail.toml`; else, in an agent's
+/// folder, the folder that holds the agent; else the folder itself. The search ends at the root of version control,
+/// and at a folder of another owner: what others put above decides nothing.
+pub fn root_of(folder: &Path) -> PathBuf {
+    let above = above(folder);
+    let configured = above.iter().find(|folder| folder.join(FILE_NAME).is_file());
+    let holds_agent = || above.iter().position(|folder| is_agent(folder)).and_then(|at| above.get(at + 1));
+    configured.or_else(holds_agent).cloned().unwrap_or_else(|| folder.to_path_buf())
+}
+
+/// A folder and those above it, up to the root of version control, as long as they and their configuration are of
+/// the owner of the first.
+fn above(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for one in folder.ancestors() {
+        let config = one.join(FILE_NAME);
+        let is_foreign = !same_owner(one, folder) || (config.exists() && !same_owner(&config, folder));
+        if one != folder && is_foreign {
+            break;
+        }
+        found.push(one.to_path_buf());
+        if VERSION_CONTROL.iter().any(|name| one.join(name).exists()) {
+            break;
+        }
+    }
+    found
+}
+
+#[cfg(unix)]
+fn same_owner(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = |path: &Path| fs::metadata(path).map(|meta| meta.uid()).ok();
+    owner(a).is_some() && owner(a) == owner(b)
+}
+
+#[cfg(not(unix))]
+fn same_owner(_: &Path, _: &Path) -> bool {
+    true
+}
+
+/// An ADK agent's folder, by what lies in it, as ADK's loader looks for it. Nothing is imported.
 fn is_agent(folder: &Path) -> bool {
+    const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
+    // The package `agent` of an agent is no agent of its own.
+    let is_package_of_agent = folder.file_name().is_some_and(|name| name == "agent")
+        && folder.parent().is_some_and(|parent| parent.join("__init__.py").is_file());
+    if is_package_of_agent {
+        return false;
+    }
     folder.join("root_agent.yaml").is_file()
-        || (folder.join("agent.py").is_file() && mentions_agent(&folder.join("agent.py")))
+        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)))
 }
 
-fn mentions_agent(file: &Path) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.contains("root_agent") || text.contains("App("))
+/// Of a module so many bytes are looked into.
+const MODULE_HEAD: u64 = 256 << 10;
+
+/// Whether a module names a `root_agent` or an `App` of its own, by its text.
+fn exposes_agent(module: &Path) -> bool {
+    let mut text = String::new();
+    let read = fs::File::open(module).and_then(|file| file.take(MODULE_HEAD).read_to_string(&mut text));
+    read.is_ok() && text.lines().any(|line| names_agent(line.split('#').next().unwrap_or_default()))
+}
+
+fn names_agent(line: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let found = |word: &str| -> Vec<(String, String)> {
+        let whole = |(at, _): &(usize, &str)| {
+            !line[..*at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+        };
+        let around = |(at, _): (usize, &str)| (line[..at].to_string(), line[at + word.len()..].to_string());
+        line.match_indices(word).filter(whole).map(around).collect()
+    };
+    let binds = |(before, after): &(String, String)| !before.ends_with('.') && !after.starts_with(" as ");
+    found("root_agent").iter().any(binds) || found("App").iter().any(|(_, after)| after.starts_with('('))
 }
 
 fn agent_folder(folder: &Path) -> Option<AgentFolder> {
@@ -233,5 +374,85 @@ mod tests {
         let one = Workspace::open(&root.join("agents/home/lights.evalset.json")).unwrap();
         assert_eq!((one.sets.len(), one.sets[0].app.as_deref()), (1, Some("home")));
         assert!(Workspace::open(&root.join("none")).is_err());
+    }
+
+    #[test]
+    fn agents_are_told_by_what_their_modules_expose() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, file, text, expected) in [
+            ("plain", "agent.py", "root_agent = Agent()", true),
+            ("app", "agent.py", "app = App(name='x')", true),
+            ("init", "__init__.py", "from .agent_code import root_agent", true),
+            ("renamed", "__init__.py", "from .code import make as root_agent", true),
+            ("package", "agent/__init__.py", "root_agent = x", true),
+            ("package", "__init__.py", "", true),
+            ("package/agent", "agent.py", "root_agent = x", false),
+            ("yaml", "root_agent.yaml", "name: x", true),
+            ("comparison", "agent.py", "comparison_root_agent = Agent()", false),
+            ("comment", "agent.py", "# the root_agent is elsewhere", false),
+            ("server", "agent.py", "api = FastApp(x)", false),
+            ("other", "agent.py", "print(other.root_agent)\nfrom x import root_agent as other", false),
+        ] {
+            write(folder.path(), &format!("{name}/{file}"), text);
+            assert_eq!(is_agent(&folder.path().join(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_workspace_is_found_upwards_to_the_root_of_version_control() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = &folder.path().canonicalize().unwrap();
+        write(root, "evaltrail.toml", "");
+        write(root, "w/evaltrail.toml", "[run]\njobs = 3");
+        write(root, "w/garden/agent.py", "root_agent = 1");
+        write(root, "w/garden/tests/a.evalset.json", "{}");
+        write(root, "w/desk/agent.py", "root_agent = 1");
+        write(root, "w/desk/b.evalset.json", "{}");
+        write(root, "repository/.git", "a worktree has a file here");
+        write(root, "repository/x/c.evalset.json", "{}");
+        for opened in ["w", "w/garden", "w/garden/tests", "w/garden/tests/a.evalset.json"] {
+            let workspace = Workspace::open(&root.join(opened)).unwrap();
+            assert_eq!(workspace.root, root.join("w"), "{opened}");
+            assert_eq!(workspace.config.jobs, Some(3), "{opened}");
+            let agents: Vec<&str> = workspace.agents.iter().map(|agent| agent.name.as_str()).collect();
+            assert_eq!(agents, ["desk", "garden"], "{opened}");
+            let shown: Vec<&str> = workspace.sets.iter().map(|set| set.shown.as_str()).collect();
+            let all = ["desk/b.evalset.json", "garden/tests/a.evalset.json"];
+            assert_eq!(shown, if opened == "w" { &all[..] } else { &all[1..] }, "{opened}");
+        }
+        let outside = Workspace::open(&root.join("repository/x")).unwrap();
+        assert_eq!(outside.root, root.join("repository/x"), "no configuration above version control counts");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_within_the_root_are_followed_once_and_others_are_not() {
+        use std::os::unix::fs::symlink;
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = &folder.path().canonicalize().unwrap();
+        write(root, "shared/common.evalset.json", "{}");
+        write(root, ".shared/evals/hidden.evalset.json", "{}");
+        write(root, "agents/home/agent.py", "root_agent = 1");
+        write(outside.path(), "secret.evalset.json", "{}");
+        let home = root.join("agents/home");
+        symlink("../../shared/common.evalset.json", home.join("common.evalset.json")).unwrap();
+        symlink("../../.shared/evals", home.join("evals")).unwrap();
+        symlink("../..", home.join("around")).unwrap();
+        symlink(outside.path(), home.join("outside")).unwrap();
+        symlink(outside.path().join("secret.evalset.json"), home.join("secret.evalset.json")).unwrap();
+        let workspace = Workspace::open(root).unwrap();
+        let found: Vec<_> = workspace.sets.iter().map(|s| (s.shown.as_str(), s.app.as_deref())).collect();
+        let home_app = Some("home");
+        assert_eq!(
+            found,
+            [
+                ("agents/home/common.evalset.json", home_app),
+                ("agents/home/evals/hidden.evalset.json", home_app),
+                ("shared/common.evalset.json", None),
+            ]
+        );
+        let named = Workspace::open(&home.join("secret.evalset.json")).unwrap();
+        assert_eq!(named.sets[0].path, home.join("secret.evalset.json"), "a link lies where it lies");
+        assert_eq!(named.root, root.join("agents"));
     }
 }

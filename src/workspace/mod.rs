@@ -11,6 +11,6 @@ mod watch;
 pub use agent::{NoAgent, agent_for, agent_of_set, find_adk, find_python};
 pub use beside::{edited_with, notes_path, read_notes};
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
-pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError};
+pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError, named_path, root_of};
 pub use sets::{OpenSet, SetProblem, open_set, read_text};
 pub use watch::Watch;
