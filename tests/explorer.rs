@@ -5,7 +5,7 @@ mod common;
 use common::root;
 use evaltrail::app::{
     Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
-    RunMsg, Screen, SetLoaded, SetState, parse_key, update,
+    RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, Invocation, MetricResult, PlannedCase,
@@ -423,4 +423,22 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     let effects = press(&mut model, "enter");
     assert!(matches!(&effects[..], [Effect::KeepVerdicts(kept)] if kept[0].verdict.is_none()), "{effects:?}");
     assert!(model.verdicts.is_empty());
+}
+
+#[test]
+fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
+    let mut model = with_run(&[Status::Failed, Status::Passed]);
+    let mut state = run_state(&model, 2);
+    let plan = RunPlan { run_id: "r2".into(), ..(*state.plan).clone() };
+    state = RunState::new(Arc::new(plan));
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let key = AttemptKey { case: 0, attempt: 1 };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
+    press(&mut model, "enter");
+    assert_eq!(model.current_case(), Some(case(0, 0)));
+    let first = |model: &Model| format!("{:?}", verdict_lines(model, 100).first());
+    assert!(first(&model).contains("what is shown is of an earlier run"), "{}", first(&model));
+    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
+    assert!(!first(&model).contains("earlier run"), "{}", first(&model));
+    assert_eq!(model.outcomes.worst(case(0, 0)), Some(Status::Passed));
 }

@@ -110,6 +110,9 @@ pub(super) fn can_edit(model: &Model) -> Enabled {
 
 pub(super) fn can_accept(model: &Model) -> Enabled {
     is_written_here(model)?;
+    if model.current_case().is_some_and(|case| model.is_superseded(case)) {
+        return Err("the case is being run again; wait for its new result");
+    }
     has_pieces(model)
 }
 

@@ -24,6 +24,7 @@ mod outcomes;
 mod overlays;
 mod pieces;
 mod proposal;
+mod run_words;
 mod ticket;
 mod tree;
 mod trial;

@@ -40,6 +40,8 @@ pub struct CaseOutcome {
 pub struct Outcomes {
     cases: HashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
+    /// How many cases of each set have their outcome from which run.
+    runs: HashMap<usize, HashMap<Arc<RunRef>, usize>>,
     /// The newest attempt of a single turn of a case, where one was run since the case was.
     alone: HashMap<CaseRef, Arc<Attempt>>,
     /// Goes up with every change.
@@ -77,8 +79,13 @@ impl Outcomes {
         self.alone.remove(&case);
         let before = self.cases.get(&case).map(|outcome| outcome.worst);
         let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
+        let runs = self.runs.entry(case.set).or_default();
         if outcome.run != *run {
+            remove_run(runs, &outcome.run);
             *outcome = CaseOutcome::of(run, Vec::new());
+        }
+        if outcome.attempts.is_empty() {
+            *runs.entry(run.clone()).or_default() += 1;
         }
         let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         if outcome.attempts.get(at).is_some_and(|known| known.key.attempt == attempt.key.attempt) {
@@ -122,7 +129,8 @@ impl Outcomes {
     /// The same with other attempts in the places of these.
     pub fn map(&self, mut other: impl FnMut(&Attempt) -> Arc<Attempt>) -> Outcomes {
         let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
-        let mut mapped = Outcomes { version: self.version + 1, alone, ..Outcomes::default() };
+        let runs = self.runs.clone();
+        let mut mapped = Outcomes { version: self.version + 1, alone, runs, ..Outcomes::default() };
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
@@ -141,6 +149,11 @@ impl Outcomes {
     /// The counts of a set.
     pub fn totals(&self, set: usize) -> Totals {
         self.totals.get(&set).copied().unwrap_or_default()
+    }
+
+    /// The runs that the outcomes of a set are from, in no order.
+    pub fn runs(&self, set: usize) -> impl Iterator<Item = &Arc<RunRef>> {
+        self.runs.get(&set).into_iter().flat_map(HashMap::keys)
     }
 
     /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
@@ -168,8 +181,20 @@ impl Outcomes {
         // Edited cases are held anew; a turn alone is run again.
         self.alone.clear();
         self.totals.clear();
+        self.runs.clear();
         for (case, outcome) in &self.cases {
             self.totals.entry(case.set).or_default().add(outcome.worst);
+            let runs = self.runs.entry(case.set).or_default();
+            *runs.entry(outcome.run.clone()).or_default() += 1;
+        }
+    }
+}
+
+fn remove_run(runs: &mut HashMap<Arc<RunRef>, usize>, run: &Arc<RunRef>) {
+    if let Some(count) = runs.get_mut(run) {
+        *count -= 1;
+        if *count == 0 {
+            runs.remove(run);
         }
     }
 }

@@ -28,10 +28,12 @@ pub enum VerdictLine {
 
 /// The lines for what is shown, for so many columns.
 pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
+    let running = running_words(model);
     let Some(attempt) = model.shown_attempt() else {
-        return vec![VerdictLine::Note("not run yet; r runs it, s scores what the file holds".into())];
+        let words = running.unwrap_or_else(|| "not run yet; r runs it, s scores what the file holds".into());
+        return vec![VerdictLine::Note(words)];
     };
-    let mut lines = Vec::new();
+    let mut lines: Vec<VerdictLine> = running.map(VerdictLine::Note).into_iter().collect();
     if let Some(error) = &attempt.error {
         let words = format!("! errored  {}", clean_line(error));
         let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
@@ -69,6 +71,22 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines
+}
+
+/// That the case on the screen is being run, and what is shown is of an earlier run.
+fn running_words(model: &Model) -> Option<String> {
+    let case = model.current_case().filter(|case| model.is_superseded(*case))?;
+    let doing = match model.in_flight(case) {
+        Some(flight) if flight.turn.0 > 0 => {
+            format!("running now, turn {} of {}", flight.turn.0, flight.turn.1)
+        }
+        Some(_) => "running now".to_string(),
+        None => "waiting for its turn in the run that goes on".to_string(),
+    };
+    Some(match model.shown_attempt().is_some() {
+        true => format!("{doing}: what is shown is of an earlier run"),
+        false => doing,
+    })
 }
 
 fn plain(text: &str) -> Span {

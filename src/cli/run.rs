@@ -92,6 +92,9 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
+    if let Some(words) = runner::remove_old(workspace) {
+        tell(&words);
+    }
     finish(cases, how.record.as_deref(), &state)?;
     Ok(exit_of(&state, interrupted, bad_input))
 }

@@ -35,7 +35,12 @@ pub struct ConfigFile {
     pub metrics: Vec<DefinedMetric>,
     /// Which model judges, and how it is asked.
     pub judge: Option<JudgeSpec>,
+    /// How many runs are kept; [`KEPT_RUNS`] when `None`.
+    pub keep: Option<usize>,
 }
+
+/// So many runs are kept unless the file says otherwise.
+pub const KEPT_RUNS: usize = 50;
 
 /// Why the file cannot be used; toml's own words with line and column, or ours with the key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -51,6 +56,8 @@ struct Raw {
     run: RawRun,
     judge: Option<RawJudge>,
     #[serde(default)]
+    history: RawHistory,
+    #[serde(default)]
     r#match: Vec<MatchRule>,
     #[serde(default)]
     metrics: BTreeMap<String, RawMetric>,
@@ -64,6 +71,12 @@ struct RawRun {
     repeat: Option<u32>,
     retries: Option<u32>,
     rate: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawHistory {
+    keep: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +128,7 @@ impl ConfigFile {
             rules: raw.r#match,
             metrics: metrics.collect::<Result<_, _>>()?,
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
+            keep: raw.history.keep,
         })
     }
 }

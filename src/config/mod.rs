@@ -9,5 +9,5 @@ mod metric;
 mod template;
 
 pub use agent::{AgentError, parse_agent_uri, split_command};
-pub use file::{ConfigFile, ConfigProblem, FILE_NAME, parse_duration};
+pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS, parse_duration};
 pub use metric::{DefinedKind, DefinedMetric};

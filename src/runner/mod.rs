@@ -26,7 +26,7 @@ mod scoring;
 mod start;
 
 pub use chat::{ChatEvent, chat};
-pub use past::{history_of, past_results};
+pub use past::{history_of, past_results, remove_old};
 pub use plan::{
     Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, judge_questions, prepare,
     trust_questions,

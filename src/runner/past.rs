@@ -1,8 +1,9 @@
 //! The results that a workspace has of the cases of its files: one answer for the explorer, `list`, `--failed`,
 //! `--filter`, `--resume` and `accept`.
 
+use crate::config::KEPT_RUNS;
 use crate::formats::SetFile;
-use crate::history::{History, HistorySet, PastResult, recorded_results};
+use crate::history::{History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::Places;
 use crate::workspace::{SetPath, Workspace, agent_of_set};
 
@@ -10,6 +11,19 @@ use crate::workspace::{SetPath, Workspace, agent_of_set};
 pub fn history_of(workspace: &Workspace) -> History {
     let app_dirs: Vec<_> = workspace.agents.iter().map(|agent| agent.path.clone()).collect();
     History::open(&workspace.root, &app_dirs, Places::find().as_ref())
+}
+
+/// Removes the oldest runs of ours over the number that the workspace keeps; what was removed, in words.
+pub fn remove_old(workspace: &Workspace) -> Option<String> {
+    let keep = workspace.config.keep.unwrap_or(KEPT_RUNS).max(1);
+    let removed = remove_old_runs(&history_of(workspace), keep);
+    let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
+    let day = oldest.get(..10).unwrap_or(oldest);
+    let count = removed.len();
+    let runs = if count == 1 { "1 run was".to_string() } else { format!("{count} runs were") };
+    Some(format!(
+        "{runs} removed, the oldest of {day}: the newest {keep} are kept ([history] keep in evaltrail.toml)"
+    ))
 }
 
 /// The newest results of the cases of these files, the oldest run first; scores that a file brings along come

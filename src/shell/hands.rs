@@ -251,11 +251,17 @@ impl Hands {
             let root = borrowed.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
                 let prepared = prepare(&borrowed, cases, granted, against, places.as_ref())?;
-                Ok(runner::start(prepared, None, &root))
+                let run = runner::start(prepared, None, &root);
+                Ok((run, runner::remove_old(&borrowed.workspace)))
             })
             .await;
             let arrival = match started {
-                Ok(Ok(run)) => Arrival::Run(run),
+                Ok(Ok((run, removed))) => {
+                    if let Some(words) = removed {
+                        let _ = back.send(Arrival::Msg(Msg::Told(words))).await;
+                    }
+                    Arrival::Run(run)
+                }
                 Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
                 Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
             };

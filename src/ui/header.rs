@@ -3,7 +3,7 @@
 use super::text::{fit, put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::{counts_text, spinner};
-use crate::app::{Layout, Model, Screen};
+use crate::app::{CaseRef, Layout, Model, Screen};
 use crate::domain::{Attempt, CancelReason, RunState, Status};
 use ratatui::buffer::Buffer;
 use std::sync::Arc;
@@ -34,7 +34,19 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
                 x += put(buffer, x, area.y, room, &format!("turn {turn} alone"), theme.style(Role::Note)) + 2;
             }
             let place = place_words(model, case.turn, case.attempt);
-            put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint));
+            x += put(
+                buffer,
+                x,
+                area.y,
+                (area.x + 1 + room).saturating_sub(x),
+                &place,
+                theme.style(Role::Faint),
+            ) + 2;
+            let (words, role) = run_words(model, case.at);
+            let left = (area.x + 1 + room).saturating_sub(x);
+            if words.width() <= usize::from(left) {
+                put(buffer, x, area.y, left, &words, theme.style(role));
+            }
         }
         Screen::Chat(chat) => {
             let agent = model.sets[chat.set].agent.as_deref().unwrap_or("no agent");
@@ -95,6 +107,16 @@ fn status_words(attempt: Option<&Arc<Attempt>>, theme: &Theme) -> (String, ratat
     }
 }
 
+/// Which run the result on the screen is from.
+fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
+    let Some(outcome) = model.outcomes.get(case) else { return (String::new(), Role::Faint) };
+    let run = model.run_words(&outcome.run);
+    match model.is_superseded(case) {
+        true => (format!("{run}, being run again"), Role::Note),
+        false => (run, Role::Faint),
+    }
+}
+
 fn place_words(model: &Model, turn: usize, attempt: usize) -> String {
     let turns = model.turns_shown().max(1);
     let attempts = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
@@ -142,7 +164,7 @@ fn live_words(run: &RunState, now: f64) -> String {
     )
 }
 
-fn failing_words(model: &Model, at: crate::app::CaseRef) -> String {
+fn failing_words(model: &Model, at: CaseRef) -> String {
     let failing: Vec<_> = model
         .browse
         .visible

@@ -2,7 +2,7 @@
 
 use super::short_metric;
 use crate::app::{CaseRef, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset};
-use crate::domain::{Attempt, MetricResult, RubricScore, Status};
+use crate::domain::{Attempt, MetricResult, RubricScore, Status, Totals};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{counts_text, level, panel, panel_note, score_block, scrollbar, spinner};
@@ -10,6 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::collections::HashSet;
+use unicode_width::UnicodeWidthStr;
 
 /// The sign of a case that could come out either way.
 const UNSTEADY: &str = "≈";
@@ -125,8 +126,10 @@ impl Columns {
 fn cases(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.main;
     let focused = model.browse.pane == Pane::Cases;
-    let inner = panel(area, &title(model), focused, theme, buffer);
-    note_totals(model, area, theme, buffer);
+    let totals = counts_text(shown_totals(model));
+    let room = usize::from(area.width).saturating_sub(totals.width() + 8);
+    let inner = panel(area, &title(model, room), focused, theme, buffer);
+    panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
     note_reason(model, area, theme, buffer);
     let rows = case_rows(areas);
     let shown = usize::from(rows.height);
@@ -148,7 +151,8 @@ fn cases(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-fn title(model: &Model) -> String {
+/// What is listed; where there is room, which runs the results are from.
+fn title(model: &Model, room: usize) -> String {
     let name = match model.browse.nodes.get(model.browse.node) {
         Some(Node::Group(name)) => name.clone(),
         Some(Node::Set(set)) => model.sets[*set].path.shown.clone(),
@@ -168,12 +172,18 @@ fn title(model: &Model) -> String {
         0 => String::new(),
         count => format!(" · {count} selected"),
     };
-    format!("{name}{order}{filter}{selected}")
+    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let title = format!("{name}{order}{filter}{selected}");
+    match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
+        Some(with_runs) if with_runs.width() <= room => with_runs,
+        _ => title,
+    }
 }
 
-fn note_totals(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+/// Counts over the sets that are listed.
+fn shown_totals(model: &Model) -> Totals {
     let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
-    let mut totals = crate::domain::Totals::default();
+    let mut totals = Totals::default();
     for set in sets {
         let of_set = model.outcomes.totals(set);
         totals.passed += of_set.passed;
@@ -181,7 +191,7 @@ fn note_totals(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         totals.errored += of_set.errored;
         totals.not_evaluated += of_set.not_evaluated;
     }
-    panel_note(area, area.y, &counts_text(totals), theme.style(Role::Title), buffer);
+    totals
 }
 
 /// Why the case under the cursor did not pass, on the lower border.
