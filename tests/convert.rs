@@ -142,7 +142,13 @@ fn a_row_survives_the_way_through_adk() {
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
     };
-    assert_eq!(sorted(&back), sorted(&row), "through {}", set.text);
+    let mut back = sorted(&back);
+    assert_eq!(
+        back.remove("creation_timestamp"),
+        Some(json!(5.0)),
+        "the time that the eval set gave the case"
+    );
+    assert_eq!(back, sorted(&row), "through {}", set.text);
 }
 
 #[test]
@@ -196,9 +202,75 @@ fn the_command_line_converts() {
     };
     let (code, said) = run(&["convert", "rows.csv", "-o", "lights.evalset.json"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("left out: line 3") && said.contains("1 cases in lights.evalset.json"), "{said}");
+    assert!(said.contains("left out: line 3") && said.contains("1 case in lights.evalset.json"), "{said}");
     let (code, said) = run(&["check", "lights.evalset.json", "--strict"]);
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = run(&["convert", "rows.csv", "-o", "lights.evalset.json"]);
     assert!(code == Some(2) && said.contains("--force"), "{code:?} {said}");
+}
+
+#[test]
+fn a_scenario_survives_the_way_through_vertex() {
+    let set = json!({"eval_set_id": "s", "eval_cases": [{
+        "eval_id": "a", "conversation_scenario": {"starting_prompt": "Hi", "conversation_plan": "ask"},
+        "session_input": {"app_name": "app", "user_id": "u", "state": {"k": [1]}, "own": 2},
+        "final_session_state": {"done": true}, "creation_timestamp": 7.0, "tag": "x",
+    }]});
+    let rows = converted(&set.to_string(), "s", Target::VertexLines);
+    let back: Value = serde_json::from_str(&converted(&rows.text, "s", Target::EvalSet).text).unwrap();
+    let (before, after) = (&set["eval_cases"][0], &back["eval_cases"][0]);
+    for key in [
+        "eval_id",
+        "conversation_scenario",
+        "session_input",
+        "final_session_state",
+        "creation_timestamp",
+        "tag",
+    ] {
+        assert_eq!(after[key], before[key], "{key}");
+    }
+    assert_eq!(rows.lost.len(), 0, "{:?}", rows.lost);
+}
+
+#[test]
+fn a_set_keeps_its_name_words_and_time_or_says_what_is_lost() {
+    let set = json!({"eval_set_id": "my_id", "name": "Nice name", "description": "words",
+        "creation_timestamp": 5.5, "eval_cases": [{"eval_id": "a", "conversation": [
+            {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]});
+    let same = converted(&set.to_string(), "f", Target::EvalSet);
+    let value: Value = serde_json::from_str(&same.text).unwrap();
+    assert_eq!((&value["name"], &value["description"]), (&set["name"], &set["description"]));
+    assert_eq!(
+        (&value["creation_timestamp"], &value["eval_set_id"]),
+        (&set["creation_timestamp"], &json!("the_id"))
+    );
+    assert!(same.of_set[0].contains("my_id"), "{:?}", same.of_set);
+    let rows = converted(&set.to_string(), "f", Target::VertexLines);
+    assert_eq!(rows.of_set, ["the set's name", "the set's description", "the set's creation time"]);
+    let row: Value = serde_json::from_str(&rows.text).unwrap();
+    assert_eq!(
+        (&row["prompt"], &row["reference"]),
+        (&json!("Hi"), &json!("Hello")),
+        "a missing role is no role"
+    );
+}
+
+#[test]
+fn a_loss_counts_once_a_case() {
+    let turn = |n: usize| {
+        json!({"user_content": {"parts": [{"text": format!("{n}")}]},
+        "intermediate_data": {"tool_uses": [{"name": "t", "args": {}}]}})
+    };
+    let set = json!({"eval_cases": [{"eval_id": "a", "conversation": [turn(1), turn(2), turn(3)]}]});
+    let rows = converted(&set.to_string(), "f", Target::VertexLines);
+    assert!(!rows.lost.is_empty() && rows.lost.values().all(|count| *count == 1), "{:?}", rows.lost);
+}
+
+#[test]
+fn a_plain_input_goes_there_and_back() {
+    let row =
+        json!({"prompt": "x", "reference_trajectory": [{"tool_name": "f", "tool_input": "plain words"}]});
+    let set = converted(&format!("{row}\n"), "f", Target::EvalSet);
+    let back: Value = serde_json::from_str(&converted(&set.text, "f", Target::VertexLines).text).unwrap();
+    assert_eq!(back["reference_trajectory"], row["reference_trajectory"]);
 }

@@ -216,7 +216,6 @@ fn what_is_no_data_set_says_what_was_looked_for() {
         ("\u{feff} \n", "an empty file"),
         ("a,b\n1,2\n", "a text that begins \"a,b\""),
         ("{\"a\": 1}", "an object with 1 keys"),
-        ("[]", "a list of 0"),
         ("{\"eval_set_result_id\": 1, \"eval_case_results\": []}", "a result file of ADK"),
     ] {
         let error = SetFile::open(Arc::from(text), "x").unwrap_err().to_string();
@@ -250,4 +249,122 @@ fn scores_that_a_file_brings_along_are_kept() {
     let recorded = cases(&file).remove(0).recorded;
     assert_eq!(recorded[0].rubrics.iter().map(|r| r.score).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
     assert_eq!((recorded[1].status.label(), recorded[1].explanation.as_str()), ("errored", "quota"));
+}
+
+/// A case of a data set, opened.
+fn one(case: Value) -> EvalCase {
+    cases(&open(&json!({"eval_cases": [case]}).to_string())).remove(0)
+}
+
+fn said(author: &str, text: &str) -> Value {
+    json!({"author": author, "content": {"role": author, "parts": [{"text": text}]}})
+}
+
+fn turns_of(case: &EvalCase) -> Vec<(String, bool)> {
+    case.turns().iter().map(|turn| (turn.user.scored_text(), turn.history)).collect()
+}
+
+#[test]
+fn a_trace_without_a_user_event_has_the_prompt_of_its_row() {
+    let call = json!({"author": "root", "content": {"role": "model", "parts": [
+        {"function_call": {"id": "c1", "name": "get_weather", "args": {"city": "Oslo"}}}]}});
+    let case = one(json!({
+        "eval_case_id": "weather", "prompt": {"role": "user", "parts": [{"text": "Weather in Oslo?"}]},
+        "agent_data": {"turns": [{"turn_id": "turn_0", "events": [call, said("root", "4 degrees")]}]},
+    }));
+    assert_eq!(turns_of(&case), [("Weather in Oslo?".to_string(), false)]);
+    let saved = &case.saved.as_ref().unwrap().turns;
+    assert_eq!((saved[0].user.scored_text(), saved[0].calls().len()), ("Weather in Oslo?".to_string(), 1));
+    assert_eq!(saved[0].response_text(), "4 degrees");
+}
+
+#[test]
+fn a_turn_of_user_agent_user_is_history_and_a_question() {
+    let mut events =
+        vec![said("user", "Hello"), said("root", "Hi, where are you?"), said("user", "In Oslo. Weather?")];
+    let open = one(json!({"agent_data": {"turns": [{"events": events}]}}));
+    let expected = [("Hello".to_string(), true), ("In Oslo. Weather?".to_string(), false)];
+    assert_eq!(turns_of(&open), expected);
+    assert_eq!(open.turns()[0].response_text(), "Hi, where are you?");
+    assert!(open.saved.is_none(), "an open question was not answered");
+    events.push(said("root", "4 degrees"));
+    let answered = one(json!({"agent_data": {"turns": [{"events": events}]}}));
+    assert_eq!(turns_of(&answered), expected);
+    let saved: Vec<String> = answered.saved.unwrap().turns.iter().map(|turn| turn.response_text()).collect();
+    assert_eq!(saved, ["Hi, where are you?", "4 degrees"]);
+    let handed_over = json!({"agent_data": {"turns": [
+        {"events": [said("user", "Refund?"), said("root", "One moment.")]}, {"events": [said("refunds", "Done.")]},
+    ]}});
+    assert_eq!(turns_of(&one(handed_over)), [("Refund?".to_string(), false)], "no turn without a user");
+    let nothing = one(json!({"prompt": "Hello", "agent_data": {"turns": []}}));
+    assert_eq!(turns_of(&nothing), [("Hello".to_string(), false)]);
+}
+
+#[test]
+fn the_newer_client_is_read_in_camel_case() {
+    let file = open(&json!({"evalCases": [{
+        "evalCaseId": "w", "agentData": {"turns": [{"events": [said("user", "Hi"), said("root", "Hello")]}]},
+        "rubricGroups": {"g": {"rubrics": [{"rubricId": "r", "content": {"property": {"description": "Is polite."}}}]}},
+    }]}).to_string());
+    assert_eq!((file.form, &*file.eval_id(0)), (Form::Dataset, "w"));
+    let case = file.case(0).unwrap();
+    assert_eq!(turns_of(&case), [("Hi".to_string(), false)]);
+    assert_eq!(case.rubrics[0].text.as_deref(), Some("Is polite."));
+}
+
+#[test]
+fn a_result_with_its_data_set_shows_what_was_asked() {
+    let score = |index: usize| {
+        json!({"eval_case_index": index, "response_candidate_results": [
+        {"response_index": 0, "metric_results": {"quality": {"metric_name": "quality", "score": 0.5}}}]})
+    };
+    let dataset = json!({"eval_cases": [
+        {"eval_case_id": "weather", "prompt": "Weather in Oslo?", "response": "4 degrees"},
+        {"eval_case_id": "bad", "prompt": [1]},
+    ]});
+    for dataset in [dataset.clone(), json!([dataset])] {
+        let file = open(
+            &json!({"eval_case_results": [score(0), score(1)], "evaluation_dataset": dataset}).to_string(),
+        );
+        assert_eq!(
+            (file.form, &*file.eval_id(0), &*file.eval_id(1)),
+            (Form::EvaluationResult, "weather", "bad")
+        );
+        let case = file.case(0).unwrap();
+        assert_eq!(turns_of(&case), [("Weather in Oslo?".to_string(), false)]);
+        assert_eq!(case.saved.unwrap().turns[0].response_text(), "4 degrees");
+        assert_eq!(case.recorded[0].score, Some(0.5));
+        assert_eq!(
+            file.case(1).unwrap().recorded[0].score,
+            Some(0.5),
+            "a case that is unreadable hides no score"
+        );
+    }
+}
+
+#[test]
+fn a_synthesized_scenario_keeps_what_was_done() {
+    let case = one(json!({
+        "eval_case_id": "s", "user_scenario": {"starting_prompt": "Hi", "conversation_plan": "ask"},
+        "agent_data": {"turns": [{"events": [said("user", "Hi"), said("root", "Hello")]}]},
+        "session_inputs": {"app_name": "a", "user_id": "u", "state": {"k": 1}}, "note": "kept",
+    }));
+    assert!(matches!(&case.conversation, Conversation::Scenario(plan) if plan["starting_prompt"] == "Hi"));
+    assert_eq!(case.session_input.unwrap().state["k"], 1);
+    assert_eq!(case.saved.unwrap().turns[0].response_text(), "Hello");
+    assert_eq!(case.extra["note"], "kept");
+}
+
+#[test]
+fn an_empty_list_is_an_empty_set() {
+    let file = open("[]");
+    assert_eq!((file.form, file.len()), (Form::NamedList, 0));
+}
+
+#[test]
+fn an_id_from_content_stays_when_agents_cli_adds_what_was_done() {
+    let id = |row: Value| open(&format!("{row}\n{row}\n")).eval_id(0).into_owned();
+    let asked = json!({"prompt": "Hi", "context": 1});
+    let done = json!({"prompt": "Hi", "context": 1, "agent_data": {"turns": []}});
+    assert_eq!(id(asked), id(done));
 }

@@ -78,6 +78,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
 
 fn ended(case: usize, status: Status) -> RunEvent {
     RunEvent::Finished(Arc::new(Attempt {
+        asked: vec![],
         rubrics: vec![],
         scenario: None,
         variables: serde_json::Map::new(),

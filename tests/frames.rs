@@ -138,7 +138,10 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
             metrics
         }
     };
+    let criteria = plan.sets[planned.set].criteria.iter();
+    let asked = if error.is_some() { criteria.map(|one| one.metric.clone()).collect() } else { vec![] };
     Attempt {
+        asked,
         rubrics: vec![],
         scenario: None,
         variables: serde_json::Map::new(),
@@ -452,6 +455,7 @@ fn hostile() -> (Model, String) {
     let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
     metrics.push(hostile_judgement(&bad, &long, &evidence));
     let attempt = Attempt {
+        asked: vec![],
         rubrics: vec![],
         scenario: None,
         variables: serde_json::Map::new(),

@@ -6,6 +6,7 @@ use super::{AgentError, ErrorKind, Opening, Turn};
 use crate::domain::{Content, Invocation, Part, ToolCall};
 use crate::formats::adk::{Event, read_event, write_content};
 use crate::formats::json;
+use crate::formats::vertex::tool_input;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -228,7 +229,11 @@ fn result(value: &Value) -> Result<Vec<Event>, String> {
 
 fn call_part(call: &Value) -> Result<Part, String> {
     let name = call["tool_name"].as_str().ok_or("a call in \"predicted_trajectory\" has no \"tool_name\"")?;
-    let call = ToolCall::new(name, call["tool_input"].as_object().cloned());
+    let args = match &call["tool_input"] {
+        Value::Null => None,
+        input => Some(tool_input(input).map_err(|why| format!("\"tool_input\" of {name}: {why}"))?),
+    };
+    let call = ToolCall::new(name, args);
     Ok(Part { call: Some(call), ..Part::default() })
 }
 

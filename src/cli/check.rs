@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
-use super::output::{paint, say};
+use super::output::{paint, plural, say};
 use crate::domain::{Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::check_rows;
@@ -62,6 +62,8 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn issues_of(file: &Path) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
+        // A config has no rows, whatever it looks like.
+        Ok(text) if name == "test_config.json" => check_text(&text, &name),
         Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
@@ -89,8 +91,4 @@ fn line(file: &Path, issue: &Issue, paint: Paint) -> String {
         clean_line(&path),
         clean_line(&issue.message)
     )
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

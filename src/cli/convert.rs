@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{ConvertArgs, ConvertTo};
-use super::output::tell;
+use super::output::{plural, tell};
 use crate::domain::clean_line;
 use crate::formats::{Converted, Fresh, SetFile, Target, adk, convert as convert_cases};
 use crate::store::write_whole;
@@ -52,10 +52,11 @@ fn said(output: &Path, converted: &Converted) -> Exit {
     for problem in &converted.problems {
         tell(&format!("left out: {}", clean_line(&problem.to_string())));
     }
+    converted.of_set.iter().for_each(|what| tell(&format!("lost: {}", clean_line(what))));
     for (what, count) in &converted.lost {
-        tell(&format!("lost in {count} of {} cases: {what}", converted.cases));
+        tell(&format!("lost in {count} of {}: {what}", plural(converted.cases, "case")));
     }
-    tell(&format!("{} cases in {}", converted.cases, output.display()));
+    tell(&format!("{} in {}", plural(converted.cases, "case"), output.display()));
     if converted.problems.is_empty() { Exit::Fine } else { Exit::Unsatisfied }
 }
 

@@ -15,6 +15,11 @@ pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// "1 case", "2 cases".
+pub(super) fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
 /// Whether to colour standard output.
 pub(super) fn paint(when: ColorWhen) -> Paint {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -233,6 +233,9 @@ pub struct Attempt {
     pub error: Option<String>,
     /// The scores.
     pub metrics: Vec<MetricResult>,
+    /// The metrics that it was to be scored by, where it errored before it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
     /// What was expected, as the file said it then. Shared: the same turns are scored many times over.
     pub expected: Arc<[Invocation]>,
     /// What the agent did.
@@ -276,6 +279,7 @@ impl Attempt {
             latency_s: 0.0,
             error: None,
             metrics: Vec::new(),
+            asked: Vec::new(),
             expected: Arc::default(),
             actual: Arc::default(),
             expected_state: None,

@@ -3,10 +3,10 @@
 
 use super::adk::write_case;
 use super::vertex::write_row;
-use super::{FileProblem, SetFile};
+use super::{FileProblem, Form, SetFile};
 use crate::domain::{Conversation, EvalCase, SessionInput, python_json};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Converted {
     pub cases: usize,
     /// What it cannot hold, and of how many cases.
     pub lost: BTreeMap<String, usize>,
+    /// What of the set itself it cannot hold.
+    pub of_set: Vec<String>,
     /// Cases that could not be read; they are left out.
     pub problems: Vec<FileProblem>,
 }
@@ -54,6 +56,7 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
         }
     }
     out.cases = written.len();
+    out.of_set = lost_of_set(file, target, fresh);
     out.text = match target {
         Target::VertexLines => written.iter().map(|row| python_json(row.to_string()) + "\n").collect(),
         Target::EvalSet => eval_set(file, written, fresh),
@@ -61,11 +64,30 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
     out
 }
 
+/// What the set itself has and the target has no place for.
+fn lost_of_set(file: &SetFile, target: Target, fresh: &Fresh) -> Vec<String> {
+    let head = &file.head;
+    let mut lost = Vec::new();
+    match target {
+        Target::EvalSet if file.form == Form::EvalSet && file.id != fresh.set_id => {
+            lost.push(format!("the set's id {:?}: ADK finds a set by its file's name", file.id));
+        }
+        Target::EvalSet => {}
+        Target::VertexLines => {
+            lost.extend(head.name.as_ref().filter(|name| **name != file.id).map(|_| "the set's name".into()));
+            lost.extend(head.description.as_ref().map(|_| "the set's description".into()));
+            lost.extend(head.created.map(|_| "the set's creation time".into()));
+        }
+    }
+    lost
+}
+
 fn one(mut case: EvalCase, target: Target, fresh: &mut Fresh, lost: &mut BTreeMap<String, usize>) -> Value {
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
     if target == Target::VertexLines {
         let (row, not_held) = write_row(&case);
-        for what in not_held {
+        // What several turns lose is lost in one case.
+        for what in not_held.into_iter().collect::<BTreeSet<_>>() {
             *lost.entry(what).or_default() += 1;
         }
         return row;
@@ -96,12 +118,13 @@ fn keep_saved(case: &mut EvalCase) {
 }
 
 fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &Fresh) -> String {
+    let head = &file.head;
     let mut set = Map::new();
     set.insert("eval_set_id".into(), fresh.set_id.clone().into());
-    set.insert("name".into(), fresh.set_id.clone().into());
-    set.extend(file.description.clone().map(|words| ("description".to_string(), words.into())));
+    set.insert("name".into(), head.name.clone().unwrap_or_else(|| fresh.set_id.clone()).into());
+    set.extend(head.description.clone().map(|words| ("description".to_string(), words.into())));
     set.insert("eval_cases".into(), cases.into());
-    set.insert("creation_timestamp".into(), fresh.now.into());
+    set.insert("creation_timestamp".into(), head.created.unwrap_or(fresh.now).into());
     let text = serde_json::to_string_pretty(&Value::Object(set)).unwrap_or_default();
     python_json(text) + "\n"
 }

@@ -96,10 +96,6 @@ fn insert(file: &SetFile, at: usize, case: &Value, verbatim: Option<&str>) -> Re
 /// The change that takes cases out.
 pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditError> {
     let list = list_of(file)?;
-    if file.form != Form::EvalSet && (0..file.len()).all(|at| gone.contains(&at)) {
-        let why = "a list without cases is no eval set any more: delete the file instead";
-        return Err(EditError::Unspeakable(why.into()));
-    }
     let change = json::remove_elements(file.text(), list, gone)
         .map_err(|error| EditError::Unreadable(FileProblem::syntax(file.text(), error)))?;
     let left = (0..file.len()).filter(|at| !gone.contains(at)).count();

@@ -13,6 +13,7 @@ pub mod json;
 mod check_rows;
 mod content;
 mod convert;
+mod document;
 mod edit;
 mod messages;
 mod notes;
@@ -31,6 +32,7 @@ pub use adk::blank_set;
 pub use answers::{RecordedAnswers, read_answers};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
+pub use document::Head;
 pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
 };

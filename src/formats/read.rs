@@ -140,6 +140,11 @@ pub(in crate::formats) fn lookup<'m>(
     camel.or_else(|| map.get_key_value(snake))
 }
 
+/// The value at a path of snake_case keys, each in either spelling.
+pub(in crate::formats) fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| lookup(value.as_object()?, key).map(|(_, value)| value))
+}
+
 /// Whether a key is this snake_case name, as it is or in camelCase.
 pub(in crate::formats) fn same_name(key: &str, snake: &str) -> bool {
     key == snake || is_camel_of(key, snake)

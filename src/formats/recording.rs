@@ -142,6 +142,7 @@ mod tests {
         let mut actual = invocations_of(&read.turns[0].events);
         actual[0].user = crate::domain::Content::text("user", "hi");
         let attempt = Attempt {
+            asked: Vec::new(),
             rubrics: Vec::new(),
             scenario: None,
             variables: serde_json::Map::new(),

@@ -1,6 +1,7 @@
 //! A file of cases in any form: indexed when it is opened, each case parsed when it is looked at.
 
 use super::adk::{eval_case, named_case, turn_list};
+use super::document::{Document, Entry, Head, open_list, open_object};
 use super::index::{self, Top};
 use super::json::{self, JsonPath, SyntaxError};
 use super::problem::FileProblem;
@@ -58,20 +59,13 @@ impl Form {
     }
 }
 
-/// One case of a document, before it is parsed.
-#[derive(Clone, Debug, PartialEq)]
-struct Entry {
-    eval_id: String,
-    range: Range<usize>,
-}
-
 /// A file and where its cases lie.
 #[derive(Clone, Debug)]
 pub struct SetFile {
     /// The set's id: the file's own, or its name.
     pub id: String,
-    /// A description for people.
-    pub description: Option<String>,
+    /// What else the file says of the set.
+    pub head: Head,
     /// The file's form.
     pub form: Form,
     source: Source,
@@ -114,11 +108,11 @@ impl SetFile {
             Top::Text | Top::Other => Ok(None),
         };
         match found {
-            Ok(Some((id, description, form, cases))) => Ok(SetFile {
+            Ok(Some(Document { id, head, form, entries, list })) => Ok(SetFile {
                 id,
-                description,
+                head,
                 form,
-                cases,
+                cases: Cases::Document(entries, list),
                 source: Source::Held(text),
                 by_id: OnceLock::new(),
             }),
@@ -134,7 +128,7 @@ impl SetFile {
     pub fn of_lines(lines: Lines, source: Source, fallback_id: &str) -> SetFile {
         SetFile {
             id: fallback_id.to_string(),
-            description: None,
+            head: Head::default(),
             form: Form::Lines,
             source,
             cases: Cases::Lines(lines),
@@ -202,10 +196,10 @@ impl SetFile {
         })?;
         let node = Node::top(&value.value);
         let case: Read<EvalCase> = match self.form {
+            Form::EvaluationResult => self.case_of_result(entry, node),
             Form::EvalSet => eval_case(node),
             Form::NamedList => named_case(node),
             Form::TurnList => turn_list(node, &entry.eval_id),
-            Form::EvaluationResult => vertex::result_case(node, &entry.eval_id),
             Form::Messages => super::messages::case(node, &entry.eval_id),
             _ => vertex::case(node, &entry.eval_id),
         };
@@ -214,6 +208,18 @@ impl SetFile {
             _ => list.index(at),
         };
         case.map_err(|error| FileProblem::reading(text, &top, error))
+    }
+
+    /// The scores of a result, with the case of the data set that they are about, where the file has it. A case
+    /// that cannot be read hides no score.
+    fn case_of_result(&self, entry: &Entry, scores: Node) -> Read<EvalCase> {
+        let scored = vertex::result_case(scores, &entry.eval_id)?;
+        let asked = entry.asked.clone().and_then(|range| json::parse(&self.text()[range]).ok());
+        let case = asked.and_then(|asked| vertex::case(Node::top(&asked.value), &entry.eval_id).ok());
+        Ok(match case {
+            Some(case) => EvalCase { recorded: scored.recorded, ..case },
+            None => scored,
+        })
     }
 
     fn case_of_line(&self, lines: &Lines, at: usize) -> Result<EvalCase, FileProblem> {
@@ -325,86 +331,6 @@ impl SetFile {
     }
 }
 
-type Opened = (String, Option<String>, Form, Cases);
-
-fn open_object(text: &str, fallback_id: &str) -> Result<Option<Opened>, SyntaxError> {
-    let mut id = None;
-    let mut description = None;
-    let mut list = None;
-    let lists = ["eval_cases", "evalCases", "eval_case_results"];
-    let outline = index::outline(text, &lists)?;
-    for (key, range) in outline.members {
-        match key.as_str() {
-            "eval_set_id" | "evalSetId" => id = text_at(text, range),
-            "description" => description = text_at(text, range),
-            key if lists.contains(&key) => list = Some((key.to_string(), range)),
-            _ => {}
-        }
-    }
-    let Some((key, range)) = list else { return Ok(None) };
-    if !text[range.clone()].starts_with('[') {
-        return Ok(None);
-    }
-    let Some(form) = form_of_list(text, &key, outline.elements.first()) else { return Ok(None) };
-    let ids: &[&str] = match form {
-        Form::EvaluationResult => &["eval_case_index"],
-        Form::Dataset => &["eval_case_id", "eval_id", "id"],
-        _ => &["eval_id", "evalId"],
-    };
-    let eval_id = |range: &Range<usize>| match (form, id_of(text, range, ids)) {
-        (Form::EvaluationResult, id) => format!("case-{id}"),
-        (Form::Dataset, id) if id.is_empty() => asked_id(text, range),
-        (_, id) => id,
-    };
-    let entries =
-        outline.elements.into_iter().map(|range| Entry { eval_id: eval_id(&range), range }).collect();
-    let id = id.unwrap_or_else(|| fallback_id.to_string());
-    Ok(Some((id, description, form, Cases::Document(entries, JsonPath::default().key(&key)))))
-}
-
-/// ADK's eval sets and results, and Vertex's, have the same keys on top: their elements tell.
-fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<Form> {
-    let has = |range: &Range<usize>, keys: &'static [&'static str]| {
-        matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
-    };
-    match (key, first) {
-        ("eval_case_results", Some(first)) if has(first, &["response_candidate_results"]) => {
-            Some(Form::EvaluationResult)
-        }
-        ("eval_case_results", _) => None,
-        (_, Some(first))
-            if has(first, &["conversation", "conversation_scenario", "conversationScenario"]) =>
-        {
-            Some(Form::EvalSet)
-        }
-        (_, Some(first)) if has(first, COLUMNS) => Some(Form::Dataset),
-        _ => Some(Form::EvalSet),
-    }
-}
-
-fn open_list(text: &str, fallback_id: &str) -> Result<Option<Opened>, SyntaxError> {
-    let items = index::elements(text, 0..text.len())?;
-    let Some(first) = items.first() else { return Ok(None) };
-    if !text[first.clone()].starts_with('{') {
-        return Ok(None);
-    }
-    let [data, query, role] = index::pick(text, first.clone(), [&["data"], &["query"], &["role"]])?;
-    let whole = || {
-        let start = text.find('[').unwrap_or(0);
-        vec![Entry { eval_id: fallback_id.to_string(), range: start..text.trim_end().len() }]
-    };
-    let (form, entries) = match (data, query, role) {
-        (Some(_), ..) => {
-            let entry = |range| Entry { eval_id: id_of(text, &range, &["name"]), range };
-            (Form::NamedList, items.into_iter().map(entry).collect())
-        }
-        (None, Some(_), _) => (Form::TurnList, whole()),
-        (None, None, Some(_)) => (Form::Messages, whole()),
-        (None, None, None) => return Ok(None),
-    };
-    Ok(Some((fallback_id.to_string(), None, form, Cases::Document(entries, JsonPath::default()))))
-}
-
 /// What is neither of ADK's: lines, a table, a frame.
 fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
     if let Some(lines) = as_lines(&text) {
@@ -421,7 +347,7 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
         Some((form, cases)) => {
             let id = fallback_id.to_string();
             let source = Source::Held(text);
-            Ok(SetFile { id, description: None, form, cases, source, by_id: OnceLock::new() })
+            Ok(SetFile { id, head: Head::default(), form, cases, source, by_id: OnceLock::new() })
         }
         None => Err(why_not(&text)),
     }
@@ -460,29 +386,6 @@ fn as_lines(text: &str) -> Option<Lines> {
         indexer.push(text.as_bytes());
         indexer.finish()
     })
-}
-
-fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
-    match index::pick(text, range.clone(), [keys]) {
-        Ok([Some(range)]) => match json::parse(&text[range]).map(|parsed| parsed.value) {
-            Ok(serde_json::Value::String(id)) => id,
-            Ok(serde_json::Value::Number(id)) if keys != ["eval_id", "evalId"] => id.to_string(),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    }
-}
-
-/// The id of a case that gives none: from what is asked.
-fn asked_id(text: &str, range: &Range<usize>) -> String {
-    let mut indexer = LineIndexer::default();
-    indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
-    indexer.finish().id(0)
-}
-
-fn text_at(text: &str, range: Range<usize>) -> Option<String> {
-    let parsed = json::parse(&text[range]).ok()?;
-    parsed.value.as_str().map(str::to_string)
 }
 
 /// The index passes over what it does not need; when it stumbles, the parser knows better where.

@@ -32,42 +32,59 @@ pub struct Aggregate {
     pub passed: usize,
 }
 
-/// Statistics of every metric of these attempts, in the order they first appear.
+/// Statistics of every metric of these attempts, in the order they first appear. A metric counts the attempts that
+/// it was asked of: those that have a result of it, and those that broke before they had one.
 pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Vec<Aggregate> {
-    let mut found: Vec<(Aggregate, Vec<f64>)> = Vec::new();
-    let mut place: HashMap<&str, usize> = HashMap::new();
-    let (mut all, mut broken) = (0, 0);
+    let mut found = Found::default();
     for attempt in attempts {
-        all += 1;
-        broken += usize::from(attempt.status == Status::Errored);
+        let broke = attempt.status == Status::Errored;
         for metric in &attempt.metrics {
-            let at = *place.entry(&metric.metric).or_insert_with(|| {
-                let named = Aggregate { metric: metric.metric.clone(), ..Aggregate::default() };
-                found.push((named, Vec::new()));
-                found.len() - 1
-            });
-            let (aggregate, scores) = &mut found[at];
-            scores.extend(metric.score.filter(|score| score.is_finite()));
+            let score = metric.score.filter(|score| score.is_finite());
+            let (aggregate, scores) = found.of(&metric.metric);
+            aggregate.total += 1;
             aggregate.passed += usize::from(metric.status == Status::Passed);
-            let here = attempt.status != Status::Errored;
-            aggregate.errored += usize::from(here && metric.status == Status::Errored);
+            let errored = score.is_none() && (broke || metric.status == Status::Errored);
+            aggregate.errored += usize::from(errored);
+            scores.extend(score);
+        }
+        let has = |name: &&String| attempt.metrics.iter().any(|metric| metric.metric == **name);
+        for name in attempt.asked.iter().filter(|name| !has(name)) {
+            let (aggregate, _) = found.of(name);
+            aggregate.total += 1;
+            aggregate.errored += 1;
         }
     }
-    let finish = |(aggregate, scores): (Aggregate, Vec<f64>)| {
-        let errored = (aggregate.errored + broken).min(all.max(scores.len()) - scores.len());
-        Aggregate { errored, total: all, ..described(scores) }.named(aggregate)
-    };
-    found.into_iter().map(finish).collect()
+    found.aggregates.into_iter().map(|(aggregate, scores)| described(scores).named(aggregate)).collect()
+}
+
+/// Aggregates with their scores, in the order they first appear.
+#[derive(Default)]
+struct Found<'a> {
+    aggregates: Vec<(Aggregate, Vec<f64>)>,
+    places: HashMap<&'a str, usize>,
+}
+
+impl<'a> Found<'a> {
+    fn of(&mut self, name: &'a str) -> &mut (Aggregate, Vec<f64>) {
+        let at = *self.places.entry(name).or_insert_with(|| {
+            let named = Aggregate { metric: name.to_string(), ..Aggregate::default() };
+            self.aggregates.push((named, Vec::new()));
+            self.aggregates.len() - 1
+        });
+        &mut self.aggregates[at]
+    }
 }
 
 impl Aggregate {
     fn named(self, from: Aggregate) -> Aggregate {
         let zeros =
-            self.mean.map(|mean| mean * self.valid as f64 / (self.valid + self.errored).max(1) as f64);
-        let all_broken = (self.valid == 0 && self.errored > 0).then_some(0.0);
+            self.mean.map(|mean| mean * self.valid as f64 / (self.valid + from.errored).max(1) as f64);
+        let all_broken = (self.valid == 0 && from.errored > 0).then_some(0.0);
         Aggregate {
             metric: from.metric,
             passed: from.passed,
+            errored: from.errored,
+            total: from.total,
             mean_errors_as_zero: zeros.or(all_broken),
             ..self
         }
@@ -113,8 +130,9 @@ mod tests {
 
     fn attempt(score: Option<f64>, status: Status) -> Attempt {
         let metric = MetricResult { score, ..unscored(&Criterion::new("m", Some(0.5)), 0, status, "") };
-        let metrics = if status == Status::Errored { vec![] } else { vec![metric] };
-        Attempt { status, metrics, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") }
+        let broke = status == Status::Errored;
+        let (metrics, asked) = if broke { (vec![], vec!["m".into()]) } else { (vec![metric], vec![]) };
+        Attempt { status, metrics, asked, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") }
     }
 
     #[test]
@@ -138,5 +156,16 @@ mod tests {
         let found = aggregates(&attempts).remove(0);
         assert_eq!((found.valid, found.errored, found.total, found.passed), (1, 1, 3, 1));
         assert_eq!((found.mean, found.std, found.mean_errors_as_zero), (Some(1.0), None, Some(0.5)));
+    }
+
+    #[test]
+    fn an_error_counts_for_what_was_asked_there_alone() {
+        let other = Attempt { asked: vec!["n".into()], ..attempt(None, Status::Errored) };
+        let found = aggregates(&[attempt(Some(1.0), Status::Passed), other]);
+        let counts: Vec<_> =
+            found.iter().map(|one| (one.metric.as_str(), one.valid, one.errored, one.total)).collect();
+        assert_eq!(counts, [("m", 1, 0, 1), ("n", 0, 1, 1)]);
+        assert_eq!(found[0].mean_errors_as_zero, Some(1.0));
+        assert_eq!((found[1].mean, found[1].mean_errors_as_zero), (None, Some(0.0)));
     }
 }

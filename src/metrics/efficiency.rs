@@ -16,8 +16,10 @@ impl Measure for Cost {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let actual = evidence.actual;
         match self {
-            Cost::ToolCalls => counted(actual, |turn| Some(turn.calls().len() as f64), "tool calls"),
-            Cost::ModelCalls => counted(actual, model_calls, "model calls"),
+            Cost::ToolCalls => {
+                counted(actual, tool_calls, "tool calls", "it is not known which calls were made")
+            }
+            Cost::ModelCalls => counted(actual, model_calls, "model calls", "the agent sent no events"),
             Cost::Tokens => tokens(actual),
             Cost::Seconds => durations(actual),
         }
@@ -35,14 +37,24 @@ fn outcome(score: Option<f64>, per_turn: Vec<Option<f64>>, explanation: String) 
     }
 }
 
-fn counted(actual: &[Invocation], count: impl Fn(&Invocation) -> Option<f64>, what: &str) -> Outcome {
+fn counted(
+    actual: &[Invocation],
+    count: impl Fn(&Invocation) -> Option<f64>,
+    what: &str,
+    unknown: &str,
+) -> Outcome {
     let per_turn: Vec<Option<f64>> = actual.iter().map(count).collect();
     let score = mean(per_turn.iter().flatten().copied());
     let explanation = match score {
         Some(score) => format!("{score} {what} a turn"),
-        None => format!("{what} cannot be counted: the agent sent no events"),
+        None => format!("{what} cannot be counted: {unknown}"),
     };
     outcome(score, per_turn, explanation)
+}
+
+/// Calls of a turn; unknown, not zero, where nothing tells which were made.
+fn tool_calls(turn: &Invocation) -> Option<f64> {
+    (turn.trajectory != Trajectory::Unknown).then(|| turn.calls().len() as f64)
 }
 
 /// Events that carry token counts or a model's version; unknown unless events were recorded.
@@ -133,4 +145,16 @@ fn durations(actual: &[Invocation]) -> Outcome {
         .collect();
     let overall = score.map(|total| MetricDetails::Seconds { total: Some(total) });
     Outcome { details, overall, ..outcome(score, per_turn, explanation) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_calls_are_not_counted_as_none() {
+        let of = |trajectory| tool_calls(&Invocation { trajectory, ..Invocation::default() });
+        let listed = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
+        assert_eq!((of(Trajectory::Unknown), of(listed)), (None, Some(0.0)));
+    }
 }

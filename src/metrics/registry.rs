@@ -11,7 +11,9 @@ use super::text::{BleuMetric, ExactMatch, Rouge};
 use super::tool_call::ToolCallMetric;
 use super::trajectory::TrajectoryOptions;
 use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
-use crate::domain::{Criterion, CustomMetric, InvocationScore, MetricResult, Reading, Status};
+use crate::domain::{
+    Criterion, CustomMetric, Invocation, InvocationScore, MetricResult, Reading, Status, Trajectory,
+};
 use serde_json::Value;
 
 /// Why a criterion cannot be evaluated.
@@ -120,6 +122,8 @@ fn distance(a: &str, b: &str) -> usize {
 /// Criteria made ready once, to score any number of cases.
 pub struct Scorer {
     criteria: Vec<Scored>,
+    /// The efficiency metrics that ADK adds to what was asked for.
+    added: Vec<Scored>,
     /// Whether a declared session state is looked at without being asked for.
     watches_state: bool,
 }
@@ -132,13 +136,14 @@ pub(super) struct Scored {
 }
 
 impl Scorer {
-    /// The criteria, and the four efficiency metrics that ADK always adds.
+    /// The criteria, and the four efficiency metrics that ADK adds to every run of its own.
     pub fn new(criteria: &[Criterion]) -> Scorer {
         let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
         let added = catalog().filter(|metric| matches!(metric.kind, Kind::Cost(_)) && !named(metric));
         let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
         Scorer {
-            criteria: criteria.iter().chain(&added).map(Scored::of).collect(),
+            criteria: criteria.iter().map(Scored::of).collect(),
+            added: added.iter().map(Scored::of).collect(),
             watches_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
         }
     }
@@ -146,8 +151,9 @@ impl Scorer {
     /// Scores a case. A session state that the case declares is compared without being asked for, and
     /// decides nothing then.
     pub fn score(&self, evidence: &Evidence) -> Vec<MetricResult> {
+        let added = self.added.iter().filter(|_| was_watched(evidence));
         let mut results: Vec<MetricResult> =
-            self.criteria.iter().map(|ready| ready.score(evidence)).collect();
+            self.criteria.iter().chain(added).map(|ready| ready.score(evidence)).collect();
         let told = evidence.actual_state.is_some() && evidence.expected_state.is_some_and(is_declared);
         if self.watches_state && told {
             results.push(score(&Criterion::new(STATE, None), evidence));
@@ -157,6 +163,15 @@ impl Scorer {
 }
 
 const STATE: &str = "session_state_match";
+
+/// Whether anyone watched the agent: rows of a data set tell neither events nor times, and what was not watched
+/// costs nothing that could be told. Without any turn there is nothing that speaks against it.
+fn was_watched(evidence: &Evidence) -> bool {
+    let watched = |turn: &Invocation| {
+        matches!(turn.trajectory, Trajectory::Events(_)) || turn.durations.total.is_some()
+    };
+    evidence.actual.is_empty() || evidence.actual.iter().any(watched)
+}
 
 impl Scored {
     pub(super) fn of(criterion: &Criterion) -> Scored {

@@ -92,7 +92,8 @@ impl Measure for TrajectoryOptions {
 fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Option<f64>) -> String {
     let wrong: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].0 == Some(0.0)).collect();
     match (wrong.as_slice(), turns.len()) {
-        ([], _) => format!("{}: {}", options.label(), turns.first().map_or("", |(_, why)| why)),
+        ([], 0 | 1) => format!("{}: {}", options.label(), turns.first().map_or("", |(_, why)| why)),
+        ([], count) => format!("{}: all {count} turns match", options.label()),
         ([_], 1) => format!("{}: {}", options.label(), turns[0].1),
         ([first, ..], count) => {
             let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();

@@ -147,6 +147,7 @@ impl<'a> Rescorer<'a> {
             status,
             adk_status,
             metrics,
+            asked: attempt.asked.clone(),
             eval_id: attempt.eval_id.clone(),
             started: attempt.started.clone(),
             error: attempt.error.clone(),

@@ -4,8 +4,8 @@ use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation, Progress,
-    RunPlan, Status, adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation,
+    MetricResult, Progress, RunPlan, Status, adk_status, case_status,
 };
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
@@ -105,6 +105,10 @@ impl Shared {
                 }
             },
         }
+        if attempt.status == Status::Errored {
+            let criteria = &self.plan.set_of(key.case).criteria;
+            attempt.asked = criteria.iter().map(|criterion| criterion.metric.clone()).collect();
+        }
         attempt
     }
 
@@ -164,6 +168,9 @@ impl Shared {
 
     /// Scores what the file says an agent already did.
     async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
+        if let Conversation::Scenario(scenario) = &case.conversation {
+            attempt.scenario = Some(scenario.clone());
+        }
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state;
         attempt.rubrics = case.rubrics;
@@ -187,6 +194,12 @@ impl Shared {
             Some(error) => self.fail(attempt, error),
             None => self.score(attempt, tell).await,
         }
+        // What was computed elsewhere stands beside what is computed here.
+        let is_new = |one: &MetricResult| {
+            one.score.is_some() && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
+        };
+        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).collect();
+        attempt.metrics.extend(beside);
     }
 
     /// Ends an attempt that errored. What can be said of a failure is still scored.

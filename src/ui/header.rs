@@ -3,9 +3,10 @@
 use super::text::{fit, put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::{counts_text, spinner};
-use crate::app::{CaseRef, Layout, Model, Screen};
+use crate::app::{CaseRef, CaseScreen, Layout, Model, Screen};
 use crate::domain::{Attempt, CancelReason, RunState, Status};
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
@@ -24,30 +25,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             x += put(buffer, x, area.y, room, "evaltrail  ", theme.style(Role::Title));
             put(buffer, x, area.y, room.saturating_sub(11), &model.title, theme.style(Role::Faint));
         }
-        Screen::Case(case) => {
-            let id = model.eval_id(case.at).to_string();
-            let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
-            x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
-            let (words, style) = status_words(model.shown_attempt(), theme);
-            x += put(buffer, x, area.y, room, &words, style) + 2;
-            if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
-                x += put(buffer, x, area.y, room, &format!("turn {turn} alone"), theme.style(Role::Note)) + 2;
-            }
-            let place = place_words(model, case.turn, case.attempt);
-            x += put(
-                buffer,
-                x,
-                area.y,
-                (area.x + 1 + room).saturating_sub(x),
-                &place,
-                theme.style(Role::Faint),
-            ) + 2;
-            let (words, role) = run_words(model, case.at);
-            let left = (area.x + 1 + room).saturating_sub(x);
-            if words.width() <= usize::from(left) {
-                put(buffer, x, area.y, left, &words, theme.style(role));
-            }
-        }
+        Screen::Case(case) => case_words(model, case, (area, room), theme, buffer),
         Screen::Chat(chat) => {
             let agent = model.sets[chat.set].agent.as_deref().unwrap_or("no agent");
             x += put(buffer, x, area.y, room, "talking to ", theme.style(Role::Title));
@@ -71,6 +49,32 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             x += put(buffer, x, area.y, room, "run ", theme.style(Role::Title));
             put(buffer, x, area.y, room.saturating_sub(4), &id, theme.style(Role::Faint));
         }
+    }
+}
+
+/// Which case, what came of it, where in it we are, and which run it is from.
+fn case_words(
+    model: &Model,
+    case: &CaseScreen,
+    (area, room): (Rect, u16),
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let mut x = area.x + 1;
+    let id = model.eval_id(case.at).to_string();
+    let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
+    x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
+    let (words, style) = status_words(model.shown_attempt(), theme);
+    x += put(buffer, x, area.y, room, &words, style) + 2;
+    if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
+        x += put(buffer, x, area.y, room, &format!("turn {turn} alone"), theme.style(Role::Note)) + 2;
+    }
+    let place = place_words(model, case.turn, case.attempt);
+    x += put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint)) + 2;
+    let (words, role) = run_words(model, case.at);
+    let left = (area.x + 1 + room).saturating_sub(x);
+    if words.width() <= usize::from(left) {
+        put(buffer, x, area.y, left, &words, theme.style(role));
     }
 }
 

@@ -75,7 +75,8 @@ pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
         return adk::default_criteria();
     }
     let cases: Vec<_> = (0..file.len().min(LOOKED_INTO)).filter_map(|at| file.case(at).ok()).collect();
-    let turns = || cases.iter().flat_map(|case| case.turns());
+    // Nothing is expected of what was said before.
+    let turns = || cases.iter().flat_map(|case| case.turns()).filter(|turn| !turn.history);
     let mut criteria = Vec::new();
     let mut add = |name: &str, threshold| criteria.push(Criterion::new(name, threshold));
     if turns().any(|turn| turn.trajectory != Trajectory::Unknown) {

@@ -139,6 +139,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
     let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
     let error = error.or_else(|| broke.then(|| "the agent failed; ADK does not record why".to_string()));
     Ok(Attempt {
+        asked: Vec::new(),
         expected_state: None,
         actual_state: None,
         rubrics: Vec::new(),

@@ -87,11 +87,23 @@ fn call(node: Node) -> Read<ToolCall> {
     Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args })
 }
 
-/// Arguments: an object, or a text that spells one. The keys stay as they are.
+/// The argument that stands for an input that is one plain text.
+pub(super) const PLAIN_INPUT: &str = "tool_input";
+
+/// The arguments that a tool's input is, in any spelling. The error says what was expected.
+pub fn tool_input(input: &Value) -> Result<Map<String, Value>, String> {
+    arguments(Node::top(input)).map_err(|error| error.to_string())
+}
+
+/// Arguments: an object, a text that spells one, or a plain text. The keys stay as they are.
 pub(in crate::formats) fn arguments(node: Node) -> Read<Map<String, Value>> {
     match node.value {
         Value::Object(map) => Ok(map.clone()),
         Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
+        // LangChain's tools may take one text; it is kept under the name that it has in the file.
+        Value::String(text) if !text.trim_start().starts_with('{') => {
+            Ok(Map::from_iter([(PLAIN_INPUT.to_string(), text.clone().into())]))
+        }
         Value::String(text) => match decoded(text) {
             Some(Value::Object(map)) => Ok(map),
             Some(other) => Err(node.wrong(&format!("an object in the text, not {}", describe(&other)))),
@@ -127,6 +139,16 @@ mod tests {
         for spelling in spellings {
             assert_eq!(read_calls(spelling.clone()), Ok(Some(vec![call.clone()])), "{spelling}");
         }
+    }
+
+    #[test]
+    fn a_plain_text_is_the_tools_input() {
+        for text in ["weather in Oslo", "5", "[1]"] {
+            let read = read_calls(json!([{"tool_name": "search", "tool_input": text}]));
+            let args = json!({"tool_input": text}).as_object().cloned();
+            assert_eq!(read, Ok(Some(vec![ToolCall::new("search", args)])), "{text}");
+        }
+        assert!(read_calls(json!([{"tool_name": "f", "tool_input": "{oops"}])).is_err(), "a slip is told");
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::ops::Range;
 /// Keys under which a row's id is given.
 pub(super) const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
 /// What a row's id comes from when none is given: what is asked.
-const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "agent_data", "source"];
+const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "source"];
+/// Where nothing of those stands: agents-cli adds to this what the agent did.
+const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData"];
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]
@@ -142,9 +144,11 @@ impl LineIndexer {
 
     fn id(&mut self, line: &[u8]) -> (u64, u32) {
         let Ok(text) = std::str::from_utf8(line) else { return (0, BY_LINE) };
-        let Ok([given, asked]) = index::pick(text, 0..text.len(), [ID_KEYS, ASKED_KEYS]) else {
+        let keys = [ID_KEYS, ASKED_KEYS, AGENT_DATA_KEYS];
+        let Ok([given, asked, agent_data]) = index::pick(text, 0..text.len(), keys) else {
             return (0, BY_LINE);
         };
+        let asked = asked.or(agent_data);
         match given.and_then(|range| given_id(&text[range])) {
             Some(name) if name.len() < BY_LINE as usize => {
                 let at = self.lines.names.len() as u64;

@@ -6,6 +6,7 @@
 //! frame (JSON)  ┘            calls, literal: a trajectory in any spelling
 //! ```
 
+mod agent_data;
 mod calls;
 mod frame;
 mod lines;
@@ -16,6 +17,7 @@ mod rubrics;
 mod table;
 mod write;
 
+pub use calls::tool_input;
 pub use lines::{LineIndexer, Lines};
 pub use write::{write_row, write_trajectory};
 
@@ -40,4 +42,12 @@ pub const COLUMNS: &[&str] = &[
     "eval_case_id",
     "user_scenario",
     "conversation_history",
+    // The newer client writes either spelling.
+    "referenceTrajectory",
+    "predictedTrajectory",
+    "agentData",
+    "referenceOutputs",
+    "evalCaseId",
+    "userScenario",
+    "conversationHistory",
 ];

@@ -3,7 +3,7 @@
 
 use super::calls::is_nothing;
 use crate::domain::{EvalCase, MetricResult, RubricScore, Status};
-use crate::formats::read::{Node, Read, lax_float};
+use crate::formats::read::{Node, Read, below, lax_float};
 use serde_json::Value;
 
 const PARTS: &[&str] =
@@ -72,13 +72,13 @@ pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCas
 
 /// A verdict that is absent is a no: the wire leaves `false` out.
 fn verdict(node: Node) -> Read<RubricScore> {
-    let text = |path: &str| node.value.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let text = |path: &[&str]| below(node.value, path).and_then(Value::as_str).map(str::to_string);
     let yes = node.value.get("verdict").and_then(Value::as_bool).unwrap_or(false);
-    let words = text("/evaluated_rubric/content/property/description");
+    let words = text(&["evaluated_rubric", "content", "property", "description"]);
     Ok(RubricScore {
-        rubric_id: text("/evaluated_rubric/rubric_id").or(words).unwrap_or_default(),
+        rubric_id: text(&["evaluated_rubric", "rubric_id"]).or(words).unwrap_or_default(),
         score: Some(f64::from(u8::from(yes))),
-        rationale: text("/reasoning"),
+        rationale: text(&["reasoning"]),
         votes: None,
     })
 }

@@ -9,10 +9,11 @@
 //!             what is expected                          what an agent already did
 //! ```
 
+use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
 use super::{recorded, rubrics};
 use crate::domain::{Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory};
-use crate::formats::adk::{self, invocations_of};
+use crate::formats::adk;
 use crate::formats::messages;
 use crate::formats::read::{Node, Read, ReadError, lax_float};
 use serde_json::{Map, Value};
@@ -43,30 +44,23 @@ const KNOWN: &[&str] = &[
     "rubric_groups",
     "session_inputs",
     "final_session_state",
+    "creation_timestamp",
     "latency_in_seconds",
     "failure",
 ];
 
 /// What is expected and what was done, turn by turn.
 #[derive(Default)]
-struct Talk {
-    expected: Vec<Invocation>,
-    saved: Option<Vec<Invocation>>,
-    state: Map<String, Value>,
-    error: Option<String>,
+pub(super) struct Talk {
+    pub(super) expected: Vec<Invocation>,
+    pub(super) saved: Option<Vec<Invocation>>,
+    pub(super) state: Map<String, Value>,
+    pub(super) error: Option<String>,
 }
 
 /// Reads a row. `eval_id` is what the row is called in the list of cases.
 pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
-    if let Some(scenario) = node.get("user_scenario") {
-        return Ok(EvalCase {
-            eval_id: eval_id.into(),
-            conversation: Conversation::Scenario(scenario.value.clone()),
-            rubrics: rubrics::all(node)?,
-            ..EvalCase::default()
-        });
-    }
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
@@ -83,7 +77,11 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     let error = talk.error;
     Ok(EvalCase {
         eval_id: eval_id.into(),
-        conversation: Conversation::Turns(talk.expected),
+        conversation: match cell(node, "user_scenario") {
+            Some(scenario) => Conversation::Scenario(opened(scenario.value)),
+            None => Conversation::Turns(talk.expected),
+        },
+        created: cell(node, "creation_timestamp").and_then(|cell| lax_float(cell.value)).unwrap_or(0.0),
         session_input: cell(node, "session_inputs")
             .map(|cell| in_text(cell, adk::session_input))
             .transpose()?,
@@ -92,7 +90,6 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
         saved: talk.saved.map(|turns| Saved { turns, latency_s, error, state }),
         recorded: recorded::columns(node),
         extra: node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect(),
-        ..EvalCase::default()
     })
 }
 
@@ -109,8 +106,12 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
 
 /// What is said, and what was done where the same field tells it.
 fn conversation(node: Node) -> Read<Talk> {
-    if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some()) {
-        return agent_data(data);
+    let prompt = cell(node, "prompt").or_else(|| cell(node, "source"));
+    let prompt = prompt.map(|prompt| spoken(prompt, "user")).transpose()?;
+    if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
+        && let Some(talk) = agent_data(data, prompt.as_ref())?
+    {
+        return Ok(talk);
     }
     if let Some(list) = cell(node, "messages") {
         return in_text(list, |list| {
@@ -127,16 +128,12 @@ fn conversation(node: Node) -> Read<Talk> {
         return in_text(request, request_talk);
     }
     let mut expected = history(node)?;
-    let user = match cell(node, "prompt").or_else(|| cell(node, "source")) {
-        Some(prompt) => spoken(prompt, "user")?,
-        None => Content::default(),
-    };
-    expected.push(Invocation { user, ..Invocation::default() });
+    expected.push(Invocation { user: prompt.unwrap_or_default(), ..Invocation::default() });
     Ok(Talk { expected, ..Talk::default() })
 }
 
 /// A cell whose structure stands in a text, as a table has it.
-fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
+pub(super) fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
     let Value::String(text) = node.value else { return read(node) };
     let value = decoded(text).ok_or_else(|| node.wrong("JSON in the text"))?;
     read(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
@@ -150,7 +147,7 @@ fn opened(value: &Value) -> Value {
 }
 
 /// The user's words of a turn, of which nothing is expected.
-fn asked(turn: &Invocation) -> Invocation {
+pub(super) fn asked(turn: &Invocation) -> Invocation {
     let said = turn.final_response.clone().filter(|_| turn.history);
     Invocation {
         user: turn.user.clone(),
@@ -339,35 +336,6 @@ fn event(node: Node) -> Read<InvocationEvent> {
         usage: event.usage,
         ..Default::default()
     })
-}
-
-/// `agent_data.turns[].events[]`: what user and agent said and did.
-fn agent_data(data: Node) -> Read<Talk> {
-    let mut talk = in_text(data, |data| {
-        let mut talk = Talk::default();
-        let mut done = Vec::new();
-        for (at, turn) in data.need("turns")?.items()?.enumerate() {
-            let mut events = Vec::new();
-            for node in turn.list("events", |node| Ok(node.value.clone()))? {
-                let mut event = adk::event(Node::top(&node))?;
-                event.invocation_id = format!("turn-{}", at + 1);
-                if let Some(state) = node.get("state_delta").and_then(Value::as_object) {
-                    talk.state.extend(state.clone());
-                }
-                events.push(event);
-            }
-            let invocation = invocations_of(&events).into_iter().next().unwrap_or_default();
-            talk.expected.push(asked(&invocation));
-            done.push(invocation);
-        }
-        let acted = |turn: &Invocation| turn.final_response.is_some() || !turn.calls().is_empty();
-        talk.saved = done.iter().any(acted).then_some(done);
-        Ok(talk)
-    })?;
-    if talk.expected.is_empty() {
-        talk.expected.push(Invocation::default());
-    }
-    Ok(talk)
 }
 
 /// Whether a text cell stands for no value.

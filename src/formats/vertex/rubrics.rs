@@ -2,7 +2,7 @@
 
 use super::calls::decoded;
 use crate::domain::Rubric;
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{Node, Read, below};
 use serde_json::Value;
 
 /// The rubrics of all groups; a group's name says which metric may use it.
@@ -30,15 +30,34 @@ fn list(value: &Value) -> Vec<Value> {
 
 /// A rubric: an object, or its words alone.
 fn rubric(value: &Value, at: usize, group: Option<&str>) -> Rubric {
-    let text = |path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let text = |path: &[&str]| below(value, path).and_then(Value::as_str).map(str::to_string);
     let words = value.as_str().map(str::to_string);
     Rubric {
-        id: text("/rubric_id").or_else(|| text("/rubricId")).unwrap_or_else(|| format!("rubric-{}", at + 1)),
+        id: text(&["rubric_id"]).unwrap_or_else(|| format!("rubric-{}", at + 1)),
         text: words
-            .or_else(|| text("/content/property/description"))
-            .or_else(|| text("/rubric_content/text_property"))
-            .or_else(|| text("/description")),
-        description: text("/description"),
-        kind: text("/type").or_else(|| group.map(str::to_string)),
+            .or_else(|| text(&["content", "property", "description"]))
+            .or_else(|| text(&["rubric_content", "text_property"]))
+            .or_else(|| text(&["description"])),
+        description: text(&["description"]),
+        kind: text(&["type"]).or_else(|| group.map(str::to_string)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_spellings_keep_their_words() {
+        let texts = [
+            json!({"rubric_id": "r", "rubric_content": {"text_property": "Is polite."}}),
+            json!({"rubricId": "r", "rubricContent": {"textProperty": "Is polite."}}),
+            json!({"rubricId": "r", "content": {"property": {"description": "Is polite."}}}),
+        ];
+        for value in texts {
+            let found = rubric(&value, 0, None);
+            assert_eq!((found.id.as_str(), found.text.as_deref()), ("r", Some("Is polite.")), "{value}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A case as a row of a Vertex data set. One row holds one turn: the last; what was said before it is
 //! history.
 
-use crate::domain::{Content, Conversation, EvalCase, Invocation, Rubric, Saved, ToolCall, Trajectory};
+use super::calls::PLAIN_INPUT;
+use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, Rubric, Saved, ToolCall, Trajectory};
 use crate::formats::adk::write_content;
 use serde_json::{Map, Value, json};
 
@@ -31,6 +32,9 @@ pub fn write_row(case: &EvalCase) -> (Value, Vec<String>) {
         session.insert("state".into(), input.state.clone().into());
         session.extend(input.extra.clone());
         row.insert("session_inputs".into(), session.into());
+    }
+    if case.created != 0.0 {
+        row.insert("creation_timestamp".into(), case.created.into());
     }
     if let Some(state) = &case.final_session_state {
         row.insert("final_session_state".into(), state.clone());
@@ -84,12 +88,17 @@ fn write_turns(
 /// A text where the content is no more than that; the content itself where it is.
 fn said(content: &Content, role: &str) -> Value {
     match content.parts.as_slice() {
-        [part] if *content == Content::text(role, part.text.clone().unwrap_or_default()) => {
+        [part] if is_plain(part) && content.role.as_deref().is_none_or(|own| own == role) => {
             part.text.clone().into()
         }
         [] => Value::Null,
         _ => write_content(content),
     }
+}
+
+/// Whether a part is a text and nothing else.
+fn is_plain(part: &Part) -> bool {
+    part.text.as_ref().is_some_and(|text| *part == Part::text(text.clone()))
 }
 
 /// Calls as Vertex writes them; nothing where they are not known.
@@ -101,7 +110,9 @@ pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
 }
 
 fn call(call: &ToolCall) -> Value {
+    let plain = call.args.as_ref().filter(|args| args.len() == 1).and_then(|args| args.get(PLAIN_INPUT));
     match &call.args {
+        _ if plain.is_some_and(Value::is_string) => json!({"tool_name": call.name, "tool_input": plain}),
         Some(args) => json!({"tool_name": call.name, "tool_input": args}),
         None => json!({"tool_name": call.name}),
     }

@@ -1,0 +1,190 @@
+//! Documents that hold a list of cases: where the cases lie, and what stands beside the list.
+
+use super::index;
+use super::json::{self, JsonPath, SyntaxError};
+use super::set_file::Form;
+use super::vertex::{COLUMNS, LineIndexer};
+use std::ops::Range;
+
+/// A document whose cases were found.
+pub(super) struct Document {
+    pub(super) id: String,
+    pub(super) head: Head,
+    pub(super) form: Form,
+    pub(super) entries: Vec<Entry>,
+    /// The path of the list.
+    pub(super) list: JsonPath,
+}
+
+/// What a file says of the set beside its id.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Head {
+    /// A name for people.
+    pub name: Option<String>,
+    /// A description for people.
+    pub description: Option<String>,
+    /// When it was made, in Unix seconds.
+    pub created: Option<f64>,
+}
+
+/// One case of a document, before it is parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) eval_id: String,
+    pub(super) range: Range<usize>,
+    /// Of an evaluation result, the case that its scores are about.
+    pub(super) asked: Option<Range<usize>>,
+}
+
+impl Entry {
+    fn new(eval_id: String, range: Range<usize>) -> Entry {
+        Entry { eval_id, range, asked: None }
+    }
+}
+
+/// The ids of cases of a data set.
+const DATASET_IDS: &[&str] = &["eval_case_id", "evalCaseId", "eval_id", "id"];
+
+/// Finds the cases of an object. Nothing when it holds no list of cases.
+pub(super) fn open_object(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
+    let mut id = None;
+    let mut head = Head::default();
+    let mut list = None;
+    let mut dataset = None;
+    let lists = ["eval_cases", "evalCases", "eval_case_results"];
+    let outline = index::outline(text, &lists)?;
+    for (key, range) in outline.members {
+        match key.as_str() {
+            "eval_set_id" | "evalSetId" => id = text_at(text, range),
+            "name" => head.name = text_at(text, range),
+            "description" => head.description = text_at(text, range),
+            "creation_timestamp" | "creationTimestamp" => head.created = number_at(text, range),
+            "evaluation_dataset" | "evaluationDataset" => dataset = Some(range),
+            key if lists.contains(&key) => list = Some((key.to_string(), range)),
+            _ => {}
+        }
+    }
+    let Some((key, range)) = list else { return Ok(None) };
+    if !text[range.clone()].starts_with('[') {
+        return Ok(None);
+    }
+    let Some(form) = form_of_list(text, &key, outline.elements.first()) else { return Ok(None) };
+    let elements = outline.elements.into_iter();
+    let entries = match form {
+        Form::EvaluationResult => {
+            let asked = dataset.map(|range| cases_of_dataset(text, range)).unwrap_or_default();
+            elements.map(|range| result_entry(text, range, &asked)).collect()
+        }
+        Form::Dataset => elements.map(|range| Entry::new(dataset_id(text, &range), range)).collect(),
+        _ => elements.map(|range| Entry::new(id_of(text, &range, &["eval_id", "evalId"]), range)).collect(),
+    };
+    let id = id.unwrap_or_else(|| fallback_id.to_string());
+    Ok(Some(Document { id, head, form, entries, list: JsonPath::default().key(&key) }))
+}
+
+fn dataset_id(text: &str, range: &Range<usize>) -> String {
+    let id = id_of(text, range, DATASET_IDS);
+    if id.is_empty() { asked_id(text, range) } else { id }
+}
+
+/// A result names its case by the position in the data set, which agents-cli writes beside the results.
+fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entry {
+    let index = id_of(text, &range, &["eval_case_index", "evalCaseIndex"]);
+    let asked = index.parse().ok().and_then(|at: usize| asked.get(at).cloned());
+    let named = asked.as_ref().map(|case| id_of(text, case, DATASET_IDS)).filter(|id| !id.is_empty());
+    Entry { eval_id: named.unwrap_or_else(|| format!("case-{index}")), range, asked }
+}
+
+/// The cases of `evaluation_dataset`: of an object, or of a list with one for each candidate, whose cases are the
+/// same.
+fn cases_of_dataset(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let is_list = text[range.clone()].starts_with('[');
+    let first = match is_list {
+        true => index::elements(text, range).ok().and_then(|items| items.into_iter().next()),
+        false => Some(range),
+    };
+    let list = first.and_then(|first| match index::pick(text, first, [&["eval_cases", "evalCases"]]) {
+        Ok([list]) => list,
+        _ => None,
+    });
+    list.and_then(|list| index::elements(text, list).ok()).unwrap_or_default()
+}
+
+/// ADK's eval sets and results, and Vertex's, have the same keys on top: their elements tell.
+fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<Form> {
+    let has = |range: &Range<usize>, keys: &'static [&'static str]| {
+        matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
+    };
+    match (key, first) {
+        ("eval_case_results", Some(first)) if has(first, &["response_candidate_results"]) => {
+            Some(Form::EvaluationResult)
+        }
+        ("eval_case_results", _) => None,
+        (_, Some(first))
+            if has(first, &["conversation", "conversation_scenario", "conversationScenario"]) =>
+        {
+            Some(Form::EvalSet)
+        }
+        (_, Some(first)) if has(first, COLUMNS) => Some(Form::Dataset),
+        _ => Some(Form::EvalSet),
+    }
+}
+
+/// Finds the cases of a list. Nothing when its elements are none of ADK's older forms, and no messages.
+pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
+    let document = |form, entries| Document {
+        id: fallback_id.to_string(),
+        head: Head::default(),
+        form,
+        entries,
+        list: JsonPath::default(),
+    };
+    let items = index::elements(text, 0..text.len())?;
+    // ADK takes an empty list for a set without cases.
+    let Some(first) = items.first() else { return Ok(Some(document(Form::NamedList, Vec::new()))) };
+    if !text[first.clone()].starts_with('{') {
+        return Ok(None);
+    }
+    let [data, query, role] = index::pick(text, first.clone(), [&["data"], &["query"], &["role"]])?;
+    let whole = || {
+        let start = text.find('[').unwrap_or(0);
+        vec![Entry::new(fallback_id.to_string(), start..text.trim_end().len())]
+    };
+    let (form, entries) = match (data, query, role) {
+        (Some(_), ..) => {
+            let entry = |range| Entry::new(id_of(text, &range, &["name"]), range);
+            (Form::NamedList, items.into_iter().map(entry).collect())
+        }
+        (None, Some(_), _) => (Form::TurnList, whole()),
+        (None, None, Some(_)) => (Form::Messages, whole()),
+        (None, None, None) => return Ok(None),
+    };
+    Ok(Some(document(form, entries)))
+}
+
+fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
+    match index::pick(text, range.clone(), [keys]) {
+        Ok([Some(range)]) => match json::parse(&text[range]).map(|parsed| parsed.value) {
+            Ok(serde_json::Value::String(id)) => id,
+            Ok(serde_json::Value::Number(id)) if keys != ["eval_id", "evalId"] => id.to_string(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// The id of a case that gives none: from what is asked.
+fn asked_id(text: &str, range: &Range<usize>) -> String {
+    let mut indexer = LineIndexer::default();
+    indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
+    indexer.finish().id(0)
+}
+
+fn text_at(text: &str, range: Range<usize>) -> Option<String> {
+    let parsed = json::parse(&text[range]).ok()?;
+    parsed.value.as_str().map(str::to_string)
+}
+
+fn number_at(text: &str, range: Range<usize>) -> Option<f64> {
+    crate::formats::read::lax_float(&json::parse(&text[range]).ok()?.value)
+}
