@@ -195,7 +195,6 @@ const RUBRICS: &Differences = &[
     ("id wins over the property", None, "the id of one with the text of another means neither"),
     ("verdict 'unknown'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
     ("verdict 'none'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
-    ("verdict 'nope'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
     ("verdict 'I do not know'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
     ("verdict 'north'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
     ("verdict 'notable'", Some(1.0), "that is no verdict; ADK finds the letters \"no\""),
@@ -281,7 +280,7 @@ fn sentences_and_labels_are_read_as_adk_reads_them() {
         assert_eq!(replies::sentences(row["reply"].as_str().unwrap()), wanted, "{row}");
     }
     for row in rows("validation") {
-        let blocks = replies::labelled(row["reply"].as_str().unwrap(), Reading::Adk);
+        let blocks = replies::labelled(row["reply"].as_str().unwrap());
         let adks = row["results"].as_array().unwrap();
         assert_eq!(blocks.len(), adks.len(), "{row}");
         for (ours, adks) in blocks.iter().zip(adks) {

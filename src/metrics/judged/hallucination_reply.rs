@@ -1,7 +1,12 @@
 //! Reading the two answers of `hallucinations_v1` (`facts/adk.md` 4.6): the sentences of a text, and a label
 //! for each.
 
+use super::quotations::without_quotations;
+use super::seal::{Seal, skeleton};
 use crate::domain::Reading;
+use regex::Regex;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// The sentences of a segmenter's answer.
 pub fn sentences(reply: &str) -> Vec<String> {
@@ -33,31 +38,76 @@ pub struct Labelled {
 impl Labelled {
     /// 1 for what is supported or needs no support, 0 for what is not; `None` for other labels.
     pub fn score(&self, reading: Reading) -> Option<f64> {
-        let label = self.label.trim().to_lowercase();
-        let label = match reading {
-            Reading::Adk => label,
-            Reading::Careful => {
-                let plain = label.trim_matches(|c: char| !c.is_alphanumeric());
-                plain.replace([' ', '-'], "_")
-            }
-        };
-        match label.as_str() {
-            "supported" | "not_applicable" => Some(1.0),
-            "unsupported" | "contradictory" | "disputed" => Some(0.0),
-            _ => None,
+        score_of(&self.label, reading)
+    }
+}
+
+/// 1 for what is supported or needs no support, 0 for what is not; `None` for other labels.
+pub(super) fn score_of(label: &str, reading: Reading) -> Option<f64> {
+    let label = label.trim().to_lowercase();
+    let label = match reading {
+        Reading::Adk => label,
+        Reading::Careful => {
+            let plain = label.trim_matches(|c: char| !c.is_alphanumeric());
+            plain.replace([' ', '-'], "_")
         }
+    };
+    match label.as_str() {
+        "supported" | "not_applicable" => Some(1.0),
+        "unsupported" | "contradictory" | "disputed" => Some(0.0),
+        _ => None,
     }
 }
 
 const KEYS: [&str; 4] = ["\nlabel:", "\nrationale:", "\nsupporting_excerpt:", "\ncontradicting_excerpt:"];
 const FIRST: &str = "sentence:";
 
-/// The blocks of a validator's answer. The careful reading takes decorated labels as well.
-pub fn labelled(reply: &str, reading: Reading) -> Vec<Labelled> {
-    match reading {
-        Reading::Adk => blocks(reply),
-        Reading::Careful => blocks(&undecorated(reply)),
+/// The blocks of a validator's answer, as ADK reads them.
+pub fn labelled(reply: &str) -> Vec<Labelled> {
+    blocks(reply)
+}
+
+/// The judge's own blocks: without quotations, decorated labels as well. If one is about a sentence that was asked
+/// about, those about others do not count.
+pub(super) fn own_blocks<'a>(
+    reply: &str,
+    asked: impl Iterator<Item = &'a str>,
+    seal: &Seal,
+) -> Vec<Labelled> {
+    static LABELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let words = "sentence|label|rationale|supporting_excerpt|contradicting_excerpt";
+        Regex::new(&format!(r"(?i)^[\s*_`#>•\-]*[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$")).ok()
+    });
+    let Some(labels) = LABELS.as_ref() else { return Vec::new() };
+    let own = without_quotations(reply, seal, labels, "label", "rationale");
+    let mut found = blocks(&own);
+    if found.is_empty() {
+        found = blocks(&undecorated(&own));
     }
+    let asked: HashSet<String> = asked.map(skeleton).collect();
+    if found.iter().any(|block| asked.contains(&skeleton(&block.sentence))) {
+        found.retain(|block| asked.contains(&skeleton(&block.sentence)));
+    }
+    found
+}
+
+/// The sentences of a segmenter's answer that stand in the text, as often as they stand there; all of them where none
+/// does. Tags in the text itself, or in the judge's words about it, make no sentences.
+pub(super) fn sentences_of(reply: &str, text: &str) -> Vec<String> {
+    let all = sentences(reply);
+    let text = skeleton(text);
+    let mut left: HashMap<String, usize> = HashMap::new();
+    let mut is_of_text = |sentence: &String| {
+        let key = skeleton(sentence);
+        let there = text.matches(&key).count();
+        let left = left.entry(key.clone()).or_insert(if key.is_empty() { 0 } else { there });
+        *left > 0 && {
+            *left -= 1;
+            true
+        }
+    };
+    let own: Vec<String> = all.iter().filter(|sentence| is_of_text(sentence)).cloned().collect();
+    if own.is_empty() { all } else { own }
 }
 
 /// Lines without bullets and emphasis before a label.
@@ -120,8 +170,9 @@ mod tests {
     fn decorated_labels_are_read_carefully() {
         let reply = "- **sentence:** It is off.\n- **label:** `Not applicable`\n- rationale: r\n\
                      - supporting_excerpt: null\n- contradicting_excerpt: \"x\"";
-        assert_eq!(labelled(reply, Reading::Adk), []);
-        let found = labelled(reply, Reading::Careful);
+        assert_eq!(labelled(reply), []);
+        let found =
+            own_blocks(reply, std::iter::empty(), &Seal::of(&crate::metrics::Evidence::turns(None, &[])));
         assert_eq!((found.len(), found[0].score(Reading::Careful)), (1, Some(1.0)));
         assert_eq!(found[0].sentence, "It is off.");
     }

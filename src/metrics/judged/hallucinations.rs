@@ -1,7 +1,8 @@
 //! `hallucinations_v1`: a judge splits what was said into sentences, then says of each whether what happened
 //! supports it. The sentences are kept, which ADK does not do.
 
-use super::hallucination_reply::{Labelled, labelled, sentences};
+use super::hallucination_reply::{Labelled, labelled, own_blocks, score_of, sentences, sentences_of};
+use super::seal::{Seal, agreed, sealed, skeleton};
 use super::{Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history};
 use crate::domain::{
     Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, value_text,
@@ -49,8 +50,18 @@ impl Hallucinations {
         texts
     }
 
-    fn support(&self, turns: &[Invocation], turn: &Invocation, text: &Text, sentences: &[String]) -> String {
-        let list: Vec<String> = sentences.iter().map(|one| format!("<sentence>{one}</sentence>")).collect();
+    fn support(
+        &self,
+        turns: &[Invocation],
+        id: QuestionId,
+        text: &Text,
+        codes: &[(String, String)],
+    ) -> String {
+        let turn = &turns[id.turn];
+        let list: Vec<String> = codes
+            .iter()
+            .map(|(sentence, code)| format!("[code: {code}] <sentence>{sentence}</sentence>"))
+            .collect();
         fill(
             SUPPORT,
             &[
@@ -64,20 +75,40 @@ impl Hallucinations {
         )
     }
 
-    fn read_reply(&self, sample: &mut Sample, wanted: usize) {
+    fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &Seal) {
         let Some(reply) = &sample.reply else { return };
-        let blocks = labelled(reply, self.reading);
-        let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
-        if self.reading == Reading::Careful {
-            one_label_each(&mut verdicts);
-        }
+        let verdicts = match self.reading {
+            Reading::Adk => labelled(reply).iter().map(|block| self.verdict(block)).collect(),
+            Reading::Careful => self.careful(reply, asked, seal),
+        };
         sample.score = mean(verdicts.iter().filter_map(|one| one.score));
         let unsupported = verdicts.iter().filter(|one| one.score == Some(0.0)).count();
         sample.reason = match sample.score {
             None => "no labels in the judge's answer".into(),
-            Some(_) => format!("{unsupported} of {wanted} sentences not supported"),
+            Some(_) => format!("{unsupported} of {} sentences not supported", asked.len()),
         };
         sample.verdicts = verdicts;
+    }
+
+    /// Labels behind the sentences' codes; without any, the labels of the judge's own blocks.
+    fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
+        let blocks = own_blocks(reply, asked.iter().map(|(sentence, _)| sentence.as_str()), seal);
+        let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
+        let score = |word: &String| score_of(word, self.reading);
+        let coded: Vec<RubricScore> = asked
+            .iter()
+            .filter_map(|(sentence, code)| {
+                let score = agreed(sealed(reply, code, "label").iter().map(score))?;
+                let is_its = |one: &&RubricScore| skeleton(&one.rubric_id).starts_with(&skeleton(sentence));
+                let rationale = verdicts.iter().find(is_its).and_then(|one| one.rationale.clone());
+                Some(RubricScore { rubric_id: sentence.clone(), score: Some(score), rationale, votes: None })
+            })
+            .collect();
+        if !coded.is_empty() {
+            return coded;
+        }
+        one_label_each(&mut verdicts);
+        verdicts
     }
 
     fn verdict(&self, block: &Labelled) -> RubricScore {
@@ -142,26 +173,43 @@ fn happened(turn: &Invocation, events: &[InvocationEvent]) -> String {
     lines.join("\n")
 }
 
-/// The sentences that the judge made of a text; `None` while it is not known.
-fn known_sentences(answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
-    let asked = answered.iter().find(|asked| asked.id == id)?;
-    let reply = asked.samples.first().and_then(|sample| sample.reply.as_deref());
-    Some(reply.map(sentences).unwrap_or_default())
-}
+impl Hallucinations {
+    /// The sentences that the judge made of a text; `None` while that is not known.
+    fn sentences(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
+        let first = QuestionId { step: 0, ..id };
+        let asked = answered.iter().find(|asked| asked.id == first)?;
+        let Some(reply) = asked.samples.first().and_then(|sample| sample.reply.as_deref()) else {
+            return Some(Vec::new());
+        };
+        let text = self.texts(evidence.actual.get(id.turn)?).into_iter().nth(id.text)?.text;
+        Some(match self.reading {
+            Reading::Adk => sentences(reply),
+            Reading::Careful => sentences_of(reply, &text),
+        })
+    }
 
-/// How many sentences the judge made of each text.
-fn sentence_counts(answered: &[Asked]) -> Vec<(QuestionId, usize)> {
-    let first = answered.iter().filter(|asked| asked.id.step == 0);
-    first.map(|asked| (asked.id, known_sentences(answered, asked.id).map_or(0, |all| all.len()))).collect()
-}
-
-fn count_of(counts: &[(QuestionId, usize)], id: QuestionId) -> usize {
-    let first = QuestionId { step: 0, ..id };
-    counts.iter().find(|(known, _)| *known == first).map_or(0, |(_, count)| *count)
+    /// The sentences of a text with their codes.
+    fn coded(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        id: QuestionId,
+        seal: &Seal,
+    ) -> Vec<(String, String)> {
+        let sentences = self.sentences(evidence, answered, id).unwrap_or_default();
+        let id = QuestionId { step: 1, ..id };
+        let coded = sentences.into_iter().enumerate();
+        coded.map(|(number, sentence)| (sentence, seal.code(id, &number.to_string()))).collect()
+    }
 }
 
 impl Judge for Hallucinations {
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        seal: &Seal,
+    ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         let judged = evidence.actual.iter().enumerate().filter(|(at, _)| !is_history(evidence, *at));
         for (at, turn) in judged {
@@ -169,13 +217,14 @@ impl Judge for Hallucinations {
                 let first = QuestionId { turn: at, text: number, step: 0 };
                 let second = QuestionId { step: 1, ..first };
                 let question = |id, about, prompt| Question { id, about, prompt, samples: 1 };
-                match known_sentences(answered, first) {
+                match self.sentences(evidence, answered, first) {
                     None => {
                         let prompt = fill(SEGMENT, &[("text", &text.text)]);
                         questions.push(question(first, "sentences", prompt));
                     }
                     Some(sentences) if !sentences.is_empty() && !is_answered(answered, second) => {
-                        let prompt = self.support(evidence.actual, turn, text, &sentences);
+                        let coded = self.coded(evidence, answered, second, seal);
+                        let prompt = self.support(evidence.actual, second, text, &coded);
                         questions.push(question(second, "support", prompt));
                     }
                     Some(_) => {}
@@ -185,16 +234,16 @@ impl Judge for Hallucinations {
         Ok(questions)
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
-        let wanted = sentence_counts(answered);
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
+        let known = answered.to_vec();
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
-            let count = count_of(&wanted, asked.id);
-            asked.samples.iter_mut().for_each(|sample| self.read_reply(sample, count));
+            let coded = self.coded(evidence, &known, asked.id, seal);
+            asked.samples.iter_mut().for_each(|sample| self.read_reply(sample, &coded, seal));
         }
     }
 
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
-        let wanted = sentence_counts(answered);
+        let wanted = |id| self.sentences(evidence, answered, id).map_or(0, |all| all.len());
         let mut gap = None;
         let turn = |(at, turn): (usize, &Invocation)| {
             let of = |number: usize| {
@@ -205,7 +254,7 @@ impl Judge for Hallucinations {
             let unlabelled = samples.iter().enumerate().any(|(number, sample)| {
                 let labelled = sample
                     .map_or(0, |sample| sample.verdicts.iter().filter(|one| one.score.is_some()).count());
-                labelled == 0 || labelled < count_of(&wanted, QuestionId { turn: at, text: number, step: 1 })
+                labelled == 0 || labelled < wanted(QuestionId { turn: at, text: number, step: 1 })
             });
             if (unlabelled || samples.is_empty()) && !is_history(evidence, at) {
                 gap.get_or_insert_with(|| match samples.is_empty() {

@@ -15,19 +15,24 @@
 mod evidence_text;
 mod hallucination_reply;
 mod hallucinations;
+mod json_verdict;
 mod options;
 mod planted;
 mod prompt;
+mod quotations;
 mod response_reply;
 mod response_verdict;
+mod rubric_careful;
 mod rubric_reply;
 mod rubrics;
+mod seal;
 mod service;
 mod template;
 mod user_quality;
 
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
+use prompt::fill_sealed;
 pub use rubrics::{criterion_rubrics, is_rubric_kind};
 pub use service::KEPT_PROMPT;
 
@@ -36,6 +41,8 @@ pub mod replies {
     pub use super::hallucination_reply::{Labelled, labelled, sentences};
     pub use super::rubric_reply::{Block, adk_blocks};
 }
+
+use seal::Seal;
 
 use super::measure::{Evidence, unlike_turns};
 use super::registry::{self, Unusable};
@@ -84,7 +91,12 @@ pub(in crate::metrics) use service::Served;
 /// A judged metric with its options read.
 trait Judge: Send + Sync {
     /// What can be asked now; nothing when all is answered. The error is why it cannot be asked at all.
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String>;
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        seal: &Seal,
+    ) -> Result<Vec<Question>, String>;
 
     /// Why a case with these rubrics cannot be judged.
     fn rubric_problem(&self, _case: &[Rubric], _turns: &[&[Rubric]]) -> Option<String> {
@@ -92,7 +104,7 @@ trait Judge: Send + Sync {
     }
 
     /// Reads the replies: writes into each sample what it comes to.
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked]);
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
 
     /// Scores the case from samples that are read.
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
@@ -211,7 +223,7 @@ impl JudgedMetric {
         if evidence.actual.is_empty() {
             return Err("there are no turns to judge".into());
         }
-        self.judge.questions(evidence, answered)
+        self.judge.questions(evidence, answered, &Seal::of(evidence))
     }
 
     /// The result, from all answers.
@@ -223,7 +235,7 @@ impl JudgedMetric {
         spent: Spent,
     ) -> MetricResult {
         answered.sort_by_key(|asked| asked.id);
-        self.judge.read(evidence, &mut answered);
+        self.judge.read(evidence, &mut answered, &Seal::of(evidence));
         let verdict = self.judge.tally(evidence, &answered);
         let alone = self.alone(evidence, &answered);
         let reach = self.reach(evidence, &answered);

@@ -11,6 +11,7 @@ const SIGNS: &[(&str, &str)] = &[
     (r#"(?i)"is_valid"\s*:"#, "names the key of a verdict"),
     (r"(?im)^\s*[*_`>-]*\s*verdict[*_`]*\s*:", "holds a line that begins with Verdict:"),
     (r"(?im)^\s*label:\s*(supported|unsupported|not_applicable)", "holds a label for the judge"),
+    (r"(?i)\bcode\W{1,4}[bcdfghjkmpqrtvwxzl]{8}\b", "imitates the code of a verdict"),
     (r"(?i)\[(BEGIN|END) [a-z_]+ [0-9a-f]{8}\]", "imitates the marks around data"),
     (
         r"(?i)\b(ignore|disregard|forget)\b.{0,30}\b(previous|above|prior|earlier|all)\b.{0,30}\b(instruction|prompt|rule)",

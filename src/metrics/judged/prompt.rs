@@ -2,10 +2,15 @@
 
 use sha2::{Digest, Sha256};
 
-/// Fills a template: `{{name}}` becomes the data of that name between its marks, `{{mark}}` the mark. What
+/// Fills a template: `{{name}}` becomes the data of that name between its marks, `{{@mark}}` the mark. What
 /// the data says is never looked at again, so it can neither name a placeholder nor close its marks: the
 /// mark is made from all of the data, and text cannot hold its own digest.
 pub fn fill(template: &str, data: &[(&str, &str)]) -> String {
+    fill_sealed(template, data, "")
+}
+
+/// The same, with `{{@code}}` for the code of the verdict. No name of data begins with `@`.
+pub(super) fn fill_sealed(template: &str, data: &[(&str, &str)], code: &str) -> String {
     let mark = mark(data);
     let mut filled =
         String::with_capacity(template.len() + data.iter().map(|(_, text)| text.len()).sum::<usize>());
@@ -17,7 +22,8 @@ pub fn fill(template: &str, data: &[(&str, &str)]) -> String {
             Some((_, text)) => {
                 filled.push_str(&format!("[BEGIN {name} {mark}]\n{text}\n[END {name} {mark}]"));
             }
-            None if name == "mark" => filled.push_str(&mark),
+            None if name == "@mark" => filled.push_str(&mark),
+            None if name == "@code" => filled.push_str(code),
             None => {}
         }
         rest = after;
@@ -52,9 +58,9 @@ mod tests {
 
     #[test]
     fn data_is_put_in_once_and_cannot_name_placeholders() {
-        let said = fill("a {{x}} b {{mark}}\n", &[("x", "{{y}} {{mark}}"), ("y", "secret")]);
-        assert!(said.contains("\n{{y}} {{mark}}\n") && !said.contains("secret"));
-        assert_eq!(said, fill("a {{x}} b {{mark}}", &[("x", "{{y}} {{mark}}"), ("y", "secret")]));
+        let said = fill("a {{x}} b {{@mark}}\n", &[("x", "{{y}} {{@mark}}"), ("y", "secret")]);
+        assert!(said.contains("\n{{y}} {{@mark}}\n") && !said.contains("secret"));
+        assert_eq!(said, fill("a {{x}} b {{@mark}}", &[("x", "{{y}} {{@mark}}"), ("y", "secret")]));
     }
 
     proptest! {

@@ -1,8 +1,9 @@
 //! `final_response_match_v2`: a judge says whether the response agrees with the reference.
 
+use super::seal::Seal;
 use super::{
-    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
-    is_history, majority, read_samples, response_reply,
+    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill_sealed,
+    is_answered, is_history, majority, read_samples, response_reply,
 };
 use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -29,7 +30,7 @@ impl ResponseVerdict {
         })
     }
 
-    fn read_reply(&self, reply: &str, said: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
         let score = |valid: bool| Some(f64::from(u8::from(valid)));
         let unread = "no verdict in the judge's answer".to_string();
         match self.reading {
@@ -37,7 +38,7 @@ impl ResponseVerdict {
                 Some(valid) => (score(valid), response_reply::reasoning(reply)),
                 None => (None, unread),
             },
-            Reading::Careful => match response_reply::careful(reply, said) {
+            Reading::Careful => match response_reply::careful(reply, seal, code) {
                 Ok(valid) => (score(valid), response_reply::reasoning(reply)),
                 Err(why) => (None, why),
             },
@@ -59,21 +60,28 @@ impl ResponseVerdict {
 }
 
 impl Judge for ResponseVerdict {
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        seal: &Seal,
+    ) -> Result<Vec<Question>, String> {
         let Some(expected) = evidence.expected else {
             return Err("the case has no reference response: a scenario has no reference turns".into());
         };
         let turns = expected.iter().zip(evidence.actual).enumerate();
+        let id = |turn| QuestionId { turn, ..QuestionId::default() };
         let questions = turns.map(|(turn, (expected, actual))| Question {
-            id: QuestionId { turn, ..QuestionId::default() },
+            id: id(turn),
             about: "verdict",
-            prompt: fill(
+            prompt: fill_sealed(
                 PROMPT,
                 &[
                     ("user_prompt", &expected.user.scored_text()),
                     ("agent_response", &evidence_text::said(actual, self.with_intermediate)),
                     ("reference_response", &evidence_text::said(expected, self.with_intermediate)),
                 ],
+                &seal.code(id(turn), ""),
             ),
             samples: self.samples,
         });
@@ -83,12 +91,11 @@ impl Judge for ResponseVerdict {
         Ok(questions.filter(is_open).collect())
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked]) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
         for asked in answered {
-            let said = evidence.actual.get(asked.id.turn).map(std::slice::from_ref).unwrap_or_default();
-            let said = evidence_text::all_said(said);
+            let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {
-                let (score, reason) = self.read_reply(reply, &said);
+                let (score, reason) = self.read_reply(reply, seal, &code);
                 (score, reason, Vec::new())
             });
         }

@@ -1,8 +1,9 @@
 //! ADK's three rubric metrics: a judge says yes or no to each property.
 
+use super::seal::Seal;
 use super::{
     Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
-    is_history, majority, read_samples, rubric_reply,
+    is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -101,11 +102,15 @@ impl Rubrics {
         }
     }
 
-    fn prompt(&self, evidence: &Evidence, turn: usize, rubrics: &[Rubric]) -> String {
+    fn prompt(&self, evidence: &Evidence, id: QuestionId, rubrics: &[Rubric], seal: &Seal) -> String {
+        let turn = id.turn;
         let actual = &evidence.actual[turn];
         let properties: Vec<String> = rubrics
             .iter()
-            .map(|rubric| format!("- [id: {}] {}", rubric.id, rubric.text.as_deref().unwrap_or_default()))
+            .map(|rubric| {
+                let text = rubric.text.as_deref().unwrap_or_default();
+                format!("- [id: {}] [code: {}] {text}", rubric.id, seal.code(id, &rubric.id))
+            })
             .collect();
         let user = actual.user.scored_text();
         let mut data: Vec<(&str, String)> =
@@ -178,30 +183,34 @@ impl Judge for Rubrics {
         self.turns(turns.len()).find_map(|turn| self.together(case, turns[turn], turn).err())
     }
 
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        seal: &Seal,
+    ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
             let rubrics = self.of_turn(evidence, turn)?;
             let id = QuestionId { turn, ..QuestionId::default() };
             if !is_answered(answered, id) {
-                let prompt = self.prompt(evidence, turn, &rubrics);
+                let prompt = self.prompt(evidence, id, &rubrics, seal);
                 questions.push(Question { id, about: "rubrics", prompt, samples: self.samples });
             }
         }
         Ok(questions)
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked]) {
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
         let last = evidence.actual.len().saturating_sub(1);
-        let said = rubric_reply::squeezed(&evidence_text::all_said(evidence.actual));
         for asked in answered {
             // ADK reads every turn's answers against the last turn's rubrics.
             let read_as = if self.reading == Reading::Adk { last } else { asked.id.turn };
-            let rubrics = self.of_turn(evidence, read_as).unwrap_or_default();
+            let (rubrics, id) = (self.of_turn(evidence, read_as).unwrap_or_default(), asked.id);
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
                     Reading::Adk => rubric_reply::adk(reply, &rubrics),
-                    Reading::Careful => rubric_reply::careful(reply, &rubrics, &said),
+                    Reading::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
                 };
                 let score = mean(verdicts.iter().filter_map(|one| one.score));
                 let why = if verdicts.is_empty() { "no verdicts in the judge's answer" } else { "" };

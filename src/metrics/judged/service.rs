@@ -1,6 +1,7 @@
 //! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): what is sent, as ADK's
 //! client sends it, and what comes back.
 
+use super::seal::Seal;
 use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
 use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Trajectory};
 use crate::metrics::measure::{Evidence, mean};
@@ -124,7 +125,7 @@ fn content(content: &Content) -> Value {
 }
 
 impl Judge for Served {
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    fn questions(&self, evidence: &Evidence, answered: &[Asked], _: &Seal) -> Result<Vec<Question>, String> {
         let question = |turn| Question {
             id: QuestionId { turn, ..QuestionId::default() },
             about: "service",
@@ -135,7 +136,7 @@ impl Judge for Served {
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], _: &Seal) {
         answered.iter_mut().for_each(|asked| read_samples(asked, read));
     }
 

@@ -1,9 +1,10 @@
 //! `per_turn_user_simulator_quality_v1`: a judge says whether the simulated user kept to its scenario
 //! (`facts/adk.md` 4.7).
 
-use super::response_reply::objects;
+use super::json_verdict::{JsonVerdict, objects};
+use super::seal::Seal;
 use super::{
-    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill, is_answered, majority,
+    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered, majority,
     read_samples,
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
@@ -42,13 +43,15 @@ impl UserQuality {
         Ok(UserQuality { samples: options.samples(), stop_signal, threshold: criterion.threshold, reading })
     }
 
-    fn read_reply(&self, reply: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
-            Reading::Adk => adk(reply),
-            Reading::Careful => careful(reply),
+            Reading::Adk => adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string()),
+            Reading::Careful => careful(reply, seal, code),
         };
-        let score = valid.map(flag);
-        (score, if score.is_some() { reasons(reply) } else { "no verdict in the judge's answer".into() })
+        match valid {
+            Ok(valid) => (Some(flag(valid)), reasons(reply)),
+            Err(why) => (None, why),
+        }
     }
 
     fn judged(&self, asked: &Asked) -> TurnVerdict {
@@ -99,24 +102,22 @@ fn adk(reply: &str) -> Option<bool> {
     }
 }
 
-/// The verdict of the JSON objects that have one, when they agree; ADK's where there is no such object.
-fn careful(reply: &str) -> Option<bool> {
-    let verdicts: Vec<Option<bool>> = objects(reply)
-        .iter()
-        .filter_map(|(_, _, object)| object.get("is_valid"))
-        .map(|value| match value {
-            Value::Bool(valid) => Some(*valid),
-            Value::String(word) => match word.trim().to_lowercase().as_str() {
-                "true" | "valid" | "yes" => Some(true),
-                "false" | "invalid" | "no" => Some(false),
-                _ => None,
-            },
+/// The careful reading. The error says why there is no verdict.
+fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
+    JsonVerdict { keys: &["is_valid"], read: &verdict_of }.of(reply, seal, code)
+}
+
+fn verdict_of(_: &str, value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(valid) => Some(*valid),
+        Value::String(word) => match word.trim().to_lowercase().trim_end_matches(['.', '!']) {
+            "true" | "valid" | "yes" => Some(true),
+            "false" | "invalid" | "no" | "not valid" | "almost" | "partially" | "partially valid"
+            | "partially_valid" => Some(false),
             _ => None,
-        })
-        .collect();
-    match verdicts.split_first() {
-        None => adk(reply),
-        Some((first, rest)) => rest.iter().all(|other| other == first).then_some(*first).flatten(),
+        },
+        Value::Array(items) if items.len() == 1 => verdict_of("", &items[0]),
+        _ => None,
     }
 }
 
@@ -136,7 +137,12 @@ fn reasons(reply: &str) -> String {
 }
 
 impl Judge for UserQuality {
-    fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        seal: &Seal,
+    ) -> Result<Vec<Question>, String> {
         let Some(scenario) = evidence.scenario else {
             return Err("the case is no scenario: nobody played its user".into());
         };
@@ -146,7 +152,7 @@ impl Judge for UserQuality {
         let questions = messages.enumerate().skip(1).map(|(turn, message)| Question {
             id: QuestionId { turn, ..QuestionId::default() },
             about: "user",
-            prompt: fill(
+            prompt: fill_sealed(
                 PROMPT,
                 &[
                     ("conversation_plan", &text(scenario, "conversation_plan", "conversationPlan")),
@@ -155,16 +161,18 @@ impl Judge for UserQuality {
                     ("stop_signal", &self.stop_signal),
                     ("user_message", &message),
                 ],
+                &seal.code(QuestionId { turn, ..QuestionId::default() }, ""),
             ),
             samples: self.samples,
         });
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked]) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
         for asked in answered {
+            let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {
-                let (score, reason) = self.read_reply(reply);
+                let (score, reason) = self.read_reply(reply, seal, &code);
                 (score, reason, Vec::new())
             });
         }
@@ -229,6 +237,7 @@ mod tests {
             assert_eq!(adk(reply), wanted, "{reply}");
         }
         let both = "{\"is_valid\": true} {\"is_valid\": false}";
-        assert_eq!((adk(both), careful(both)), (Some(true), None));
+        let seal = Seal::of(&Evidence::turns(None, &[]));
+        assert!(adk(both) == Some(true) && careful(both, &seal, "bcdfghjk").is_err());
     }
 }

@@ -1,0 +1,173 @@
+//! Reading a verdict that is asked for as a member of a JSON object.
+
+use super::seal::{Seal, agreed, sealed};
+use regex::Regex;
+use serde_json::Value;
+use std::ops::Range;
+
+/// Where a verdict is looked for, and how it is read.
+pub(super) struct JsonVerdict<'a, T> {
+    /// The keys that it may have.
+    pub(super) keys: &'a [&'a str],
+    /// What a value of a key says; nothing when it is no verdict.
+    pub(super) read: &'a dyn Fn(&str, &Value) -> Option<T>,
+}
+
+struct Found<T> {
+    place: Range<usize>,
+    verdict: Option<T>,
+    is_object: bool,
+}
+
+impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
+    /// The judge's own verdict. One behind the code goes before all others. Without a code, what stands in the data is
+    /// a quotation, and what then disagrees is no verdict. The error says why there is none.
+    pub(super) fn of(&self, reply: &str, seal: &Seal, code: &str) -> Result<T, String> {
+        let objects = objects(reply);
+        if let Some(verdict) = self.behind_code(reply, &objects, code) {
+            return verdict.ok_or_else(contradiction);
+        }
+        let mut found = self.in_objects(reply, &objects, seal);
+        found.extend(self.loose(reply, &objects, seal));
+        found.sort_by_key(|one| one.place.start);
+        let Some(last) = found.last() else { return Err("no verdict in the judge's answer".into()) };
+        let verdict = last.verdict.ok_or("the verdict in the judge's answer cannot be read")?;
+        let counts = |one: &&Found<T>| match last.is_object {
+            false => true,
+            true if is_own_frame(reply, &objects, &last.place) => one.is_object,
+            true => one.is_object || one.verdict.is_some(),
+        };
+        match found.iter().filter(counts).all(|one| one.verdict == Some(verdict)) {
+            true => Ok(verdict),
+            false => Err(contradiction()),
+        }
+    }
+
+    /// What stands behind the code; the inner nothing where that contradicts itself.
+    fn behind_code(&self, reply: &str, objects: &[Object], code: &str) -> Option<Option<T>> {
+        let word = |key: &&str| -> Vec<Option<T>> {
+            sealed(reply, code, key).into_iter().map(|word| (self.read)(key, &Value::String(word))).collect()
+        };
+        let mut found: Vec<Option<T>> = self.keys.iter().flat_map(word).flatten().map(Some).collect();
+        if found.is_empty() {
+            // The keys may stand in another order.
+            let coded = objects.iter().map(|(.., value)| value).filter(|value| value["code"] == *code);
+            found = coded.flat_map(|value| self.read_all(value)).filter(Option::is_some).collect();
+        }
+        (!found.is_empty()).then(|| agreed(found))
+    }
+
+    fn read_all(&self, object: &Value) -> Vec<Option<T>> {
+        self.keys.iter().filter_map(|key| Some((self.read)(key, object.get(*key)?))).collect()
+    }
+
+    fn in_objects(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
+        let of = |(start, end, value): &Object| {
+            let mut said = self.read_all(value);
+            if said.is_empty() {
+                return None;
+            }
+            let pairs = self.pairs(&reply[*start..*end]);
+            let unquoted = pairs.iter().filter(|(_, word)| !word.starts_with('['));
+            // A key that stands twice has two values, of which JSON keeps one.
+            said.extend(unquoted.map(|(place, word)| {
+                let key = self
+                    .keys
+                    .iter()
+                    .find(|key| reply[start + place.start..].starts_with(&format!("\"{key}\"")));
+                (self.read)(key?, &Value::String(word.trim_matches('"').to_string()))
+            }));
+            let first = said[0];
+            let verdict = first.filter(|_| said.iter().all(|one| *one == first));
+            let is_quoted = seal.quotes(&reply[*start..*end])
+                || pairs.last().is_some_and(|(place, _)| {
+                    let pair = start + place.start..start + place.end;
+                    seal.quotes_on(&reply[*start..pair.start], &reply[pair])
+                });
+            (!is_quoted).then_some(Found { place: *start..*end, verdict, is_object: true })
+        };
+        objects.iter().filter_map(of).collect()
+    }
+
+    /// `"key": value` as it is spelt, where no backslash stands before it.
+    fn pairs(&self, object: &str) -> Vec<(Range<usize>, String)> {
+        let pattern = format!(r#""({})"\s*:\s*("[^"]*"|[^,}}\]\s]*)"#, self.keys.join("|"));
+        let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+        let found = pattern.captures_iter(object).filter_map(|found| {
+            let whole = found.get(0)?;
+            let is_escaped = object[..whole.start()].ends_with('\\');
+            (!is_escaped).then(|| (whole.range(), found[2].to_string()))
+        });
+        found.collect()
+    }
+
+    /// Verdicts outside of objects: the key, a colon or an equals sign, a value up to its end.
+    fn loose(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
+        const QUOTES: &str = r#"[\\"'“”`*]*"#;
+        let value = r#"([^,\n}\];/\\"'“”`*]*)([,\n}\];/\\"'“”`*]|$)"#;
+        let keys = self.keys.join("|");
+        let pattern = format!(r"(?i){QUOTES}({keys}){QUOTES}\s*[:=]\s*\[?\s*{QUOTES}{value}");
+        let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+        let is_inside = |at: usize| objects.iter().any(|(start, end, _)| (*start..*end).contains(&at));
+        let of = |found: regex::Captures| {
+            let (whole, word) = (found.get(0)?, found.get(2)?);
+            let first = word.as_str().trim_start();
+            let first_length =
+                first.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(first.len());
+            let end = word.end() - first.len() + first_length;
+            if is_inside(whole.start()) || seal.quotes(&reply[whole.start()..end]) {
+                return None;
+            }
+            let has_end = !found[3].is_empty();
+            let read =
+                || (self.read)(&found[1].to_lowercase(), &Value::String(word.as_str().trim().to_string()));
+            let verdict = if has_end { read() } else { None };
+            Some(Found { place: whole.range(), verdict, is_object: false })
+        };
+        pattern.captures_iter(reply).filter_map(of).collect()
+    }
+}
+
+fn contradiction() -> String {
+    "the judge's answer contradicts itself".into()
+}
+
+/// An object of a text that stands in no other: where it begins and ends, and what it is.
+pub(super) type Object = (usize, usize, Value);
+
+/// The JSON objects of a text that stand in no other.
+pub(super) fn objects(text: &str) -> Vec<Object> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|found| at + found) {
+        let mut values = serde_json::Deserializer::from_str(&text[open..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value @ Value::Object(_))) => {
+                let end = open + values.byte_offset();
+                found.push((open, end, value));
+                at = end;
+            }
+            _ => at = open + 1,
+        }
+    }
+    found
+}
+
+/// A text without its whole objects.
+pub(super) fn without_objects(text: &str, objects: &[Object]) -> String {
+    let mut rest = text.to_string();
+    for (start, end, _) in objects.iter().rev().filter(|(_, end, _)| *end <= text.len()) {
+        rest.replace_range(*start..*end, "");
+    }
+    rest
+}
+
+/// Whether an object is the answer itself: it begins a line, ends the reply, and stands in no brace that is still open.
+fn is_own_frame(reply: &str, objects: &[Object], place: &Range<usize>) -> bool {
+    let before: Vec<Object> = objects.iter().filter(|(_, end, _)| *end <= place.start).cloned().collect();
+    let before = without_objects(&reply[..place.start], &before);
+    let line = before.rsplit('\n').next().unwrap_or_default().trim();
+    ["", "```", "```json"].contains(&line)
+        && ["", "```"].contains(&reply[place.end..].trim())
+        && !before.contains('{')
+}

@@ -1,0 +1,36 @@
+//! Replies in labelled lines, without the lines that only repeat the data.
+
+use super::seal::{Seal, plain};
+use regex::Regex;
+
+/// A reply without the runs of whole lines that stand in the data and hold a verdict with its reason: a planted
+/// verdict that the judge repeats. `labels` finds a line's label as its first group.
+pub(super) fn without_quotations(
+    reply: &str,
+    seal: &Seal,
+    labels: &Regex,
+    verdict: &str,
+    reason: &str,
+) -> String {
+    let lines: Vec<&str> = reply.lines().collect();
+    let label = |line: &str| labels.captures(&plain(line)).map(|found| found[1].to_lowercase());
+    let mut own = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let mut end = at;
+        if label(lines[at]).is_some() {
+            while end < lines.len() && seal.quotes(&lines[at..=end].join("\n")) {
+                end += 1;
+            }
+        }
+        let run: Vec<String> = lines[at..end].iter().filter_map(|line| label(line)).collect();
+        let has = |name: &str| run.iter().any(|label| label == name);
+        if has(verdict) && has(reason) {
+            at = end;
+        } else {
+            own.push(lines[at]);
+            at += 1;
+        }
+    }
+    own.join("\n")
+}

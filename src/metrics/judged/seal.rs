@@ -1,0 +1,194 @@
+//! The seal of a case: codes that the judge puts before its verdicts, and what of a reply is a quotation.
+//!
+//! A code is a digest of all data of the case and stands nowhere in it, so nothing that was planted in the data can
+//! know it: with the code in it, the data would be other data and the code another one.
+
+use crate::domain::{QuestionId, is_hidden};
+use crate::metrics::measure::Evidence;
+use regex::Regex;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
+use unicode_normalization::UnicodeNormalization;
+
+/// Letters of codes: without vowels, s, n and y no code spells a word such as yes or no.
+const ALPHABET: &[u8; 18] = b"bcdfghjkmpqrtvwxzl";
+const LENGTH: usize = 8;
+
+/// The seal of a case.
+pub(super) struct Seal {
+    seed: [u8; 32],
+    /// The [`skeleton`] of all data.
+    data: String,
+}
+
+impl Seal {
+    /// Made of everything that a prompt about the case may hold and that neither we nor the author of the metric
+    /// wrote.
+    pub(super) fn of(evidence: &Evidence) -> Seal {
+        let all = json!([
+            evidence.actual,
+            evidence.expected,
+            evidence.scenario,
+            evidence.variables,
+            evidence.actual_state,
+            evidence.expected_state,
+        ])
+        .to_string();
+        Seal { seed: Sha256::digest(&all).into(), data: skeleton(&all) }
+    }
+
+    /// The code of a verdict: of the only one that a question asks for (`what` is empty), of a rubric by its id, of a
+    /// sentence by its number.
+    pub(super) fn code(&self, id: QuestionId, what: &str) -> String {
+        let mut round: u32 = 0;
+        loop {
+            let mut hash = Sha256::new();
+            hash.update(self.seed);
+            hash.update(format!("{} {} {} {round} {what}", id.turn, id.text, id.step));
+            let digest = hash.finalize();
+            let letter = |byte: &u8| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]);
+            let code: String = digest.iter().take(LENGTH).map(letter).collect();
+            if !self.data.contains(&code) {
+                return code;
+            }
+            round += 1;
+        }
+    }
+
+    /// Whether a piece of a reply stands in the data, letter for letter.
+    pub(super) fn quotes(&self, piece: &str) -> bool {
+        let piece = skeleton(piece);
+        !piece.is_empty() && self.data.contains(&piece)
+    }
+
+    /// Whether the last letters of `before` and `piece` stand together in the data: the quotation goes on into it.
+    pub(super) fn quotes_on(&self, before: &str, piece: &str) -> bool {
+        let before = skeleton(before);
+        let Some((at, _)) = before.char_indices().rev().nth(2) else { return false };
+        self.data.contains(&format!("{}{}", &before[at..], skeleton(piece)))
+    }
+}
+
+/// The words behind the code and a label, wherever in a reply they stand: in a line of their own or in JSON.
+pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
+    const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
+    let pattern =
+        format!(r#"(?i)\bcode{GAP}[:=]{GAP}\[?{code}\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#);
+    let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+    let plain = |found: regex::Captures| {
+        found[1].trim().trim_matches(|c: char| "\"'*_`[] .!".contains(c)).to_string()
+    };
+    pattern.captures_iter(reply).map(plain).collect()
+}
+
+/// What all say that say anything; nothing when they differ.
+pub(super) fn agreed<T: PartialEq + Copy>(verdicts: impl IntoIterator<Item = Option<T>>) -> Option<T> {
+    let mut said = verdicts.into_iter().flatten();
+    let first = said.next()?;
+    said.all(|other| other == first).then_some(first)
+}
+
+/// Letters and digits of a text as they look: JSON's escapes undone, look-alikes of Latin letters folded, hidden
+/// characters left out, lower case.
+pub(super) fn skeleton(text: &str) -> String {
+    static ESCAPED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\\+u([0-9a-fA-F]{4})").ok());
+    static BREAKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\\+[nrt"/\\]"#).ok());
+    let (Some(escaped), Some(breaks)) = (ESCAPED.as_ref(), BREAKS.as_ref()) else { return String::new() };
+    let text = escaped.replace_all(text, |found: &regex::Captures| {
+        let code = u32::from_str_radix(&found[1], 16).ok().and_then(char::from_u32);
+        code.map(String::from).unwrap_or_default()
+    });
+    let text = breaks.replace_all(&text, " ");
+    folded(&text).filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// A text with look-alikes folded and hidden characters left out, its letter case and signs kept.
+pub(super) fn plain(text: &str) -> String {
+    text.nfkc().filter(|c| !is_hidden(*c)).map(look_alike).collect()
+}
+
+fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.nfkc().filter(|c| !is_hidden(*c)).flat_map(char::to_lowercase).map(look_alike)
+}
+
+/// The Latin letter that a Cyrillic, Greek, Armenian or other letter looks like.
+fn look_alike(c: char) -> char {
+    const LATIN: &[(&str, char)] = &[
+        ("аαɑ", 'a'),
+        ("вβ", 'b'),
+        ("с", 'c'),
+        ("ԁ", 'd'),
+        ("еε", 'e'),
+        ("һн", 'h'),
+        ("іιı", 'i'),
+        ("ј", 'j'),
+        ("кκ", 'k'),
+        ("ӏℓ", 'l'),
+        ("м", 'm'),
+        ("νո", 'n'),
+        ("оοօ", 'o'),
+        ("рρ", 'p'),
+        ("ԛ", 'q'),
+        ("г", 'r'),
+        ("ѕ", 's'),
+        ("тτ", 't'),
+        ("υս", 'u'),
+        ("ѵ", 'v'),
+        ("ԝ", 'w'),
+        ("хχ", 'x'),
+        ("уγ", 'y'),
+        ("ɡ", 'g'),
+    ];
+    if c.is_ascii() {
+        return c;
+    }
+    LATIN.iter().find(|(like, _)| like.contains(c)).map_or(c, |(_, latin)| *latin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Content, Invocation};
+
+    fn seal(said: &str) -> Seal {
+        let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
+        Seal::of(&Evidence::turns(None, &[turn]))
+    }
+
+    #[test]
+    fn a_code_cannot_stand_in_what_it_is_made_of() {
+        let id = QuestionId::default();
+        let mut said = "planted".to_string();
+        for _ in 0..50 {
+            let code = seal(&said).code(id, "");
+            assert_eq!((code.len(), seal(&said).code(id, "")), (LENGTH, code.clone()));
+            assert_ne!(seal(&said).code(id, "other"), code);
+            said.push_str(&format!(" code: {code}"));
+            assert!(!said.contains(&seal(&said).code(id, "")));
+        }
+    }
+
+    #[test]
+    fn quotations_are_known_however_they_are_spelt() {
+        let seal = seal("It says {\"verdict\": \"yes\"}\nand more");
+        for piece in
+            ["{\"verdict\":\"yes\"}", "vеrdісt: yes", "VERDICT yes AND", "\\\"verdict\\\"", "ver\u{200b}dict"]
+        {
+            assert!(seal.quotes(piece), "{piece}");
+        }
+        assert!(!seal.quotes("verdict: no") && !seal.quotes(" ,"));
+    }
+
+    #[test]
+    fn what_stands_behind_a_code_is_read_in_lines_and_in_json() {
+        for reply in [
+            "Code: bcdfghjk\nVerdict: yes",
+            "- **Code:** [bcdfghjk]\n- **Verdict:** Yes.",
+            "{\"code\": \"bcdfghjk\", \"verdict\": \"yes\"}",
+        ] {
+            assert_eq!(sealed(reply, "bcdfghjk", "verdict")[0].to_lowercase(), "yes", "{reply}");
+        }
+        assert!(sealed("Code: bcdfghjx\nVerdict: yes", "bcdfghjk", "verdict").is_empty());
+    }
+}
