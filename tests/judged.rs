@@ -395,3 +395,116 @@ fn turns_of_history_are_not_judged() {
     let (result, calls) = judge(&metric, &evidence, &replies).unwrap();
     assert_eq!((calls, result.status, result.score), (1, Status::Passed, Some(1.0)));
 }
+
+/// An own template over samples: what each reply says, question by question.
+fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> MetricResult {
+    use evaltrail::domain::{CustomMetric, JudgeTemplate};
+    let template = JudgeTemplate {
+        prompt: if baseline { "{response_a} {response_b}" } else { "{response}" }.into(),
+        baseline: baseline.then(|| "baseline".to_string()),
+        flip: baseline,
+        lower_is_better: lower,
+        ..JudgeTemplate::default()
+    };
+    let criterion =
+        Criterion { custom: Some(CustomMetric::Judged(template)), ..Criterion::new("own", Some(threshold)) };
+    let metric = JudgedMetric::of(&criterion, Reading::Careful, None).unwrap().unwrap();
+    let turn = Invocation { final_response: Some(content("Answer")), ..Invocation::default() };
+    let turns = [turn];
+    let answered = replies.iter().enumerate().map(|(step, replies)| Asked {
+        id: QuestionId { step, ..QuestionId::default() },
+        about: String::new(),
+        samples: replies
+            .iter()
+            .map(|reply| Sample { reply: Some((*reply).into()), ..Sample::default() })
+            .collect(),
+    });
+    metric.result(&Evidence::turns(None, &turns), answered.collect(), "j", Spent::default())
+}
+
+#[test]
+fn both_orders_of_a_pair_are_asked_equally_and_a_bias_is_told() {
+    use evaltrail::domain::{CustomMetric, JudgeTemplate};
+    for (samples, each) in [(1, 1), (2, 1), (3, 2), (5, 3), (6, 3)] {
+        let template = JudgeTemplate {
+            prompt: "{response_a} {response_b}".into(),
+            baseline: Some("baseline".into()),
+            flip: true,
+            samples: Some(samples),
+            ..JudgeTemplate::default()
+        };
+        let criterion =
+            Criterion { custom: Some(CustomMetric::Judged(template)), ..Criterion::new("own", Some(0.5)) };
+        let metric = JudgedMetric::of(&criterion, Reading::Careful, None).unwrap().unwrap();
+        let turns = [Invocation { final_response: Some(content("Answer")), ..Invocation::default() }];
+        let variables = json!({"baseline": "Another."}).as_object().cloned().unwrap();
+        let evidence = Evidence { variables: Some(&variables), ..Evidence::turns(None, &turns) };
+        let asked: Vec<u32> =
+            metric.questions(&evidence, &[]).unwrap().iter().map(|one| one.samples).collect();
+        assert_eq!(asked, [each, each], "{samples} samples");
+    }
+    let (a, b) = (r#"{"pairwise_choice": "A"}"#, r#"{"pairwise_choice": "B"}"#);
+    // Always the second, whichever that is: for the candidate in one order, for the baseline in the other.
+    let biased = rated(true, false, 0.5, &[&[b, b, b], &[b, b, b]]);
+    let judgement = biased.judgement.as_ref().unwrap();
+    assert_eq!((biased.score, judgement.position_bias, biased.is_unsteady()), (Some(0.5), Some(1.0), true));
+    assert!(biased.explanation.contains("position bias +1.00"), "{}", biased.explanation);
+    assert!(judgement.disagreement() > 0.49, "half of the votes are lost");
+    let once = rated(true, false, 0.5, &[&[b], &[b]]);
+    assert!(once.is_unsteady(), "one sample of each order is enough to tell");
+    let fair = rated(true, false, 0.5, &[&[b, b], &[a, a]]);
+    let bias = fair.judgement.as_ref().unwrap().position_bias;
+    assert_eq!((fair.score, bias, fair.is_unsteady()), (Some(1.0), Some(0.0), false));
+}
+
+/// By brute force over all splits: unsteady is what one sample, answering as another one did, turns or leaves without
+/// a verdict.
+#[test]
+fn every_split_of_samples_is_steady_or_not_as_defined() {
+    let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
+    let metric = metric("final_response_match_v2", &one, Reading::Careful);
+    let turns = [Invocation { final_response: Some(content("Answer")), ..Invocation::default() }];
+    let evidence = Evidence::turns(Some(&turns), &turns);
+    let said = |word: &str| format!("{{\"is_the_agent_response_valid\": \"{word}\"}}");
+    let outcome = |yes: u32, no: u32| match (yes, no) {
+        (0, 0) => None,
+        (yes, no) => Some(yes > no),
+    };
+    let mut wrong = Vec::new();
+    for (yes, no, none) in
+        (0..=8).flat_map(|y| (0..=8 - y).flat_map(move |n| (0..=8 - y - n).map(move |u| (y, n, u))))
+    {
+        let words = ["valid"].repeat(yes as usize).into_iter();
+        let words = words.chain(["invalid"].repeat(no as usize)).chain(["perhaps"].repeat(none as usize));
+        let samples: Vec<Sample> =
+            words.map(|word| Sample { reply: Some(said(word)), ..Sample::default() }).collect();
+        let own = outcome(yes, no);
+        if samples.is_empty() || own.is_none() {
+            continue;
+        }
+        let counts = [yes, no, none];
+        let mut turns_over = false;
+        for (of, like) in (0..3).flat_map(|of| (0..3).map(move |like| (of, like))) {
+            if of != like && counts[of] > 0 && counts[like] > 0 {
+                let mut after = counts;
+                after[of] -= 1;
+                after[like] += 1;
+                turns_over |= outcome(after[0], after[1]) != own;
+            }
+        }
+        let answered = vec![Asked { id: QuestionId::default(), about: String::new(), samples }];
+        let result = metric.result(&evidence, answered, "j", Spent::default());
+        if result.is_unsteady() != turns_over {
+            wrong.push((yes, no, none, result.is_unsteady()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn where_less_is_better_the_threshold_is_met_from_above() {
+    let of = |threshold, replies: &[&str]| rated(false, true, threshold, &[replies]).is_unsteady();
+    let (low, high) = (r#"{"score": 1}"#, r#"{"score": 3}"#);
+    assert!(of(2.0, &[low, high]) && of(1.0, &[low, low, high]));
+    assert!(!of(0.5, &[low, low, high]) && !of(3.0, &[low, high, high]));
+}

@@ -155,6 +155,56 @@ fn faults_of_a_judge_are_told_apart_and_never_pass() {
     }
 }
 
+/// What ADK takes for an unclear sample among good ones: under its reading the others decide, under ours the judge
+/// failed.
+#[test]
+fn answers_that_were_cut_or_blocked_are_what_adk_takes_them_for() {
+    let candidate = |candidate: Value| json!({"candidates": [candidate]}).to_string();
+    for (name, body) in [
+        ("cut without text", candidate(json!({"finishReason": "MAX_TOKENS"}))),
+        ("cut without parts", candidate(json!({"finishReason": "MAX_TOKENS", "content": {"role": "model"}}))),
+        ("unsafe", candidate(json!({"finishReason": "SAFETY"}))),
+        ("stopped without parts", candidate(json!({"finishReason": "STOP", "content": {"parts": []}}))),
+        ("blocked", json!({"promptFeedback": {"blockReason": "SAFETY"}}).to_string()),
+        ("without a candidate", json!({"candidates": []}).to_string()),
+        ("empty", "{}".to_string()),
+    ] {
+        for (compat, status) in [(true, "passed"), (false, "errored")] {
+            let count = std::sync::atomic::AtomicUsize::new(0);
+            let body = body.clone();
+            let judge =
+                JudgeDouble::start(move |_| match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+                    1 => Say::Raw(200, vec![], body.clone()),
+                    _ => Say::Text(valid("valid")),
+                });
+            let toml = if compat { "[judge]\ncompat = \"adk\"\njobs = 1\n" } else { "[judge]\njobs = 1\n" };
+            let files = [
+                ("rows.jsonl", rows(&["a"])),
+                ("c.json", judged("gemini-x", 3)),
+                ("evaltrail.toml", toml.into()),
+            ];
+            let (report, ..) = Place::new(&files).score(&judge, &[]);
+            assert_eq!(metric(&report, 0, MATCH)["status"], status, "{name}, compat {compat}: {report}");
+        }
+    }
+}
+
+/// ADK takes a model's thoughts for a part of its answer.
+#[test]
+fn thoughts_are_read_as_adk_reads_them() {
+    let parts = json!([{"text": valid("valid"), "thought": true}]);
+    let body = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}).to_string();
+    for (compat, status) in [("compat = \"adk\"\n", "passed"), ("", "errored")] {
+        let body = body.clone();
+        let judge = JudgeDouble::start(move |_| Say::Raw(200, vec![], body.clone()));
+        let toml = format!("[judge]\n{compat}");
+        let files =
+            [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+        let (report, ..) = Place::new(&files).score(&judge, &[]);
+        assert_eq!(metric(&report, 0, MATCH)["status"], status, "{report}");
+    }
+}
+
 fn reqwest_get(port: u16, path: &str) -> Value {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();

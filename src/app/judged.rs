@@ -237,6 +237,9 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
     if let Some((low, high)) = judgement.spread() {
         words.push(format!("samples alone {low:.2} to {high:.2}"));
     }
+    if let Some(bias) = judgement.position_bias {
+        words.push(format!("position bias {bias:+.2}"));
+    }
     if judgement.disagreement() > 0.0 {
         words.push(format!("{:.0} % of votes lost", judgement.disagreement() * 100.0));
     }

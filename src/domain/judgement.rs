@@ -20,6 +20,17 @@ pub struct Judgement {
     /// The lowest and highest score that it could have, had one sample answered as another one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<(f64, f64)>,
+    /// Whether one sample, answering as another one did, would leave something without a verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fragile: bool,
+    /// Whether a lower score is better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lower_is_better: bool,
+    /// Of a choice between two responses, how much the judge prefers what stands second, whichever that is: from −1
+    /// (always the first) to 1 (always the second). The mean over turns of the candidate's score where it stands
+    /// second, less its score where it stands first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position_bias: Option<f64>,
     /// What a person should know before trusting it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -34,21 +45,40 @@ impl Judgement {
         (scores.len() > 1).then_some((low, high))
     }
 
-    /// Whether one sample, answering as another one did, would turn the outcome.
+    /// Whether one sample, answering as another one did, would turn the outcome or leave none. Of a choice between two
+    /// responses, also whether one order of them alone would.
     pub fn is_unsteady(&self, threshold: Option<f64>) -> bool {
-        match (self.reach, threshold) {
-            (Some((low, high)), Some(threshold)) => low < threshold && threshold <= high,
-            _ => false,
-        }
+        let turns = |(low, high): (f64, f64), threshold: f64| match self.lower_is_better {
+            true => low <= threshold && threshold < high,
+            false => low < threshold && threshold <= high,
+        };
+        threshold
+            .is_some_and(|threshold| self.fragile || self.reach.is_some_and(|reach| turns(reach, threshold)))
     }
 
     /// The share of samples that are outvoted, over all that was voted on: 0 when all agree, up to a half.
     pub fn disagreement(&self) -> f64 {
-        let votes = self.questions.iter().flat_map(Asked::votes);
-        let (outvoted, cast) = votes.fold((0, 0), |(outvoted, cast), votes| {
+        let votes = match self.position_bias {
+            // Both orders are one vote.
+            Some(_) => self.votes_of_turns(),
+            None => self.questions.iter().flat_map(Asked::votes).collect(),
+        };
+        let (outvoted, cast) = votes.into_iter().fold((0, 0), |(outvoted, cast), votes| {
             (outvoted + votes.yes.min(votes.no), cast + votes.yes + votes.no)
         });
         if cast == 0 { 0.0 } else { f64::from(outvoted) / f64::from(cast) }
+    }
+
+    fn votes_of_turns(&self) -> Vec<Votes> {
+        let mut turns: Vec<usize> = self.questions.iter().map(|asked| asked.id.turn).collect();
+        turns.dedup();
+        let of = |turn: usize| {
+            let samples =
+                self.questions.iter().filter(|asked| asked.id.turn == turn).flat_map(|one| &one.samples);
+            // The same is a vote for neither.
+            Votes::of(samples.map(|sample| sample.score.filter(|score| *score != 0.5)))
+        };
+        turns.into_iter().map(of).collect()
     }
 }
 

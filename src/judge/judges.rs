@@ -7,7 +7,7 @@ use super::gate::Gate;
 use super::model::Model;
 use super::template;
 use super::wire::{Answer, Settings};
-use crate::domain::{JudgeSpec, Provider, QuestionId, Spent};
+use crate::domain::{JudgeSpec, Provider, QuestionId, Reading, Spent};
 use crate::formats::{RecordedAnswers, read_answers};
 use crate::metrics::{JudgeOptions, JudgedMetric, KEPT_PROMPT};
 use crate::store::{Answers, KeptAnswer, fingerprint};
@@ -213,6 +213,8 @@ impl Judges {
             settings.as_bytes(),
             asking.prompt.as_bytes(),
             &asking.sample.to_le_bytes(),
+            // ADK's reading takes thoughts for a part of the answer.
+            if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
         ])
     }
 

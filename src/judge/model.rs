@@ -7,7 +7,7 @@ use super::secret::Secret;
 use super::wire::{self, Answer, Call, Settings};
 use crate::agents::Backoff;
 use crate::agents::http::{self, BodyError, cause, chain};
-use crate::domain::JudgeSpec;
+use crate::domain::{JudgeSpec, Reading};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
 use serde_json::Value;
@@ -27,13 +27,14 @@ pub(super) struct Model {
     gate: Arc<Gate>,
     timeout: Duration,
     retries: u32,
+    reading: Reading,
 }
 
 impl Model {
     pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
         let client = http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
         let timeout = Duration::from_millis(spec.timeout_ms);
-        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries })
+        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading })
     }
 
     /// Asks, again where that may help. Also says how often it was asked again.
@@ -72,7 +73,7 @@ impl Model {
     async fn once(&self, prompt: &str, settings: &Settings, timeout: Duration) -> Result<Answer, JudgeError> {
         let call = wire::call(&self.endpoint, prompt, settings);
         let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
-        wire::read(&self.endpoint, &body).map_err(|error| self.masked(error))
+        wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))
     }
 
     /// Whether the model is there and the key is accepted, without asking it anything. What cannot be told

@@ -124,6 +124,10 @@ impl Judges {
                 }
                 // Nothing can be asked as things are: that is no failure of the judge.
                 Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => return Err(error),
+                // An answer that was cut, blocked or empty is an unclear sample to ADK, and no failure.
+                Err(error) if error.fault == Fault::NoAnswer && metric.reads_as_adk() => {
+                    Sample { reason: error.message, ..Sample::default() }
+                }
                 Err(error) => Sample { error: Some(error.message), ..Sample::default() },
             };
             asked[at].samples[number as usize - 1] = sample;

@@ -88,6 +88,7 @@ fn judge(metric: &MetricResult, judgement: &Judgement) -> Value {
         "model": judgement.model,
         "unsteady": metric.is_unsteady(),
         "disagreement": judgement.disagreement(),
+        "position_bias": judgement.position_bias,
         "warnings": judgement.warnings,
         "spent": judgement.spent,
         "questions": judgement.questions.iter()

@@ -51,7 +51,7 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
     Call { url, secret, headers: Vec::new(), body: None }
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value, with_thoughts: bool) -> Result<Answer, String> {
     let candidate = body.get("candidates").and_then(|all| all.get(0));
     let Some(candidate) = candidate else {
         return Err(match body.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
@@ -60,7 +60,7 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
         });
     };
     let parts = candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten();
-    let spoken = parts.filter(|part| part.get("thought") != Some(&Value::Bool(true)));
+    let spoken = parts.filter(|part| with_thoughts || part.get("thought") != Some(&Value::Bool(true)));
     let texts: Vec<&str> = spoken.filter_map(|part| part.get("text")?.as_str()).collect();
     if texts.is_empty() {
         let reason = candidate.get("finishReason").and_then(Value::as_str).unwrap_or("no reason given");

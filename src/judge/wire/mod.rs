@@ -13,7 +13,7 @@ pub(super) use settings::Settings;
 use super::endpoint::Endpoint;
 use super::error::{Fault, JudgeError};
 use super::secret::Secret;
-use crate::domain::Provider;
+use crate::domain::{Provider, Reading};
 use serde_json::Value;
 use std::time::Duration;
 use url::Url;
@@ -58,11 +58,15 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
     }
 }
 
-/// Reads a body that came with a status of success.
-pub(super) fn read(endpoint: &Endpoint, body: &Value) -> Result<Answer, JudgeError> {
+/// Reads a body that came with a status of success. ADK takes a model's thoughts for a part of its answer.
+pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Result<Answer, JudgeError> {
     let answer = match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
-        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body),
+        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading == Reading::Adk),
+        // ADK's client raises here, so that the turn is given up.
+        Provider::Openai if body.pointer("/choices/0").is_none() => {
+            return Err(JudgeError::new(Fault::Protocol, "the judge answered without a choice"));
+        }
         Provider::Openai => openai::read(body),
         Provider::Anthropic => anthropic::read(body),
         Provider::Ollama => ollama::read(body),

@@ -39,9 +39,7 @@ fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
 }
 
 pub(super) fn read(body: &Value) -> Result<Answer, String> {
-    let Some(choice) = body.get("choices").and_then(|all| all.get(0)) else {
-        return Err("the judge answered without a choice".into());
-    };
+    let choice = body.pointer("/choices/0").unwrap_or(&Value::Null);
     let message = choice.get("message").unwrap_or(&Value::Null);
     if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
         return Err(format!("the judge refused to answer: {refusal}"));

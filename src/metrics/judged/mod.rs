@@ -106,6 +106,16 @@ trait Judge: Send + Sync {
     /// Reads the replies: writes into each sample what it comes to.
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
 
+    /// Of a choice between two responses, the answers to either order alone.
+    fn orders(&self, _answered: &[Asked]) -> Vec<Vec<Asked>> {
+        Vec::new()
+    }
+
+    /// Of a choice between two responses, how much the judge prefers what stands second.
+    fn position_bias(&self, _answered: &[Asked]) -> Option<f64> {
+        None
+    }
+
     /// Scores the case from samples that are read.
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
 }
@@ -202,6 +212,11 @@ impl JudgedMetric {
         &self.criterion
     }
 
+    /// Whether a model's answers are read as ADK reads them.
+    pub fn reads_as_adk(&self) -> bool {
+        self.reading == Reading::Adk && !self.service
+    }
+
     /// Whether Vertex AI's evaluation service is asked, and no model.
     pub fn asks_service(&self) -> bool {
         self.service
@@ -238,7 +253,7 @@ impl JudgedMetric {
         self.judge.read(evidence, &mut answered, &Seal::of(evidence));
         let verdict = self.judge.tally(evidence, &answered);
         let alone = self.alone(evidence, &answered);
-        let reach = self.reach(evidence, &answered);
+        let Reach { scores: reach, fragile } = self.reach(evidence, &answered);
         let status = self.status(&verdict, &answered);
         let per_invocation = verdict.turns.iter().map(|turn| InvocationScore {
             score: turn.score,
@@ -251,6 +266,9 @@ impl JudgedMetric {
             model: model.to_string(),
             alone,
             reach,
+            fragile,
+            lower_is_better: self.direction == Direction::Lower,
+            position_bias: self.judge.position_bias(&answered),
             spent,
             warnings: planted::warnings(evidence),
             questions: answered,
@@ -278,13 +296,40 @@ impl JudgedMetric {
         }
     }
 
-    /// The scores within reach of one sample: had it answered as another one of the same question did.
-    fn reach(&self, evidence: &Evidence, answered: &[Asked]) -> Option<(f64, f64)> {
-        if broken(answered).is_some() || answered.iter().all(|asked| asked.samples.len() < 2) {
-            return None;
+    /// What is within reach of one sample: had it answered as another one of the same question did. Of a choice between
+    /// two responses, also what either order alone gives.
+    fn reach(&self, evidence: &Evidence, answered: &[Asked]) -> Reach {
+        let orders = self.judge.orders(answered);
+        let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
+        let own = self.judge.tally(evidence, answered);
+        let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
+            return Reach { scores: None, fragile: !is_alone && self.could_have_a_score(evidence, answered) };
+        };
+        let (mut low, mut high, mut fragile) = (score, score, false);
+        let mut take = |verdict: Verdict| {
+            match verdict.score {
+                Some(score) => (low, high) = (low.min(score), high.max(score)),
+                None => fragile = true,
+            }
+            fragile |= verdict.gap.is_some() && own.gap.is_none() && self.reading == Reading::Careful;
+        };
+        self.swapped(answered, |tried| take(self.judge.tally(evidence, tried)));
+        orders.iter().for_each(|order| take(self.judge.tally(evidence, order)));
+        Reach { scores: Some((low, high)), fragile }
+    }
+
+    /// Whether one sample, answering as another one did, would give a score where there is none.
+    fn could_have_a_score(&self, evidence: &Evidence, answered: &[Asked]) -> bool {
+        let mut found = false;
+        if broken(answered).is_none() {
+            self.swapped(answered, |tried| found |= self.judge.tally(evidence, tried).score.is_some());
         }
+        found
+    }
+
+    /// The answers with one sample answering as another of the same question did, in each way that differs.
+    fn swapped(&self, answered: &[Asked], mut look: impl FnMut(&[Asked])) {
         let mut tried = answered.to_vec();
-        let mut scores = vec![self.judge.tally(evidence, &tried).score?];
         for (at, asked) in answered.iter().enumerate() {
             let mut seen: Vec<(usize, usize)> = Vec::new();
             let kinds: Vec<usize> = asked
@@ -297,15 +342,12 @@ impl JudgedMetric {
                     if of != like && !seen.contains(&(of, like)) {
                         seen.push((of, like));
                         tried[at].samples[one] = asked.samples[like].clone();
-                        scores.extend(self.judge.tally(evidence, &tried).score);
+                        look(&tried);
                         tried[at].samples[one] = asked.samples[one].clone();
                     }
                 }
             }
         }
-        let low = scores.iter().copied().fold(f64::MAX, f64::min);
-        let high = scores.iter().copied().fold(f64::MIN, f64::max);
-        Some((low, high))
     }
 
     /// The score that each sample would give were it the only one.
@@ -324,6 +366,14 @@ impl JudgedMetric {
         };
         (0..most).map(only).collect()
     }
+}
+
+/// What is within reach of one sample.
+struct Reach {
+    /// The lowest and the highest score.
+    scores: Option<(f64, f64)>,
+    /// Whether something would have no verdict, or nothing has one now and would have.
+    fragile: bool,
 }
 
 /// What a sample says, without its words.
@@ -346,9 +396,19 @@ fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: 
     if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
         words.push(gap.clone());
     }
+    if let Some(bias) = judgement.position_bias.filter(|bias| bias.abs() >= 0.005) {
+        let place = if bias > 0.0 { "second" } else { "first" };
+        words.push(format!(
+            "position bias {bias:+.2}: the judge prefers the {place} response, whichever it is"
+        ));
+    }
     if judgement.is_unsteady(threshold) {
-        let (low, high) = judgement.reach.unwrap_or_default();
-        words.push(format!("unsteady: one sample answering otherwise makes it {low:.2} to {high:.2}"));
+        words.push(match judgement.reach {
+            Some((low, high)) if low < high => {
+                format!("unsteady: one vote changed could give {low:.2} to {high:.2}")
+            }
+            _ => "unsteady: one vote changed could leave no verdict".into(),
+        });
     }
     let of_rubrics = verdict.rubrics.iter().map(|rubric| {
         let sign = match rubric.score {

@@ -40,6 +40,11 @@ impl Template {
         Template { whole: own.whole, ..Template::of(&template, options, reading) }
     }
 
+    /// Whether two responses are asked about in both orders.
+    fn is_flipped(&self) -> bool {
+        self.template.flip && self.template.baseline.is_some()
+    }
+
     /// The turns that are asked about.
     fn turns(&self, of: usize) -> std::ops::Range<usize> {
         if self.whole { of.saturating_sub(1)..of } else { 0..of }
@@ -101,7 +106,15 @@ impl Template {
         if !asked.iter().all(|asked| all_answered(&asked.samples)) {
             return TurnVerdict { why: "the judge failed".into(), ..TurnVerdict::default() };
         }
-        let score = mean(samples().filter_map(|sample| sample.score));
+        // Each order counts equally, however many of its samples are unclear; one without a verdict leaves none.
+        let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score));
+        let orders: Vec<Option<f64>> = asked.iter().map(of_order).collect();
+        let score = match self.is_flipped() {
+            true => {
+                orders.iter().copied().collect::<Option<Vec<f64>>>().and_then(|all| mean(all.into_iter()))
+            }
+            false => mean(samples().filter_map(|sample| sample.score)),
+        };
         let why = match (score, &self.template.baseline) {
             (Some(score), Some(_)) => {
                 let count = |wanted: f64| samples().filter(|sample| sample.score == Some(wanted)).count();
@@ -133,20 +146,38 @@ impl Template {
 }
 
 impl Judge for Template {
+    fn orders(&self, answered: &[Asked]) -> Vec<Vec<Asked>> {
+        let of = |step| answered.iter().filter(|asked| asked.id.step == step).cloned().collect();
+        if self.is_flipped() { vec![of(0), of(1)] } else { Vec::new() }
+    }
+
+    fn position_bias(&self, answered: &[Asked]) -> Option<f64> {
+        let score = |turn: usize, step: usize| {
+            let asked = answered.iter().find(|asked| asked.id.turn == turn && asked.id.step == step)?;
+            mean(asked.samples.iter().filter_map(|sample| sample.score))
+        };
+        let turns = answered.iter().filter(|asked| asked.id.step == 1).map(|asked| asked.id.turn);
+        // The candidate stands second in the first question.
+        let biases = turns.filter_map(|turn| Some(score(turn, 0)? - score(turn, 1)?));
+        if self.is_flipped() { mean(biases) } else { None }
+    }
+
     fn questions(
         &self,
         evidence: &Evidence,
         answered: &[Asked],
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
-        let flipped = if self.template.flip { self.samples / 2 } else { 0 };
+        // Both orders are asked equally often: of an odd number one more.
+        let each = if self.is_flipped() { self.samples.div_ceil(2) } else { self.samples };
+        let flipped = if self.is_flipped() { each } else { 0 };
         let mut questions = Vec::new();
         for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
-            for (step, samples) in [(0, self.samples - flipped), (1, flipped)] {
+            for (step, samples, about) in [(0, each, "rating"), (1, flipped, "rating, exchanged")] {
                 let id = QuestionId { turn, text: 0, step };
                 if samples > 0 && !is_answered(answered, id) {
                     let prompt = self.prompt(evidence, id, seal)?;
-                    questions.push(Question { id, about: "rating", prompt, samples });
+                    questions.push(Question { id, about, prompt, samples });
                 }
             }
         }
