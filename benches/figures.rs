@@ -165,7 +165,7 @@ fn many_in_a_model(cases: usize) -> Model {
             let case = file.case(index).unwrap();
             let text = case.turns()[0].user.scored_text().to_lowercase();
             let tools = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
-            evaltrail::app::CaseSummary { turns: 1, text, tools }
+            evaltrail::app::CaseSummary { turns: 1, text, tools, problem: None }
         })
         .collect();
     let notes = Ok(Default::default());

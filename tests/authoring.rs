@@ -7,8 +7,8 @@ mod past;
 
 use common::Place;
 use evaltrail::app::{
-    CaseRef, ChatMsg, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen, SetLoaded,
-    parse_key, update,
+    CaseRef, ChatMsg, EditDone, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen,
+    SetLoaded, parse_key, update,
 };
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
@@ -122,6 +122,12 @@ impl House {
 
     /// Saves what is proposed, as the shell does.
     fn save(&mut self) {
+        self.save_alone();
+        self.load();
+    }
+
+    /// The same before the file is read again.
+    fn save_alone(&mut self) {
         let effects = self.press("enter");
         let Some(Effect::MakeEdit { words, jobs, anywhere }) = effects.into_iter().next() else {
             panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.toast)
@@ -129,17 +135,20 @@ impl House {
         let within = (!anywhere).then_some(self.place.path());
         let done = make(self.place.path(), within, &words, &jobs);
         let msg = match done {
-            Ok(done) => Msg::Edited(done.words),
+            Ok(done) => {
+                let (words, note, written) = (done.words, done.note, done.written);
+                Msg::Edited(EditDone { words, note, written, stands: true })
+            }
             Err(failed) => match failed.why {
                 evaltrail::store::SaveError::Outside(path) => Msg::EditFailed(EditFailure::Outside(path)),
-                evaltrail::store::SaveError::Changed { theirs } => {
-                    Msg::EditFailed(EditFailure::Changed(String::from_utf8(theirs).unwrap().into()))
-                }
+                evaltrail::store::SaveError::Changed { theirs } => Msg::EditFailed(EditFailure::Changed(
+                    failed.path,
+                    String::from_utf8(theirs).unwrap().into(),
+                )),
                 other => Msg::EditFailed(EditFailure::Other(other.to_string())),
             },
         };
         update(&mut self.model, msg);
-        self.load();
     }
 
     fn text(&self, name: &str) -> String {
@@ -418,6 +427,11 @@ fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
         json!({"wet": 1}),
         "as the turn before left it"
     );
+    assert_eq!(house.press("esc"), [], "the first turn is not kept");
+    house.press("n ctrl-s");
+    house.paste("first 1");
+    house.press("enter");
+    house.save();
     assert_eq!(house.press("esc"), [Effect::CloseChat], "what is kept is not asked about");
 }
 
@@ -534,6 +548,45 @@ fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
     appear(&mut house, "1.evalset.json");
     house.press("ctrl-s t a l k enter");
     assert_eq!(shown(&house), "a.evalset.json");
+}
+
+#[test]
+fn an_edit_right_after_ones_own_save_is_no_conflict() {
+    let mut house = House::new();
+    for name in ["first", "second"] {
+        house.press("e enter");
+        house.paste(&format!("_{name}"));
+        house.press("enter w");
+        house.save_alone();
+        assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
+        let text = house.model.toast.as_ref().unwrap().text.clone();
+        assert!(text.ends_with("; u undo"), "{text}");
+    }
+    assert!(house.text("a.evalset.json").contains("one_first_second"));
+    for tag in ["slow", "slow flaky"] {
+        house.press("T");
+        house.press(&"backspace ".repeat(20));
+        house.paste(tag);
+        house.press("enter");
+        house.save_alone();
+        assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
+    }
+}
+
+#[test]
+fn undo_is_of_the_last_change_wherever_the_cursor_is() {
+    let mut house = House::new();
+    let turn = [Effect::TurnEdit { back: true }];
+    assert_eq!(house.press("u"), turn);
+    house.press("left j");
+    assert_eq!(house.press("u"), turn, "on another set");
+    house.press("right /");
+    house.paste("nothing matches this");
+    house.press("enter");
+    assert!(house.model.browse.visible.is_empty());
+    assert_eq!(house.press("u"), turn, "with nothing listed");
+    update(&mut house.model, Msg::Found(Vec::new()));
+    assert_eq!(house.press("u"), turn, "after the last set was deleted");
 }
 
 #[test]

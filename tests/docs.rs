@@ -114,3 +114,44 @@ fn the_samples_template_is_a_metric() {
     let config = evaltrail::config::ConfigFile::parse(&example, &root()).unwrap();
     assert_eq!(config.metrics[0].name, "response_follows_trajectory");
 }
+
+/// A sentence that names a key takes it from the table of commands, so that it stays right when the key changes.
+#[test]
+fn no_sentence_names_a_key_by_hand() {
+    /// Keys of text lines, which are no commands.
+    const OF_TEXT_LINES: &[&str] = &[
+        "your verdicts   tab yes/no/none, type a note, enter keeps, esc leaves",
+        "what flips   enter opens",
+        "enter takes it    esc leaves it    ctrl-j a new line",
+        "metrics   type to find, esc closes",
+        "enter says it    ctrl-j a new line",
+        // No key.
+        "a status from 1 to 4",
+    ];
+    let key = regex::Regex::new(
+        r#"(^|[;,:(] | {2,}|…)(esc|enter|tab|ctrl-[a-z]|[A-Za-z?]) (again )?[a-z]+(s|es)\b"#,
+    )
+    .unwrap();
+    let mut found = Vec::new();
+    let mut folders = vec![common::root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let code = text.split("\nmod tests {").next().unwrap_or_default();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                for literal in line.split('"').skip(1).step_by(2) {
+                    let is_prose = !literal.contains('\\') && !OF_TEXT_LINES.contains(&literal);
+                    if is_prose && key.is_match(literal) {
+                        found.push(format!("{}: {literal}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

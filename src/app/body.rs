@@ -1,6 +1,7 @@
 //! The lines of a case: expected and actual side by side, or the events as they happened. Built once
 //! for a turn, a width and a mode; drawing takes the lines that are in sight.
 
+use super::command::CommandId;
 use super::judged::judged_lines;
 use super::model::CaseMode;
 use super::pieces::call_pieces;
@@ -8,7 +9,9 @@ use super::ticket::Ticket;
 use crate::diff::{
     Line, Piece, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line, wrap_rows,
 };
-use crate::domain::{Attempt, HumanVerdict, Invocation, ToolCall, Trajectory, clean_line, value_text};
+use crate::domain::{
+    Attempt, Content, HumanVerdict, Invocation, ToolCall, Trajectory, clean_line, value_text,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -74,7 +77,7 @@ pub(super) fn is_large(compared: &Compared) -> bool {
             calls.iter().map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64)).sum::<usize>();
         let texts: usize = calls.iter().map(|call| deep_len(call.args.as_ref())).sum();
         let responses: usize = turn.responses().iter().map(|r| deep(&r.response)).sum();
-        turn.response_text().len() + turn.user.scored_text().len() + args + texts + responses
+        shown_response(turn).len() + turn.user.shown_text().len() + args + texts + responses
     };
     let turns = [&compared.expected, &compared.actual].into_iter().flatten();
     let states = compared.states.iter().flat_map(|(expected, actual)| [expected, actual]).flatten();
@@ -111,6 +114,8 @@ pub struct Compared {
     pub attempt: Option<Arc<Attempt>>,
     /// What people said of it.
     pub people: Vec<HumanVerdict>,
+    /// Why the case cannot be read.
+    pub problem: Option<String>,
 }
 
 /// Builds the lines of a turn.
@@ -126,9 +131,16 @@ fn compare(compared: &Compared, width: usize) -> Body {
     let (expected, actual) = (compared.expected.as_ref(), compared.actual.as_ref());
     let side_by_side = width >= SIDE_BY_SIDE_FROM;
     let mut builder = Builder { lines: Vec::new(), width, side_by_side, pieces: Vec::new() };
+    if let Some(problem) = &compared.problem {
+        builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
+        builder.wide(&[words(problem, Tone::Note)]);
+        if expected.or(actual).is_none() {
+            return Body { lines: builder.lines, side_by_side, pieces: builder.pieces };
+        }
+    }
     if let Some(turn) = expected.or(actual) {
-        builder.user(&turn.user.scored_text());
-        builder.shorten(USER_LINES);
+        builder.user(&turn.user.shown_text());
+        builder.shorten(USER_LINES, actual.is_some());
     }
     builder.calls(expected, actual);
     builder.response(expected, actual);
@@ -158,6 +170,11 @@ struct Builder {
     pieces: Vec<(Piece, usize)>,
 }
 
+/// The response as a person sees it, parts that are no text among them.
+fn shown_response(turn: &Invocation) -> String {
+    turn.final_response.as_ref().map(Content::shown_text).unwrap_or_default()
+}
+
 fn words(text: &str, tone: Tone) -> Span {
     Span { text: clean_line(text).into_owned(), tone, changed: false }
 }
@@ -179,11 +196,15 @@ impl Builder {
     }
 
     /// Cuts what stands there so far to so many lines, and says so.
-    fn shorten(&mut self, most: usize) {
+    fn shorten(&mut self, most: usize, has_run: bool) {
         let more = self.lines.len().saturating_sub(most);
         if more > 0 {
             self.lines.truncate(most);
-            self.note(&format!("… and {more} more lines; v shows them all"));
+            let all = match has_run {
+                true => format!("; {} shows them all", CommandId::Timeline.key()),
+                false => String::new(),
+            };
+            self.note(&format!("… and {more} more lines{all}"));
         }
     }
 
@@ -228,7 +249,7 @@ impl Builder {
     /// The responses, word by word.
     fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         self.lines.push(BodyLine::Rule("response".into()));
-        let text = |turn: Option<&Invocation>| turn.map(Invocation::response_text).unwrap_or_default();
+        let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
         let diff = diff_words(&text(expected), &text(actual));
         match actual {
             None => drop(self.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected)))))),
@@ -328,7 +349,7 @@ fn timeline(actual: Option<&Invocation>, width: usize) -> Body {
         builder.note("this turn was not reached");
         return Body { lines: builder.lines, ..Body::default() };
     };
-    builder.user(&turn.user.scored_text());
+    builder.user(&turn.user.shown_text());
     builder.lines.push(BodyLine::Rule("events".into()));
     if let Trajectory::Events(events) = &turn.trajectory {
         for event in events {
@@ -374,7 +395,7 @@ fn part_words(part: &crate::domain::Part) -> Vec<Span> {
             words(&value_text(&response.response), Tone::Value),
         ];
     }
-    let text = part.text.clone().unwrap_or_else(|| "(something other than text)".into());
+    let text = part.text.clone().filter(|text| !text.is_empty()).or_else(|| part.label()).unwrap_or_default();
     let says = if part.thought { "  thinks " } else { "  says " };
     vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
 }

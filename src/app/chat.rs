@@ -3,6 +3,8 @@
 use super::model::CaseRef;
 use crate::domain::{Invocation, Progress, SessionInput};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use tui_input::Input;
 
 /// A conversation on the screen.
@@ -30,8 +32,10 @@ pub struct ChatScreen {
     pub back: usize,
     /// Goes up with every new session, so that late events are recognised.
     pub number: u64,
-    /// How many turns are kept as cases.
-    pub kept: usize,
+    /// The turns that are kept as cases, from 0.
+    pub kept: BTreeSet<usize>,
+    /// The turns that a proposal on the screen would keep.
+    pub keeping: Range<usize>,
 }
 
 /// How far the agent is.
@@ -62,12 +66,13 @@ impl ChatScreen {
             status: ChatStatus::Opening,
             back: 0,
             number,
-            kept: 0,
+            kept: BTreeSet::new(),
+            keeping: 0..0,
         }
     }
 
     /// Whether leaving would lose something.
     pub fn is_unkept(&self) -> bool {
-        self.turns.len() > self.kept
+        (0..self.turns.len()).any(|turn| !self.kept.contains(&turn))
     }
 }

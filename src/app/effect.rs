@@ -95,10 +95,8 @@ pub enum Effect {
         /// Links may lead out of the folder.
         anywhere: bool,
     },
-    /// Take the last edit of a file back, or make it again.
+    /// Take the last edit of what was opened back, or make it again.
     TurnEdit {
-        /// The file.
-        path: PathBuf,
         /// Back, or forth.
         back: bool,
     },

@@ -1,11 +1,26 @@
 //! Why commands cannot be given now.
 
+use super::command::CommandId;
 use super::model::{CaseRef, Model, Screen};
 use super::overlays::Overlay;
 use crate::domain::Status;
 use crate::formats::is_editable;
+use std::sync::LazyLock;
 
 type Enabled = Result<(), &'static str>;
+
+fn run_goes_on() -> &'static str {
+    static WORDS: LazyLock<String> =
+        LazyLock::new(|| format!("a run is going on; {} ends it", CommandId::CancelAll.key()));
+    &WORDS
+}
+
+fn nothing_done() -> &'static str {
+    static WORDS: LazyLock<String> = LazyLock::new(|| {
+        format!("no agent has done anything here yet; {} runs the case", CommandId::Run.key())
+    });
+    &WORDS
+}
 
 pub(super) fn has_case(model: &Model) -> Enabled {
     model.current_case().map(|_| ()).ok_or("there is no case here")
@@ -13,7 +28,7 @@ pub(super) fn has_case(model: &Model) -> Enabled {
 
 pub(super) fn has_something_to_clear(model: &Model) -> Enabled {
     let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
-    if nothing { Err("nothing is selected or filtered; q leaves") } else { Ok(()) }
+    if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
 }
 
 pub(super) fn has_set(model: &Model) -> Enabled {
@@ -22,7 +37,7 @@ pub(super) fn has_set(model: &Model) -> Enabled {
 
 pub(super) fn can_run(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err("a run is going on; X ends it");
+        return Err(run_goes_on());
     }
     has_set(model)
 }
@@ -36,7 +51,7 @@ pub(super) fn can_score(model: &Model) -> Enabled {
 
 pub(super) fn can_rerun(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err("a run is going on; X ends it");
+        return Err(run_goes_on());
     }
     has_failing(model)
 }
@@ -77,7 +92,7 @@ pub(super) fn can_judge_again(model: &Model) -> Enabled {
     };
     let selected = model.browse.selected.iter().any(has_actual);
     let here = model.current_case().is_some_and(|case| has_actual(&case));
-    (selected || here).then_some(()).ok_or("no agent has done anything here yet; r runs the case")
+    (selected || here).then_some(()).ok_or_else(nothing_done)
 }
 
 pub(super) fn has_attempt(model: &Model) -> Enabled {
@@ -121,7 +136,7 @@ pub(super) fn can_accept_all(model: &Model) -> Enabled {
     let ran = |case: &CaseRef| model.outcomes.get(*case).is_some();
     let selected = model.browse.selected.iter().any(ran);
     let here = model.current_case().is_some_and(|case| ran(&case));
-    (selected || here).then_some(()).ok_or("no agent has done anything here yet; r runs the case")
+    (selected || here).then_some(()).ok_or_else(nothing_done)
 }
 
 pub(super) fn can_save_beside(model: &Model) -> Enabled {

@@ -33,7 +33,7 @@ mod update;
 
 pub use body::{Body, BodyKey, BodyLine, Compared, build_body};
 pub use chat::{ChatScreen, ChatStatus};
-pub use command::{COMMANDS, Command, CommandId, Context, command};
+pub use command::{COMMANDS, Command, CommandId, Context, command, hint};
 pub use editor::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use effect::{Against, EditorOf, Effect};
 pub use key::{Key, KeyCode, parse_key};
@@ -43,7 +43,7 @@ pub use model::{
     Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Model, Node, Order, Pane, Screen, SetState, SetView,
     Toast,
 };
-pub use msg::{ChatMsg, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use msg::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
 pub use opinion::{Opinion, Opinions};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantItem};

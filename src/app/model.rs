@@ -131,6 +131,8 @@ pub struct CaseSummary {
     pub text: String,
     /// The tools that are expected.
     pub tools: Vec<String>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
 }
 
 /// The tree of sets: an agent's name, or a set.
@@ -433,6 +435,11 @@ impl Model {
             None => planned.index,
         };
         Some(CaseRef { set, index })
+    }
+
+    /// Why a case cannot be read.
+    pub fn problem_of(&self, case: CaseRef) -> Option<String> {
+        self.file(case.set)?.case(case.index).err().map(|problem| problem.to_string())
     }
 
     /// What identifies a case in whichever version of its file is read next.

@@ -60,8 +60,8 @@ pub enum Msg {
     Run(RunMsg),
     /// Outcomes were rescored: for which request, how they would be, what flips.
     Rescored(Ticket, Box<Outcomes>, Vec<Flip>),
-    /// An edit was made, taken back or made again; what was done, in words.
-    Edited(String),
+    /// An edit was made, taken back or made again.
+    Edited(EditDone),
     /// About a conversation: which one, and what.
     Chat(u64, ChatMsg),
     /// A text came back from the person's editor.
@@ -127,11 +127,24 @@ pub enum ChatMsg {
     Event(ChatEvent),
 }
 
+/// An edit that was made, taken back or made again.
+#[derive(Clone, Debug, Default)]
+pub struct EditDone {
+    /// What it does, in words.
+    pub words: String,
+    /// What to know beside.
+    pub note: Option<String>,
+    /// The files with their new texts; nothing for one that was deleted.
+    pub written: Vec<(PathBuf, Option<Arc<str>>)>,
+    /// Whether it stands now, so that it can be taken back; else it can be made again.
+    pub stands: bool,
+}
+
 /// Why an edit was not made.
 #[derive(Clone, Debug)]
 pub enum EditFailure {
-    /// The file is not what was read any more.
-    Changed(Arc<str>),
+    /// This file is not what was read any more, but has this text.
+    Changed(PathBuf, Arc<str>),
     /// It is a link to this file, outside the folder.
     Outside(PathBuf),
     /// Something else.

@@ -4,7 +4,7 @@ use super::model::Model;
 use crate::formats::json::TextChange;
 use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
 use crate::store::{Deed, FileJob};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is said when an edit comes to nothing.
@@ -77,16 +77,18 @@ impl Proposal {
     }
 
     /// Takes in that someone else changed the file, and looks whether both changes go together.
-    pub fn meet(&mut self, theirs: Arc<str>) {
+    pub fn meet(&mut self, path: &Path, theirs: Arc<str>) {
         self.saving = false;
+        let is_first = self.jobs.first().is_some_and(|job| job.path == path);
         let now = SetFile::open(theirs.clone(), "").ok();
         let merged = match (&self.meant, &now) {
-            (Some((was, edits)), Some(now)) => {
+            (Some((was, edits)), Some(now)) if is_first => {
                 rebase(was, now, edits).filter(|again| plan(now, again).is_ok())
             }
             _ => None,
         };
-        let Some(FileJob { deed: Deed::Change(read, _), .. }) = self.jobs.first() else { return };
+        let of_path = self.jobs.iter().find(|job| job.path == path);
+        let Some(FileJob { deed: Deed::Change(read, _), .. }) = of_path else { return };
         let their_change = TextChange::one(0, read, &theirs);
         let mut lines = vec![ProposalLine::Heading("what the file has become since it was read".into())];
         lines.extend(preview(read, &their_change, AROUND).into_iter().map(ProposalLine::Change));

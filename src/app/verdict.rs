@@ -1,6 +1,7 @@
 //! The lines under a case: why it errored, what ADK would have said, and every metric with its
 //! reason, those that failed first and in full.
 
+use super::command::{CommandId, command};
 use super::model::{Model, Screen};
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Attempt, MetricResult, Status, clean_line};
@@ -30,7 +31,7 @@ pub enum VerdictLine {
 pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     let running = running_words(model);
     let Some(attempt) = model.shown_attempt() else {
-        let words = running.unwrap_or_else(|| "not run yet; r runs it, s scores what the file holds".into());
+        let words = running.unwrap_or_else(|| not_run_words(model));
         return vec![VerdictLine::Note(words)];
     };
     let mut lines: Vec<VerdictLine> = running.map(VerdictLine::Note).into_iter().collect();
@@ -52,7 +53,8 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
-            "turn {turn} was run alone, on the turns that the case expects before it; r runs the case"
+            "turn {turn} was run alone, on the turns that the case expects before it; {} runs the case",
+            CommandId::Run.key()
         );
         lines.push(VerdictLine::Note(words));
     }
@@ -60,9 +62,12 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
             && attempt.turn.is_none();
     if edited {
-        let words =
-            "the case was edited since this run: what the agent did then is held against it as it is now";
-        lines.push(VerdictLine::Note(words.into()));
+        let (run, judge) = (CommandId::Run.key(), CommandId::JudgeAgain.key());
+        let words = format!(
+            "the case was edited since this run: what the agent did then is compared with it as it is now; \
+             {run} runs it again, {judge} judges it again"
+        );
+        lines.push(VerdictLine::Note(words));
     }
     if let Some(name) = matched_variant(&attempt.metrics) {
         lines.push(VerdictLine::Note(
@@ -71,6 +76,19 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines
+}
+
+/// What can be done with a case that was not run.
+fn not_run_words(model: &Model) -> String {
+    if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
+        return format!("this case cannot be read: {}", clean_line(&problem));
+    }
+    let score = command(CommandId::Score);
+    let score = match (score.enabled)(model) {
+        Ok(()) => format!(", {} scores what the file holds", CommandId::Score.key()),
+        Err(_) => String::new(),
+    };
+    format!("not run yet; {} runs it{score}", CommandId::Run.key())
 }
 
 /// That the case on the screen is being run, and what is shown is of an earlier run.

@@ -76,7 +76,9 @@ fn list_set(set: &SetPath, file: &SetFile, past: &[PastResult], cases: bool, pai
         for (at, eval_id) in file.eval_ids().enumerate() {
             let status = by_case.get(&at).map(|result| result.status());
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
-            say(&format!("    {glyph} {}", clean_line(&eval_id)));
+            let problem = file.case(at).err().map(|problem| format!("  unreadable: {problem}"));
+            let problem = problem.map(|words| paint.status(Status::Errored, &words)).unwrap_or_default();
+            say(&format!("    {glyph} {}{problem}", clean_line(&eval_id)));
         }
     }
 }

@@ -49,6 +49,19 @@ impl Exit {
     }
 }
 
+/// An error with its causes, outermost first; what one of them says already is not said again.
+pub fn words_of(error: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.iter().any(|known| known.contains(&cause)) {
+            continue;
+        }
+        said.retain(|known| !cause.contains(known.as_str()));
+        said.push(cause);
+    }
+    said.join(": ")
+}
+
 /// Reads the arguments and does what they say.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
@@ -85,4 +98,18 @@ fn keep_if_asked(arguments: &[std::ffi::OsString]) -> anyhow::Result<Option<Exit
     let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
     let code = crate::agents::keep(parent.parse()?, &argv)?;
     Ok(Some(Exit::Code(code.clamp(0, 255) as u8)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_named_once() {
+        let missing = anyhow::anyhow!("No such file (os error 2)");
+        let error = missing.context("nowhere/x: No such file (os error 2)").context("nowhere/x");
+        assert_eq!(words_of(&error), "nowhere/x: No such file (os error 2)");
+        let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
+        assert_eq!(words_of(&other), "x.json: line 1: expected a list");
+    }
 }

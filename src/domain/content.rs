@@ -30,6 +30,15 @@ impl Content {
         join_texts(self.parts.iter().filter(|part| !part.thought))
     }
 
+    /// What a person sees: the texts, and what every other part is in brackets. Never compared or scored.
+    pub fn shown_text(&self) -> String {
+        let shown = self.parts.iter().map(|part| match part.has_text() {
+            true => part.text.clone(),
+            false => part.label(),
+        });
+        shown.flatten().collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether any part holds a non-empty text.
     pub fn has_text(&self) -> bool {
         self.parts.iter().any(Part::has_text)
@@ -83,6 +92,46 @@ impl Part {
         self.text.as_deref().is_some_and(|text| !text.is_empty())
     }
 
+    /// What the part is, in a few words, where it is no text; nothing for one without a payload.
+    pub fn label(&self) -> Option<String> {
+        if let Some(call) = &self.call {
+            let args = call.args.clone().map(|args| Value::Object(args).to_string()).unwrap_or_default();
+            return Some(format!("[calls {} {args}]", call.name));
+        }
+        if let Some(response) = &self.response {
+            return Some(format!("[{} answers {}]", response.name, response.response));
+        }
+        let member = |snake: &str, camel: &str| self.rest.get(snake).or_else(|| self.rest.get(camel));
+        let text = |value: &Value, snake: &str, camel: &str| {
+            value.get(snake).or_else(|| value.get(camel)).and_then(Value::as_str).map(str::to_string)
+        };
+        if let Some(data) = member("inline_data", "inlineData") {
+            let bytes = text(data, "data", "data").map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
+            let name = text(data, "display_name", "displayName");
+            let kind = text(data, "mime_type", "mimeType").unwrap_or_else(|| "data".into());
+            let words: Vec<String> = name.into_iter().chain([kind, format!("{bytes} bytes")]).collect();
+            return Some(format!("[{}]", words.join(", ")));
+        }
+        if let Some(file) = member("file_data", "fileData") {
+            let words = [text(file, "mime_type", "mimeType"), text(file, "file_uri", "fileUri")];
+            return Some(format!("[file {}]", words.into_iter().flatten().collect::<Vec<_>>().join(" ")));
+        }
+        if let Some(code) = member("executable_code", "executableCode") {
+            let language = text(code, "language", "language").unwrap_or_else(|| "code".into());
+            return Some(format!("[{language}] {}", text(code, "code", "code").unwrap_or_default()));
+        }
+        if let Some(result) = member("code_execution_result", "codeExecutionResult") {
+            let outcome = text(result, "outcome", "outcome").unwrap_or_default();
+            let output = text(result, "output", "output").unwrap_or_default();
+            return Some(format!("[code result {outcome}] {output}"));
+        }
+        // What is said about a payload is none.
+        let about =
+            ["video_metadata", "videoMetadata", "thought_signature", "thoughtSignature", "part_metadata"];
+        let unknown = self.rest.keys().find(|key| !about.contains(&key.as_str()));
+        unknown.map(|key| format!("[{key}]"))
+    }
+
     /// Whether the part holds a payload under this key, in either spelling.
     pub fn has(&self, snake: &str, camel: &str) -> bool {
         let set = |key| self.rest.get(key).is_some_and(|value| !value.is_null());
@@ -121,4 +170,51 @@ pub struct ToolResponse {
     /// The answer, an object in ADK.
     #[serde(default)]
     pub response: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_part_can_be_seen() {
+        let rest = |value: Value| Part { rest: value.as_object().cloned().unwrap(), ..Part::default() };
+        let call = ToolCall::new("f", json!({"x": 1}).as_object().cloned());
+        let response = ToolResponse { id: None, name: "f".into(), response: json!({"y": 2}) };
+        for (part, label) in [
+            (
+                rest(
+                    json!({"inline_data": {"mime_type": "image/png", "data": "AAAABBBBCCC=", "display_name": "a.png"}}),
+                ),
+                Some("[a.png, image/png, 8 bytes]"),
+            ),
+            (
+                rest(json!({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://b/x.pdf"}})),
+                Some("[file application/pdf gs://b/x.pdf]"),
+            ),
+            (
+                rest(json!({"executable_code": {"language": "PYTHON", "code": "print(1)"}})),
+                Some("[PYTHON] print(1)"),
+            ),
+            (
+                rest(json!({"code_execution_result": {"outcome": "OUTCOME_OK", "output": "1"}})),
+                Some("[code result OUTCOME_OK] 1"),
+            ),
+            (rest(json!({"something_new": {}})), Some("[something_new]")),
+            (rest(json!({"thought_signature": "x"})), None),
+            (Part { call: Some(call), ..Part::default() }, Some("[calls f {\"x\":1}]")),
+            (Part { response: Some(response), ..Part::default() }, Some("[f answers {\"y\":2}]")),
+        ] {
+            assert_eq!(part.label().as_deref(), label);
+        }
+        let content = Content {
+            role: None,
+            parts: vec![Part::text("Look:"), rest(json!({"fileData": {"fileUri": "u"}}))],
+        };
+        assert_eq!(
+            (content.shown_text().as_str(), content.scored_text().as_str()),
+            ("Look:\n[file u]", "Look:")
+        );
+    }
 }

@@ -48,14 +48,14 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant
         }
         let decides = if metric.threshold.is_some() { Status::NotEvaluated } else { metric.status };
         if asked_else {
-            let why = "the case asks something else since it was run; r runs it again";
+            let why = "the case asks something else since it was run; run it again";
             return unscored(&criterion, turns, decides, why);
         }
         let scored = Scored::of(&criterion);
         match scored.is_computed() {
             true => scored.score(&evidence),
             false => {
-                let why = "the case was edited since this was judged; K judges it again";
+                let why = "the case was edited since this was judged; judge it again";
                 unscored(&criterion, turns, decides, why)
             }
         }

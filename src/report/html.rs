@@ -103,7 +103,7 @@ fn case(state: &RunState, attempt: &Attempt, out: &mut String) {
     out.push_str("</table>\n");
     for turn in 0..attempt.expected.len().max(attempt.actual.len()) {
         let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
-        let user = expected.or(actual).map(|turn| turn.user.scored_text()).unwrap_or_default();
+        let user = expected.or(actual).map(|turn| turn.user.shown_text()).unwrap_or_default();
         let _ = writeln!(
             out,
             "<p><b>user</b> {}</p>\n<table style=\"width:100%\"><tr><th>expected<th>actual</tr>",

@@ -106,8 +106,9 @@ impl Hands {
             Effect::MakeEdit { words, jobs, anywhere } => {
                 self.elsewhere(move |hands| Some(edits::make(&hands.workspace.root, &words, &jobs, anywhere)))
             }
-            Effect::TurnEdit { path, back } => {
-                self.elsewhere(move |hands| Some(edits::turn(&hands.workspace.root, &path, back)))
+            Effect::TurnEdit { back } => {
+                let opened = self.opened.clone();
+                self.elsewhere(move |hands| Some(edits::turn(&hands.workspace, &opened, back)))
             }
             Effect::OpenChat { set, session, number, granted } => {
                 self.open_chat(set, session, number, granted)
@@ -303,10 +304,15 @@ fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
 }
 
 fn summary(file: &SetFile, index: usize) -> CaseSummary {
-    let Ok(case) = file.case(index) else { return CaseSummary::default() };
+    let case = match file.case(index) {
+        Ok(case) => case,
+        Err(problem) => {
+            return CaseSummary { problem: Some(problem.to_string()), ..CaseSummary::default() };
+        }
+    };
     let mut summary = CaseSummary { turns: case.turns().len(), ..CaseSummary::default() };
     for turn in case.turns() {
-        summary.text.push_str(&turn.user.scored_text().to_lowercase());
+        summary.text.push_str(&turn.user.shown_text().to_lowercase());
         summary.text.push('\n');
         for call in turn.calls() {
             if !summary.tools.contains(&call.name) {

@@ -53,7 +53,7 @@ pub struct EditFailed {
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// There is none.
-    #[error("there is nothing to {0} in this file")]
+    #[error("there is nothing to {0} here")]
     Nothing(&'static str),
     /// The file is not as the edit left it.
     #[error("{0} was changed by something else since; the edit \"{1}\" stays as it is")]
@@ -70,6 +70,62 @@ pub struct Done {
     pub words: String,
     /// What to know beside.
     pub note: Option<String>,
+    /// The files with their new texts; nothing for one that was deleted.
+    pub written: Vec<(PathBuf, Option<Arc<str>>)>,
+}
+
+/// Which edits are meant: those of files, or all below a folder. Their logs lie in the folder that was open when they
+/// were made, so several are looked at.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    of: ScopeOf,
+    /// The folders with a log.
+    logs: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum ScopeOf {
+    Files(Vec<PathBuf>),
+    Folder(PathBuf),
+}
+
+impl Scope {
+    /// The edits of these files.
+    pub fn files(workspace: &Path, files: &[PathBuf]) -> Scope {
+        let folders = files.iter().filter_map(|file| file.parent().map(Path::to_path_buf));
+        let logs = logs(std::iter::once(workspace.to_path_buf()).chain(folders));
+        Scope { of: ScopeOf::Files(files.iter().map(|file| real(file)).collect()), logs }
+    }
+
+    /// The edits of all files below a folder of a workspace; `below` are folders in it that may have been open.
+    pub fn folder(workspace: &Path, folder: &Path, below: &[PathBuf]) -> Scope {
+        let folders = [workspace.to_path_buf(), folder.to_path_buf()].into_iter();
+        let logs = logs(folders.chain(below.iter().cloned()));
+        Scope { of: ScopeOf::Folder(real(folder)), logs }
+    }
+
+    fn holds(&self, base: &Path, kept: &Kept) -> bool {
+        kept.files.iter().any(|file| {
+            let path = base.join(&file.path);
+            match &self.of {
+                ScopeOf::Files(files) => files.contains(&path),
+                ScopeOf::Folder(folder) => path.starts_with(folder),
+            }
+        })
+    }
+}
+
+/// The folders with a log among these and those above them, each once.
+fn logs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in folders.map(|folder| real(&folder)) {
+        for above in folder.ancestors() {
+            if !found.iter().any(|known| known == above) && log(above).is_file() {
+                found.push(above.to_path_buf());
+            }
+        }
+    }
+    found
 }
 
 /// An edit as it is kept.
@@ -132,49 +188,59 @@ pub fn make(
     if let Err(error) = append(workspace, &Line::Made(kept)) {
         notes.push(format!("saved, but undo will not know of it: {error}"));
     }
-    Ok(Done { words: words.to_string(), note: notes.into_iter().next() })
+    let written = texts_of(jobs.iter().map(|job| job.path.clone()));
+    Ok(Done { words: words.to_string(), note: notes.into_iter().next(), written })
 }
 
 /// Takes the newest edit of any of these files back.
 pub fn undo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
-    turn(workspace, within, files, true)
+    turn(&Scope::files(workspace, files), within, true)
 }
 
 /// Makes the edit again that was taken back last.
 pub fn redo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
-    turn(workspace, within, files, false)
+    turn(&Scope::files(workspace, files), within, false)
 }
 
-fn turn(workspace: &Path, within: Option<&Path>, files: &[PathBuf], back: bool) -> Result<Done, UndoError> {
-    let history = History::load(workspace);
-    let paths: Vec<PathBuf> = files.iter().map(|file| kept_path(workspace, file)).collect();
-    let about = |kept: &&Kept| kept.files.iter().any(|file| paths.contains(&file.path));
-    let found = match back {
-        true => history.edits.iter().rev().filter(|(_, undone)| !undone).map(|(kept, _)| kept).find(about),
-        false => history.edits.iter().filter(|(_, undone)| *undone).map(|(kept, _)| kept).find(about),
-    };
-    let Some(kept) = found else {
+/// Takes the newest edit of a scope back, or makes the one again that was taken back last.
+pub fn turn(scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
+    let mut edits: Vec<(&Path, Kept, bool)> = Vec::new();
+    for base in &scope.logs {
+        let of_log = History::load(base).edits.into_iter();
+        edits.extend(of_log.map(|(kept, undone)| (base.as_path(), kept, undone)));
+    }
+    let time = |kept: &Kept| kept.at.parse::<jiff::Timestamp>().unwrap_or_default();
+    edits.sort_by_key(|(_, kept, _)| time(kept));
+    let meant = |(base, kept, undone): &&(&Path, Kept, bool)| *undone != back && scope.holds(base, kept);
+    let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
+    let Some((base, kept, _)) = found else {
         return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
     };
-    if let Some(other) = kept.files.iter().find(|file| !is_as_left(workspace, file, back)) {
+    if let Some(other) = kept.files.iter().find(|file| !is_as_left(base, file, back)) {
         return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
     }
     let mut notes = Vec::new();
     for (at, one) in kept.files.iter().enumerate() {
-        match write(workspace, within, one, back) {
+        match write(base, within, one, back) {
             Ok(note) => notes.extend(note),
             Err(why) => {
                 // What was turned so far is turned the other way.
-                kept.files[..at].iter().for_each(|one| drop(write(workspace, within, one, !back)));
-                return Err(EditFailed { path: workspace.join(&one.path), why }.into());
+                kept.files[..at].iter().for_each(|one| drop(write(base, within, one, !back)));
+                return Err(EditFailed { path: base.join(&one.path), why }.into());
             }
         }
     }
     let line = if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) };
-    if let Err(error) = append(workspace, &line) {
+    if let Err(error) = append(base, &line) {
         notes.push(format!("done, but it is not kept that it was: {error}"));
     }
-    Ok(Done { words: kept.words.clone(), note: notes.into_iter().next() })
+    let written = texts_of(kept.files.iter().map(|file| base.join(&file.path)));
+    Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
+}
+
+/// What files hold now.
+fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<str>>)> {
+    paths.map(|path| (path.clone(), fs::read_to_string(&path).ok().map(Arc::from))).collect()
 }
 
 fn take_back(workspace: &Path, files: &[KeptFile]) {
@@ -187,10 +253,18 @@ fn hash(text: &str) -> String {
     format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
-fn kept_path(workspace: &Path, path: &Path) -> PathBuf {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+/// A path with the links in its folders resolved, but not that of a file; of a folder all of them.
+fn real(path: &Path) -> PathBuf {
+    let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if path.is_dir() {
+        return canonical(path);
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let path = real(folder).join(path.file_name().unwrap_or_default());
+    canonical(folder).join(path.file_name().unwrap_or_default())
+}
+
+fn kept_path(workspace: &Path, path: &Path) -> PathBuf {
+    let path = real(path);
     path.strip_prefix(real(workspace)).map(Path::to_path_buf).unwrap_or(path)
 }
 
@@ -413,5 +487,30 @@ mod tests {
         fs::OpenOptions::new().append(true).open(log(folder.path())).unwrap().write_all(b"{\"made").unwrap();
         make(folder.path(), None, "again", &[change(&file, "three")]).unwrap();
         assert_eq!(undo(folder.path(), None, std::slice::from_ref(&file)).unwrap().words, "again");
+    }
+
+    #[test]
+    fn the_last_edit_is_the_same_from_every_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let sub = folder.path().join("sub");
+        fs::create_dir(&sub).unwrap();
+        let (a, b) = (folder.path().join("a"), sub.join("b"));
+        fs::write(&a, "a").unwrap();
+        fs::write(&b, "b").unwrap();
+        make(folder.path(), None, "of a", &[change(&a, "A")]).unwrap();
+        make(&sub, None, "of b", &[change(&b, "B")]).unwrap();
+        make(folder.path(), None, "of b again", &[change(&b, "BB")]).unwrap();
+        let whole = Scope::folder(folder.path(), folder.path(), std::slice::from_ref(&sub));
+        let below = Scope::folder(&sub, &sub, &[]);
+        let words = |scope: &Scope, back| turn(scope, None, back).map(|done| done.words).unwrap_or_default();
+        assert_eq!(words(&below, true), "of b again", "the log of a folder above is looked at");
+        assert_eq!(words(&whole, true), "of b", "and those of folders below");
+        assert_eq!(words(&whole, true), "of a");
+        assert_eq!(words(&whole, true), "");
+        assert_eq!(words(&below, false), "of b", "of b alone: a lies elsewhere");
+        assert_eq!(
+            (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
+            ("a".into(), "B".into())
+        );
     }
 }

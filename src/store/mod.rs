@@ -20,7 +20,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
-pub use edits::{Deed, Done, EditFailed, FileJob, UndoError, make, redo, undo};
+pub use edits::{Deed, Done, EditFailed, FileJob, Scope, UndoError, make, redo, turn, undo};
 pub use journal::{
     JournalError, LoadedRun, RUN_FORMAT, RunFolder, load_plan, load_run, remove_run, run_folders,
 };

@@ -3,7 +3,7 @@
 use super::text::{fit, put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::{counts_text, spinner};
-use crate::app::{CaseRef, CaseScreen, Layout, Model, Screen};
+use crate::app::{CaseRef, CaseScreen, CommandId, Layout, Model, Screen, command};
 use crate::domain::{Attempt, CancelReason, RunState, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -61,18 +61,26 @@ fn case_words(
     buffer: &mut Buffer,
 ) {
     let mut x = area.x + 1;
+    let end = area.x + 1 + room;
     let id = model.eval_id(case.at).to_string();
     let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
     let (words, style) = status_words(model.shown_attempt(), theme);
-    x += put(buffer, x, area.y, room, &words, style) + 2;
+    x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
     if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
-        x += put(buffer, x, area.y, room, &format!("turn {turn} alone"), theme.style(Role::Note)) + 2;
+        x += put(
+            buffer,
+            x,
+            area.y,
+            end.saturating_sub(x),
+            &format!("turn {turn} alone"),
+            theme.style(Role::Note),
+        ) + 2;
     }
     let place = place_words(model, case.turn, case.attempt);
-    x += put(buffer, x, area.y, (area.x + 1 + room).saturating_sub(x), &place, theme.style(Role::Faint)) + 2;
+    x += put(buffer, x, area.y, end.saturating_sub(x), &place, theme.style(Role::Faint)) + 2;
     let (words, role) = run_words(model, case.at);
-    let left = (area.x + 1 + room).saturating_sub(x);
+    let left = end.saturating_sub(x);
     if words.width() <= usize::from(left) {
         put(buffer, x, area.y, left, &words, theme.style(role));
     }
@@ -90,7 +98,11 @@ pub(super) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         (false, 0) => "no case comes out otherwise".to_string(),
         (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),
     };
-    let keys = "  F list  W write  D drop";
+    let known =
+        [(CommandId::Flips, "list"), (CommandId::WriteTrial, "write"), (CommandId::DropTrial, "drop")];
+    let can_be_given = |(id, _): &(CommandId, &str)| command(*id).contexts.contains(&model.context());
+    let keys = known.into_iter().filter(can_be_given);
+    let keys: String = keys.map(|(id, word)| format!("  {} {word}", id.key())).collect();
     let right = format!("{counts}{keys}");
     let width = (right.width() as u16).min(area.width / 2);
     put_right(buffer, area.right() - 1, area.y, width, &right, theme.style(Role::Accent));
@@ -176,7 +188,10 @@ fn failing_words(model: &Model, at: CaseRef) -> String {
         .filter(|case| model.outcomes.worst(**case).is_some_and(|status| status != Status::Passed))
         .collect();
     match failing.iter().position(|case| **case == at) {
-        Some(nth) => format!("◀ {} of {} failing ▶", nth + 1, failing.len()),
+        Some(nth) => {
+            let (next, previous) = (CommandId::NextFailing.key(), CommandId::PreviousFailing.key());
+            format!("{} of {} failing  {next} {previous}", nth + 1, failing.len())
+        }
         None if !failing.is_empty() => format!("{} failing", failing.len()),
         None => String::new(),
     }

@@ -4,7 +4,7 @@ use super::overlays::pick;
 use super::text::{put, put_right, put_spans};
 use super::theme::{Role, Theme};
 use super::widgets::over;
-use crate::app::{Layout, Picker};
+use crate::app::{CommandId, Layout, Picker};
 use crate::diff::{Span, wrap_line};
 use crate::metrics::{Aggregate, info};
 use ratatui::buffer::Buffer;
@@ -75,7 +75,7 @@ pub(super) fn statistics(
         areas.body,
         118,
         lines.len() as u16 + 4,
-        "statistics of what is listed   esc closes",
+        &format!("statistics of what is listed   {} closes", CommandId::Back.key()),
         theme,
         buffer,
     );

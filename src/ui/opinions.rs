@@ -4,7 +4,7 @@ use super::footer::text_field;
 use super::text::{put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::over;
-use crate::app::{Layout, Opinion, Opinions};
+use crate::app::{CommandId, Layout, Opinion, Opinions};
 use crate::metrics::Agreement;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -83,7 +83,7 @@ pub(super) fn agreement(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let title = "judge and person   esc closes";
+    let title = &format!("judge and person   {} closes", CommandId::Back.key());
     let inner = over(areas.body, WIDTH, lines.len() as u16 + 5, title, theme, buffer);
     if lines.is_empty() {
         let words = "nobody has said anything of a verdict yet; V on a case does";

@@ -190,7 +190,7 @@ pub(super) fn confirm(
         inner.x + 1,
         y,
         inner.width.saturating_sub(2),
-        "y yes    n no (enter, esc)",
+        &format!("{} yes    {} no", CommandId::Yes.key(), command(CommandId::No).keys.join(" ")),
         theme.style(Role::Accent),
     );
     None

@@ -3,7 +3,7 @@
 use super::text::put;
 use super::theme::{Role, Theme};
 use super::widgets::{over, scrollbar};
-use crate::app::{Layout, Proposal, ProposalLine};
+use crate::app::{CommandId, Layout, Proposal, ProposalLine};
 use crate::formats::PreviewLine;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -58,13 +58,18 @@ fn said(proposal: &Proposal) -> (String, Role) {
     if let Some(problem) = &proposal.problem {
         return (problem.clone(), Role::Bad);
     }
+    let (save, beside, leave) =
+        (CommandId::Save.key(), CommandId::SaveBeside.key(), CommandId::Discard.key());
     let words = match &proposal.conflict {
-        _ if proposal.saving => "saving…",
-        None => "enter saves    esc changes nothing",
-        Some(conflict) if conflict.merged.is_some() => {
-            "someone else changed the file: enter makes both changes    o writes yours beside    esc leaves theirs"
-        }
-        Some(_) => "someone else changed the same place: o writes yours beside    esc leaves theirs",
+        _ if proposal.saving => "saving…".to_string(),
+        None => format!("{save} saves    {leave} changes nothing"),
+        Some(conflict) if conflict.merged.is_some() => format!(
+            "someone else changed the file: {save} makes both changes    {beside} writes yours beside    \
+             {leave} leaves theirs"
+        ),
+        Some(_) => format!(
+            "someone else changed the same place: {beside} writes yours beside    {leave} leaves theirs"
+        ),
     };
-    (words.into(), Role::Accent)
+    (words, Role::Accent)
 }

@@ -171,20 +171,14 @@ pub(super) static AUTHORING: &[Command] = &[
         ),
         has_pieces,
     ),
-    when(
-        entry(
-            CommandId::Undo,
-            "undo",
-            "take the last edit back: of the draft, or of the file, also one of an earlier day",
-            WRITTEN,
-            &["u"],
-        ),
-        has_set,
+    entry(
+        CommandId::Undo,
+        "undo",
+        "take the last edit back: of the draft, or of any file here, also one of an earlier day",
+        WRITTEN,
+        &["u"],
     ),
-    when(
-        entry(CommandId::Redo, "redo", "make the edit again that was taken back", WRITTEN, &["U", "ctrl-r"]),
-        has_set,
-    ),
+    entry(CommandId::Redo, "redo", "make the edit again that was taken back", WRITTEN, &["U", "ctrl-r"]),
     shown(
         entry(
             CommandId::EditField,

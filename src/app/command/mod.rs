@@ -105,6 +105,11 @@ pub enum CommandId {
 }
 
 impl CommandId {
+    /// Its first key, for sentences that name it.
+    pub fn key(self) -> &'static str {
+        command(self).keys.first().copied().unwrap_or_default()
+    }
+
     /// Whether it is about the change on trial.
     pub(super) fn is_about_trial(self) -> bool {
         use CommandId as C;
@@ -121,6 +126,13 @@ impl CommandId {
                 | C::DropTrial
         )
     }
+}
+
+/// "u undo", where the command can be given on this screen now.
+pub fn hint(model: &Model, id: CommandId) -> Option<String> {
+    let command = command(id);
+    let can_be_given = command.contexts.contains(&model.screen_context()) && (command.enabled)(model).is_ok();
+    can_be_given.then(|| format!("{} {}", id.key(), command.name))
 }
 
 /// Where a command can be given.

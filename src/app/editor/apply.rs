@@ -187,7 +187,7 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
             trajectory.insert_call(call + 1, copy, response);
             Ok(Field::Call(*turn, call + 1))
         }
-        _ => Err("turns and calls can be duplicated; Y copies a whole case".into()),
+        _ => Err("turns and calls can be duplicated here; a whole case is copied in the list".into()),
     }
 }
 

@@ -1,19 +1,20 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
 use super::{global, moved, trial};
-use crate::app::command::CommandId;
+use crate::app::command::{CommandId, hint};
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen};
-use crate::app::msg::EditFailure;
+use crate::app::msg::{EditDone, EditFailure};
 use crate::app::overlays::Overlay;
 pub(super) use crate::app::proposal::NOTHING;
 use crate::app::proposal::{Conflict, Proposal};
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{Attempt, EvalCase, Invocation};
-use crate::formats::{Edit, SetFile};
-use crate::store::{Deed, FileJob};
+use crate::formats::{Edit, Notes, SetFile};
+use crate::store::{Deed, FileJob, fingerprint};
+use crate::workspace::notes_path;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
@@ -164,9 +165,8 @@ pub(super) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
 }
 
 fn turn(model: &mut Model, back: bool) -> Vec<Effect> {
-    let Some(set) = model.current_set() else { return Vec::new() };
     let mut effects = trial::drop_trial(model);
-    effects.push(Effect::TurnEdit { path: model.sets[set].path.path.clone(), back });
+    effects.push(Effect::TurnEdit { back });
     effects
 }
 
@@ -207,8 +207,10 @@ fn save(model: &mut Model) -> Vec<Effect> {
         }
         Some(conflict) => {
             proposal.conflict = Some(conflict);
-            let why = "both changed the same place; o writes yours beside, esc leaves theirs";
-            proposal.problem = Some(why.into());
+            let (beside, leave) = (CommandId::SaveBeside.key(), CommandId::Discard.key());
+            let why =
+                format!("both changed the same place; {beside} writes yours beside, {leave} leaves theirs");
+            proposal.problem = Some(why);
             Vec::new()
         }
     }
@@ -244,18 +246,49 @@ fn save_beside(model: &mut Model) -> Vec<Effect> {
     vec![Effect::MakeEdit { words: format!("write {}", names.join(", ")), jobs, anywhere: false }]
 }
 
-/// It was made.
-pub(super) fn edited(model: &mut Model, words: String) -> Vec<Effect> {
-    if matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
+/// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
+/// text; a screen whose proposal was saved closes.
+pub(super) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
+    let saved = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving);
+    let mut effects = Vec::new();
+    for (path, text) in &done.written {
+        effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
+    }
+    if saved {
         model.overlay = None;
+        match &model.screen {
+            Screen::Edit(_) => super::edit::close(model),
+            Screen::Chat(_) => super::chat::was_kept(model),
+            _ => {}
+        }
     }
-    match &model.screen {
-        Screen::Edit(_) => super::edit::close(model),
-        Screen::Chat(_) => super::chat::was_kept(model),
-        _ => {}
+    let next = if done.stands { CommandId::Undo } else { CommandId::Redo };
+    let verb = if done.stands { "" } else { "undone: " };
+    let rest = done
+        .note
+        .map(|note| format!(" ({note})"))
+        .or_else(|| hint(model, next).map(|words| format!("; {words}")));
+    global::tell(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
+    effects.push(Effect::Rediscover);
+    effects
+}
+
+/// Takes over a text that we wrote: of a set, or of what is kept beside one.
+fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
+    if let Some(set) = model.sets.iter().position(|set| set.is_there() && set.path.path == path) {
+        let digest = fingerprint(&[text.as_bytes()]);
+        let stem = model.sets[set].path.stem.clone();
+        let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
+        model.sets[set].loaded = model.tickets.issue();
+        let effects = super::load::put_file(model, set, Arc::new(file), digest);
+        super::browse::relist(model);
+        return effects;
     }
-    global::tell(model, words, false);
-    vec![Effect::Rediscover]
+    let beside = model.sets.iter().position(|set| notes_path(&set.path.path) == path);
+    match (beside, Notes::open(text)) {
+        (Some(set), Ok(notes)) => super::load::put_notes(model, set, Ok(notes)),
+        _ => Vec::new(),
+    }
 }
 
 /// It was not made: what was meant stays on the screen.
@@ -263,7 +296,9 @@ pub(super) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
     let Some(Overlay::Proposal(proposal)) = &mut model.overlay else {
         let why = match failure {
             EditFailure::Other(why) => why,
-            EditFailure::Changed(_) => "the file was changed by something else since".into(),
+            EditFailure::Changed(path, _) => {
+                format!("{} was changed by something else since", path.display())
+            }
             EditFailure::Outside(path) => format!("the file is a link to {}", path.display()),
         };
         return global::tell(model, why, true);
@@ -273,11 +308,13 @@ pub(super) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
         EditFailure::Other(why) => proposal.problem = Some(why),
         EditFailure::Outside(path) => {
             let where_to = path.display().to_string();
-            proposal.problem =
-                Some(format!("it is a link to {where_to}, outside the folder; enter again writes there"));
+            proposal.problem = Some(format!(
+                "it is a link to {where_to}, outside the folder; {} again writes there",
+                CommandId::Save.key()
+            ));
             proposal.outside = Some(path);
         }
-        EditFailure::Changed(theirs) => proposal.meet(theirs),
+        EditFailure::Changed(path, theirs) => proposal.meet(&path, theirs),
     }
     Vec::new()
 }

@@ -121,12 +121,14 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
         return None;
     }
     let last = case.turn + 1 == model.turns_shown().max(1);
+    let problem = model.problem_of(case.at);
     let compared = match attempt {
         Some(attempt) => Compared {
             expected: expected_of(model, case, attempt, turn),
             actual: attempt.actual.get(turn).cloned(),
             attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
             people: people(model, case, attempt),
+            problem,
             states: last
                 .then(|| states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()))
                 .flatten(),
@@ -139,6 +141,7 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
                 actual: None,
                 attempt: None,
                 people: Vec::new(),
+                problem,
                 states: last.then(|| states(state, None)).flatten(),
             }
         }

@@ -179,10 +179,13 @@ pub(super) fn keep(model: &mut Model, typed: &str) -> Vec<Effect> {
         session.state = state.clone();
     }
     let input = (session != SessionInput::default()).then_some(session);
-    let case = captured_case(id, &chat.turns[range], input, model.opened_at + model.now);
+    let case = captured_case(id, &chat.turns[range.clone()], input, model.opened_at + model.now);
     let edits = vec![Edit::Insert(file.len(), Box::new(case))];
-    let words = format!("keep the conversation as {id}");
-    author::propose(model, chat.set, edits, words)
+    let (set, words) = (chat.set, format!("keep the conversation as {id}"));
+    if let Some(chat) = screen(model) {
+        chat.keeping = range;
+    }
+    author::propose(model, set, edits, words)
 }
 
 /// Another session, in this state.
@@ -197,7 +200,7 @@ pub(super) fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
 /// What was kept is not lost with the conversation.
 pub(super) fn was_kept(model: &mut Model) {
     if let Some(chat) = screen(model) {
-        chat.kept = chat.turns.len();
+        chat.kept.extend(std::mem::take(&mut chat.keeping));
     }
 }
 
@@ -206,7 +209,7 @@ fn leave(model: &mut Model) -> Vec<Effect> {
     if chat.is_unkept() {
         model.overlay = Some(Overlay::Confirm(Confirm {
             title: "Leave the conversation?".into(),
-            lines: vec!["It is not kept as a case; ctrl-s keeps it.".into()],
+            lines: vec!["Not all of its turns are kept as a case.".into()],
             kind: ConfirmKind::LeaveChat,
         }));
         return Vec::new();

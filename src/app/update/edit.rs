@@ -360,7 +360,7 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     if edit.is_changed() {
         model.overlay = Some(Overlay::Confirm(Confirm {
             title: "Leave without saving?".into(),
-            lines: vec!["What was changed here is not in the file; w saves it.".into()],
+            lines: vec!["What was changed here is not in the file.".into()],
             kind: ConfirmKind::DropDraft,
         }));
         return Vec::new();

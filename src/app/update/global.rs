@@ -48,7 +48,7 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
         Screen::Chat(chat) if chat.is_unkept() => {
             return Some((
                 "The conversation is not kept. Leave?",
-                "It is not kept as a case; ctrl-s keeps it.",
+                "Not all of its turns are kept as a case.",
             ));
         }
         _ => {}

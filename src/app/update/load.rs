@@ -46,7 +46,7 @@ pub(super) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
 }
 
 /// Takes over what is kept beside a file; what cannot be read is said, and the last that could stays.
-fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
+pub(super) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
     match notes {
         Ok(notes) if *model.sets[set].notes != notes => {
             model.sets[set].notes = Arc::new(notes);

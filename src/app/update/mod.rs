@@ -55,7 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
         Msg::Rescored(ticket, outcomes, flips) => trial::rescored_elsewhere(model, ticket, *outcomes, flips),
-        Msg::Edited(words) => author::edited(model, words),
+        Msg::Edited(done) => author::edited(model, done),
         Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
         Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),
         Msg::Chat(number, msg) => chat::event(model, number, msg),

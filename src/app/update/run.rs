@@ -81,10 +81,12 @@ pub(super) fn cancel_all(model: &mut Model) -> Vec<Effect> {
         Some(_) => CancelReason::Stop,
     };
     let words = match reason {
-        CancelReason::Finish => "finishing what is in flight; X again stops now",
-        CancelReason::Stop => "stopping",
+        CancelReason::Finish => {
+            format!("finishing what is in flight; {} again stops now", CommandId::CancelAll.key())
+        }
+        CancelReason::Stop => "stopping".to_string(),
     };
-    global::tell(model, words.into(), false);
+    global::tell(model, words, false);
     vec![Effect::CancelRun(reason)]
 }
 

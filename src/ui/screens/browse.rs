@@ -1,7 +1,9 @@
 //! Sets on the left, cases on the right.
 
 use super::short_metric;
-use crate::app::{CaseRef, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset};
+use crate::app::{
+    CaseRef, CommandId, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset,
+};
 use crate::domain::{Attempt, MetricResult, RubricScore, Status, Totals};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
@@ -194,15 +196,23 @@ fn shown_totals(model: &Model) -> Totals {
     totals
 }
 
-/// Why the case under the cursor did not pass, on the lower border.
+/// Why the case under the cursor did not pass or cannot be read, on the lower border.
 fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let case = model.browse.visible.get(model.browse.cursor).copied();
-    let Some(outcome) = case.and_then(|case| model.outcomes.get(case)) else { return };
-    let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
-    let reason = worst.map(|attempt| attempt.reason()).unwrap_or_default();
+    let Some(case) = model.browse.visible.get(model.browse.cursor).copied() else { return };
+    let (status, reason) = match model.outcomes.get(case) {
+        Some(outcome) => {
+            let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
+            (outcome.worst, worst.map(|attempt| attempt.reason()).unwrap_or_default())
+        }
+        None => {
+            let summaries = model.sets[case.set].summaries.as_ref();
+            let summary = summaries.and_then(|summaries| summaries.get(case.index));
+            (Status::Errored, summary.and_then(|summary| summary.problem.as_deref()).unwrap_or_default())
+        }
+    };
     if !reason.is_empty() && area.width > 20 {
-        let words = format!(" {} {reason} ", outcome.worst.glyph());
-        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(outcome.worst));
+        let words = format!(" {} {reason} ", status.glyph());
+        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(status));
     }
 }
 
@@ -228,6 +238,22 @@ fn running_cases(model: &Model) -> HashSet<CaseRef> {
     run.in_flight.keys().filter_map(|key| model.case_of(run, *key)).collect()
 }
 
+/// The sign of a case, and how it looks.
+fn sign(
+    model: &Model,
+    case: CaseRef,
+    (running, is_unreadable): (bool, bool),
+    theme: &Theme,
+) -> (&'static str, Style) {
+    match (running, model.outcomes.get(case)) {
+        (true, _) => (spinner(model.now), theme.style(Role::Running)),
+        (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
+        (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
+        (false, None) if is_unreadable => (Status::Errored.glyph(), theme.style(Role::Bad)),
+        (false, None) => ("·", theme.style(Role::Faint)),
+    }
+}
+
 fn case_row(
     model: &Model,
     case: CaseRef,
@@ -238,20 +264,20 @@ fn case_row(
     buffer: &mut Buffer,
 ) {
     let outcome = model.outcomes.get(case);
+    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let problem = summary.and_then(|summary| summary.problem.as_ref());
     if model.browse.selected.contains(&case) {
         put(buffer, row.x, row.y, 1, "●", style.patch(theme.style(Role::Accent)));
     }
-    let (glyph, glyph_style) = match (running, outcome) {
-        (true, _) => (spinner(model.now), theme.style(Role::Running)),
-        (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
-        (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
-        (false, None) => ("·", theme.style(Role::Faint)),
-    };
+    let (glyph, glyph_style) = sign(model, case, (running, problem.is_some()), theme);
     put(buffer, row.x + 2, row.y, 1, glyph, style.patch(glyph_style));
     let name = model.eval_id(case);
     let name = if name.is_empty() { "(no id)" } else { &name };
     let used = put(buffer, row.x + 4, row.y, columns.name - 1, name, style);
-    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    if problem.is_some() {
+        let room = (columns.name - 1).saturating_sub(used + 1);
+        put(buffer, row.x + 5 + used, row.y, room, "unreadable", style.patch(theme.style(Role::Bad)));
+    }
     if let Some(summary) = summary.filter(|_| name.starts_with("row-")) {
         // An id from content says nothing to a person; what is asked does.
         let room = (columns.name - 1).saturating_sub(used + 1);
@@ -349,7 +375,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         _ => None,
     };
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
-        false => "nothing matches the filter; esc clears it".into(),
+        false => format!("nothing matches the filter; {} clears it", CommandId::Clear.key()),
         true if model.looking => "looking through the folder…".into(),
         true if model.browse.nodes.is_empty() => {
             "no eval sets or data sets here; try `evaltrail demo`".into()

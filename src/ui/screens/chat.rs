@@ -96,7 +96,7 @@ impl Log {
 
     fn turn(&mut self, at: usize, turn: &Invocation) {
         self.lines.push(Vec::new());
-        self.said(&format!("{}  you", at + 1), &turn.user.scored_text());
+        self.said(&format!("{}  you", at + 1), &turn.user.shown_text());
         for (number, call) in turn.calls().into_iter().enumerate() {
             let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
             self.put(&[
