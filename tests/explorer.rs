@@ -53,12 +53,13 @@ const IDS: &[&str] =
 /// A run of the first set's cases.
 fn run_state(model: &Model, cases: usize) -> RunState {
     let view = &model.sets[0];
+    let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
     let set = PlannedSet {
         user: Default::default(),
         id: "watering".into(),
         file: view.path.shown.clone(),
         path: view.path.path.clone(),
-        digest: String::new(),
+        digest: digest.clone(),
         agent: AgentSpec::Replay { path: "r".into(), speed: 0 },
         agent_name: "garden".into(),
         agent_jobs: None,

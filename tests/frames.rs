@@ -76,14 +76,14 @@ fn plan(model: &Model) -> RunPlan {
         options: RunOptions::default(),
     };
     for (set, view) in model.sets.iter().enumerate() {
-        let file = model.file(set).unwrap();
+        let SetState::Ready(file, digest) = &view.state else { panic!("the set is open") };
         let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
             user: Default::default(),
             id: file.id.clone(),
             file: view.path.shown.clone(),
             path: view.path.path.clone(),
-            digest: String::new(),
+            digest: digest.clone(),
             agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100 },
             agent_name: app,
             agent_jobs: None,

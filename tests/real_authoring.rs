@@ -226,7 +226,9 @@ fn what_was_talked_is_kept_as_a_case() {
     terminal.keys("talked\r");
     terminal.wait_for("keep the conversation as talked");
     terminal.keys("\r");
-    terminal.wait_for("u undoes it");
+    terminal.wait_until("saved", |screen| {
+        screen.contains("keep the conversation as talked") && !screen.contains("esc changes nothing")
+    });
     terminal.keys("\x1b");
     terminal.wait_for("watering              11");
     terminal.keys("q");

@@ -103,8 +103,10 @@ pub struct SetView {
     pub read: Option<Arc<SetFile>>,
     /// The request whose answer is shown.
     pub loaded: Ticket,
-    /// Past results that wait for the file to be read.
+    /// Past results of cases that the file as it was read last does not have.
     pub past: Vec<PastResult>,
+    /// The same of results that came in since evaltrail began.
+    pub waiting: Vec<PastResult>,
     /// The cases looked into, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
@@ -266,6 +268,7 @@ impl SetView {
             read: None,
             loaded: Ticket::default(),
             past: Vec::new(),
+            waiting: Vec::new(),
             summaries: None,
         }
     }

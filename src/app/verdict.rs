@@ -64,7 +64,7 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     if edited {
         let (run, judge) = (CommandId::Run.key(), CommandId::JudgeAgain.key());
         let words = format!(
-            "the case was edited since this run: what the agent did then is compared with it as it is now; \
+            "edited since this run, and compared with the case as it is now; \
              {run} runs it again, {judge} judges it again"
         );
         lines.push(VerdictLine::Note(words));

@@ -7,7 +7,7 @@ use crate::app::model::{CaseRef, Model, Screen, SetState};
 use crate::app::outcomes::{CaseAttempts, CaseOutcome};
 use crate::domain::Attempt;
 use crate::formats::{Notes, SetFile};
-use crate::history::reevaluate;
+use crate::history::{PastResult, reevaluate};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 20;
 type Held = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
 
 /// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
-/// the new one at its place.
+/// the new one at its place if that says the same but for its id.
 pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
@@ -29,12 +29,21 @@ pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     if was.len() == now.len() {
         let free: Vec<usize> = places.into_values().flatten().collect();
         for (at, place) in found.iter_mut().enumerate() {
-            if place.is_none() && free.contains(&at) {
+            if place.is_none() && free.contains(&at) && is_renamed(was, now, at) {
                 *place = Some(at);
             }
         }
     }
     found
+}
+
+/// Whether only the id of the case at this place changed.
+fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
+    let without_id = |file: &SetFile| {
+        let id = serde_json::Value::from(file.eval_id(at).into_owned()).to_string();
+        file.text_of(at).map(|text| text.replace(&id, ""))
+    };
+    without_id(was).is_some_and(|text| Some(text) == without_id(now))
 }
 
 /// Takes the cases of an edited file along, and asks for those that say something else now.
@@ -52,11 +61,31 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         .collect();
     let mut effects = Vec::new();
     if was.len() != now.len() || places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
+        keep_results(model, set, was, &places);
         effects.extend(move_cases(model, set, new));
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
     effects.extend(ask(model, set, cases));
     effects
+}
+
+/// Results of cases that are gone wait for the cases to come back: a file that is written anew, or another branch,
+/// may have them again.
+fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
+    let file = model.sets[set].path.path.clone();
+    let gone = (0..was.len()).filter(|index| places[*index].is_none());
+    let result = |index: usize| {
+        let outcome = real(model).get(CaseRef { set, index })?;
+        Some(PastResult {
+            file: file.clone(),
+            eval_id: was.eval_id(index).into_owned(),
+            content: was.content_hash(index),
+            run: outcome.run.clone(),
+            attempts: outcome.as_they_ran().to_vec(),
+        })
+    };
+    let results: Vec<PastResult> = gone.filter_map(result).collect();
+    model.sets[set].waiting.extend(results);
 }
 
 /// Cases of a set have other positions now: all that names them follows.

@@ -73,7 +73,7 @@ pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
         Some(was) => hold::follow(model, set, &was),
         None => hold::ask(model, set, with_outcomes(model, set)),
     });
-    effects.extend(take_past(model, set));
+    effects.extend(place_waiting(model, set));
     effects
 }
 
@@ -106,8 +106,8 @@ pub(super) fn summarised(
     Vec::new()
 }
 
-/// Takes past results in, the oldest run first, so that the newest stays. Those of a file that is not read yet
-/// wait for it.
+/// Takes past results in, the oldest run first, so that the newest stays. Those of cases that are not read yet wait
+/// for them.
 pub(super) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult>) -> Vec<Effect> {
     if ticket <= model.history {
         return Vec::new();
@@ -121,19 +121,26 @@ pub(super) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
             model.sets[*set].past.push(result);
         }
     }
-    let effects = (0..model.sets.len()).flat_map(|set| take_past(model, set)).collect();
+    let effects = (0..model.sets.len()).flat_map(|set| place_waiting(model, set)).collect();
     relist(model);
     effects
 }
 
-/// Shows the past results of a file that is read. Results of a run of this session stay.
-fn take_past(model: &mut Model, set: usize) -> Vec<Effect> {
+/// Shows the results of cases that are read by now. Newer results stay.
+fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
-    let past = std::mem::take(&mut model.sets[set].past);
+    let view = &mut model.sets[set];
+    let mut placed = Vec::new();
+    for list in [&mut view.past, &mut view.waiting] {
+        for result in std::mem::take(list) {
+            match place(&file, &result.eval_id, &result.content) {
+                Some(index) => placed.push((CaseRef { set, index }, result)),
+                None => list.push(result),
+            }
+        }
+    }
     let mut cases = Vec::new();
-    for result in past {
-        let Some(index) = place(&file, &result.eval_id, &result.content) else { continue };
-        let case = CaseRef { set, index };
+    for (case, result) in placed {
         if is_newer(model, case, &result.run) {
             for attempt in &result.attempts {
                 model.add_outcome(case, &result.run, attempt.clone());

@@ -1,14 +1,15 @@
 //! Runs: starting, watching, ending them.
 
 use super::browse::{open_case, relist};
-use super::{global, moved};
+use super::{global, hold, moved};
 use crate::app::command::CommandId;
 use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
-use crate::app::model::{CaseRef, Model, Node, Pane, Screen};
+use crate::app::model::{CaseRef, Model, Node, Pane, Screen, SetState};
 use crate::app::msg::RunMsg;
 use crate::app::overlays::{Confirm, ConfirmKind, Overlay};
 use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::history::{PastResult, place};
 use crate::runner::{Deed, TrustQuestion};
 use std::sync::Arc;
 
@@ -99,10 +100,9 @@ pub(super) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
     match msg {
         RunMsg::Started(state) => started(model, *state),
         RunMsg::Events(events) => {
-            for event in events {
-                event_of_run(model, event);
-            }
+            let effects = events.into_iter().flat_map(|event| event_of_run(model, event)).collect();
             relist_if_needed(model);
+            return effects;
         }
         RunMsg::Refused(why) => return global::tell(model, why, true),
         RunMsg::AskTrust(cases, questions, against) => ask_trust(model, cases, questions, against),
@@ -123,15 +123,12 @@ fn started(model: &mut Model, state: RunState) {
     }
 }
 
-fn event_of_run(model: &mut Model, event: RunEvent) {
-    let Some(mut run) = model.run.take() else { return };
+fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
+    let Some(mut run) = model.run.take() else { return Vec::new() };
+    let mut effects = Vec::new();
     match &event {
         RunEvent::Finished(attempt) => {
-            if let Some(case) = model.case_of(&run, attempt.key) {
-                let run_ref = model.run_ref(&run);
-                model.add_outcome(case, &run_ref, attempt.clone());
-                look_at_first_failure(model, case);
-            }
+            effects = show_result(model, &run, attempt);
         }
         RunEvent::Warning(warning) => {
             global::tell(model, warning.clone(), true);
@@ -145,6 +142,35 @@ fn event_of_run(model: &mut Model, event: RunEvent) {
     }
     run.apply(event);
     model.run = Some(run);
+    effects
+}
+
+/// Shows what came of an attempt, held against its case as it is now. What belongs to a case that is not read yet
+/// waits for it.
+fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<Attempt>) -> Vec<Effect> {
+    let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
+    let planned_set = &run.plan.sets[planned.set];
+    let Some(set) = model.sets.iter().position(|view| view.path.path == planned_set.path) else {
+        return Vec::new();
+    };
+    let run_ref = model.run_ref(run);
+    let view = &mut model.sets[set];
+    let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
+    else {
+        view.waiting.push(PastResult {
+            file: planned_set.path.clone(),
+            eval_id: planned.eval_id.clone(),
+            content: planned.content.clone(),
+            run: run_ref,
+            attempts: vec![attempt.clone()],
+        });
+        return Vec::new();
+    };
+    let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
+    let case = CaseRef { set, index };
+    model.add_outcome(case, &run_ref, attempt.clone());
+    look_at_first_failure(model, case);
+    if was_edited { hold::ask(model, set, vec![case]) } else { Vec::new() }
 }
 
 /// A case that is open shows its newest attempt from the start.
