@@ -316,9 +316,13 @@ fn failed_and_repeat_and_selection() {
     assert_eq!(order, [("good", 1), ("good", 2), ("good", 3), ("other", 1), ("other", 2), ("other", 3)]);
     let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
     assert_eq!(failed["cases"][0]["eval_id"], "bad", "a run without it does not make it pass");
-    let fixed = [case("good", "fine a", "ok"), case("bad", "fine b", "ok"), case("other", "fine c", "ok")];
+    let fixed = [case("good", "fine a", "ok"), case("bad", "fine d", "ok"), case("other", "fine c", "ok")];
     write_set(work.path(), "s", fixed.to_vec());
-    report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
+    let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
+    assert_eq!(
+        failed["cases"][0]["eval_id"], "bad",
+        "something else is asked now: the old answer is none to it"
+    );
     let again = output(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
     assert_eq!(again.status.code(), Some(0), "{}", both(&again));
     assert!(both(&again).contains("everything passed"));

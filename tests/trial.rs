@@ -227,6 +227,9 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
 fn s_scores_and_metrics_and_statistics_open() {
     let mut model = model();
     assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
+    press(&mut model, "S");
+    assert!(matches!(&model.overlay, Some(Overlay::Statistics(lines, _)) if lines[0].total == 4));
+    press(&mut model, "esc");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
     let result =
@@ -235,9 +238,7 @@ fn s_scores_and_metrics_and_statistics_open() {
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
-    press(&mut model, "S");
-    assert!(matches!(&model.overlay, Some(Overlay::Statistics(lines, _)) if lines[0].total == 4));
-    press(&mut model, "esc I");
+    press(&mut model, "I");
     assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found.len() > 30));
     type_text(&mut model, "bleu");
     assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found[0].0 == "bleu"));

@@ -70,7 +70,9 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
 
 fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
-        tell("everything passed when it was last run: there is nothing to run again");
+        tell(
+            "everything passed when it was last run, compared with the cases as they are now: there is nothing to run again",
+        );
         return Ok(Exit::Fine);
     }
     let prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
