@@ -200,6 +200,7 @@ fn runs_and_recordings_are_captured() {
         &into("as_recorded"),
     ]);
     assert!(kept.status.success(), "{}", both(&kept));
+    assert!(both(&kept).contains("the case begins at turn 2"), "{}", both(&kept));
     let set: serde_json::Value = serde_json::from_str(&work.read()).unwrap();
     let cases = set["eval_cases"].as_array().unwrap();
     let (run, recorded) = (&cases[cases.len() - 2], &cases[cases.len() - 1]);
@@ -222,4 +223,62 @@ fn runs_and_recordings_are_captured() {
         assert_eq!(wrong.status.code(), Some(2));
         assert!(both(&wrong).contains(why), "{}", both(&wrong));
     }
+}
+
+#[test]
+fn edit_refuses_what_adk_refuses() {
+    let work = Work::ran();
+    let before = work.read();
+    let set: serde_json::Value = serde_json::from_str(&before).unwrap();
+    let place = format!("{}:water_tomatoes", work.watering().display());
+    let typed = work.folder.path().join("typed.json");
+    for (key, value) in [("colour", serde_json::json!("red")), ("invocation_id", serde_json::Value::Null)] {
+        let mut case = set["eval_cases"][0].clone();
+        case["conversation"][0][key] = value;
+        std::fs::write(&typed, case.to_string()).unwrap();
+        let refused = work.evaltrail(&["edit", &place, "--from", typed.to_str().unwrap()]);
+        assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+        assert!(
+            both(&refused).contains("ADK refuses this") && both(&refused).contains(key),
+            "{}",
+            both(&refused)
+        );
+        assert_eq!(work.read(), before);
+    }
+}
+
+/// Nobody can be asked here: nothing is written. A file that is named itself is.
+#[cfg(unix)]
+#[test]
+fn a_named_link_out_of_the_folder_is_asked_about() {
+    let work = Work::ran();
+    let (out, inside) = (work.folder.path().join("out"), work.folder.path().join("in"));
+    std::fs::create_dir_all(&out).unwrap();
+    std::fs::create_dir_all(&inside).unwrap();
+    let real = out.join("real.evalset.json");
+    std::fs::copy(work.watering(), &real).unwrap();
+    let link = inside.join("link.evalset.json");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let before = std::fs::read_to_string(&real).unwrap();
+    let typed = work.folder.path().join("typed.json");
+    let set: serde_json::Value = serde_json::from_str(&before).unwrap();
+    let mut case = set["eval_cases"][0].clone();
+    case["conversation"][0]["user_content"]["parts"][0]["text"] = "other".into();
+    std::fs::write(&typed, case.to_string()).unwrap();
+    let at = |path: &std::path::Path, id: &str| format!("{}:{id}", path.display());
+    let (first, made, captured) = (at(&link, "water_tomatoes"), at(&link, "made"), at(&link, "captured"));
+    for arguments in [
+        vec!["edit", &first, "--from", typed.to_str().unwrap()],
+        vec!["new", &made, "--user", "hi"],
+        vec!["capture", "recordings/garden.jsonl", "--case", "morning_round", "--into", &captured],
+    ] {
+        let mut command = evaltrail(&work.folder.path().join("home"));
+        let asked = output(command.current_dir(work.path()).args(&arguments));
+        assert_eq!(asked.status.code(), Some(2), "{arguments:?}: {}", both(&asked));
+        assert!(both(&asked).contains("outside its folder"), "{arguments:?}: {}", both(&asked));
+        assert!(both(&asked).contains("Name the file itself"), "{}", both(&asked));
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), before);
+    }
+    let named = work.evaltrail(&["edit", &at(&real, "water_tomatoes"), "--from", typed.to_str().unwrap()]);
+    assert!(named.status.success(), "{}", both(&named));
 }

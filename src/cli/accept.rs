@@ -3,12 +3,13 @@
 use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
 use super::output::{say, tell};
+use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{Attempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
 use crate::runner::history_of;
-use crate::store::{Deed, FileJob, LoadedRun, load_run, make};
+use crate::store::{Deed, FileJob, LoadedRun, load_run};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
         return Ok(());
     }
     let words = format!("accept what the agent did in {cases}");
-    let done = make(root, Some(root), &words, jobs)?;
+    let done = make_asking(root, &words, jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let first = jobs.first().map(|job| job.path.display().to_string()).unwrap_or_default();
     tell(&format!("{cases} changed; evaltrail edit {first} --undo takes it back"));

@@ -5,15 +5,17 @@ use super::accept::find_run;
 use super::args::CaptureArgs;
 use super::output::{say, tell};
 use super::paths::parse_target;
+use super::write::make_asking;
 use crate::agents::kept_session;
 use crate::domain::{Invocation, SessionInput, captured_case, clean_line, turn_range, wrong_eval_id};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{Traced, conversations, read_spans};
 use crate::formats::{Edit, plan, unified};
 use crate::history::place;
-use crate::store::{Deed, FileJob, make};
+use crate::store::{Deed, FileJob};
 use crate::workspace::{SetPath, Workspace, open_set, read_text};
 use anyhow::{Context, bail};
+use std::ops::Range;
 use std::path::Path;
 
 /// What was held, and with whom.
@@ -34,7 +36,11 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     }
     let held = held(&args, &workspace)?;
     held.notes.iter().for_each(|note| tell(&clean_line(note)));
-    let turns = chosen(&held.turns, args.turns.as_deref())?;
+    let kept = chosen(&held.turns, args.turns.as_deref())?;
+    if kept.start > 0 {
+        tell(&begins_late(kept.start + 1));
+    }
+    let turns = &held.turns[kept];
     let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
     let case = captured_case(eval_id, turns, session_input(held.input, &args), now);
     let change = plan(&open.file, &[Edit::Insert(open.file.len(), Box::new(case))])?;
@@ -43,7 +49,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
-    let done = make(&workspace.root, Some(&workspace.root), &format!("capture {eval_id}"), &jobs)?;
+    let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };
     tell(&format!("{eval_id} is kept in {}: {turns}", target.path.display()));
@@ -144,8 +150,15 @@ fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
 }
 
 /// The turns that are kept.
-fn chosen<'a>(turns: &'a [Invocation], range: Option<&str>) -> anyhow::Result<&'a [Invocation]> {
+fn chosen(turns: &[Invocation], range: Option<&str>) -> anyhow::Result<Range<usize>> {
     let range = range.unwrap_or_default();
-    let kept = turn_range(range, turns.len()).map_err(|why| anyhow::anyhow!("--turns {range}: {why}"))?;
-    Ok(&turns[kept])
+    turn_range(range, turns.len()).map_err(|why| anyhow::anyhow!("--turns {range}: {why}"))
+}
+
+/// What a case does not hold that begins in the middle of a conversation.
+fn begins_late(turn: usize) -> String {
+    format!(
+        "the case begins at turn {turn}: what was said before, the session's state by then and which agent had the \
+         conversation are not in it; session_input.state can say the state (evaltrail edit)"
+    )
 }

@@ -4,9 +4,10 @@ use super::Exit;
 use super::args::EditArgs;
 use super::output::{say, tell};
 use super::paths::parse_target;
+use super::write::make_asking;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::shell::edit_text;
-use crate::store::{Deed, Done, FileJob, make, redo, sweep, undo};
+use crate::store::{Deed, Done, FileJob, redo, sweep, undo};
 use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -22,7 +23,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     if args.undo || args.redo {
         let turn = if args.undo { undo } else { redo };
         let files = edited_with(&target.path);
-        let done = turn(root, Some(root), &files)?;
+        let done = turn(root, None, &files)?;
         let what = if args.undo { "undone" } else { "made again" };
         return Ok(told(&format!("{what}: "), done));
     }
@@ -47,7 +48,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
     let words = format!("edit {}", open.file.eval_id(at));
     let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
-    match make(root, Some(root), &words, &jobs) {
+    match make_asking(root, &words, &jobs) {
         Ok(done) => Ok(told("", done)),
         Err(error) => bail!("{error}{}", kept(&args, &typed)),
     }

@@ -17,6 +17,7 @@ mod paths;
 mod progress;
 mod run;
 mod trust;
+mod write;
 
 use args::{Cli, Command};
 use clap::Parser;

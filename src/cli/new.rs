@@ -4,6 +4,7 @@ use super::Exit;
 use super::args::NewArgs;
 use super::output::tell;
 use super::paths::parse_target;
+use super::write::make_asking;
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, wrong_eval_id, wrong_set_id,
 };
@@ -81,7 +82,7 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
     let change = plan(&open.file, &edits)?;
     let jobs = [FileJob { path: set.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
-    let done = make(&root, Some(&root), &format!("make {id}"), &jobs)?;
+    let done = make_asking(&root, &format!("make {id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("{id} is made in {}", path.display()));
     Ok(Exit::Fine)

@@ -2,7 +2,7 @@
 
 use super::args::ColorWhen;
 use crate::report::Paint;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 /// Prints lines on standard output. `false` when nobody reads any more.
 pub(super) fn say(text: &str) -> bool {
@@ -31,4 +31,18 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
             ColorWhen::Auto => io::stdout().is_terminal() && !no_color && !dumb,
         },
     }
+}
+
+/// Whether a person can be asked here.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks a question that only "y" and "yes" affirm.
+pub(super) fn says_yes(question: &str) -> io::Result<bool> {
+    write!(io::stderr(), "{question} [y/N] ")?;
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

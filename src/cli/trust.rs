@@ -1,17 +1,17 @@
 //! Asking before anything runs that a folder's own files name.
 
-use super::output::tell;
+use super::output::{can_ask, says_yes, tell};
 use crate::domain::clean_line;
 use crate::runner::{Deed, TrustQuestion};
 use crate::store::{Places, Trust};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io;
 
 /// Whether everything may run: granted before, by `--trust`, or by a person now.
 pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
     let mut trust = Trust::load(Places::find().as_ref());
     let open: Vec<&TrustQuestion> =
         questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
-    let asked = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asked = can_ask();
     for question in &open {
         tell(question.deed.words());
         tell(&format!("    {}", clean_line(&question.command)));
@@ -36,9 +36,5 @@ fn said_yes(deed: Deed) -> io::Result<bool> {
         Deed::Start => "Start it",
         Deed::Send => "Send it there",
     };
-    write!(io::stderr(), "{what}, and remember this? [y/N] ")?;
-    io::stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    says_yes(&format!("{what}, and remember this?"))
 }

@@ -5,7 +5,7 @@
 //! case as meant ─▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back: is it what was meant?
 //! ```
 
-use super::adk::{write_case, write_named_case, write_turns};
+use super::adk::{Finding, refusals, respelt, write_case, write_named_case, write_turns};
 use super::json::{self, JsonPath, Names, TextChange};
 use super::{FileProblem, Form, SetFile};
 use crate::domain::EvalCase;
@@ -22,6 +22,9 @@ pub enum EditError {
     /// The file cannot be read where it is to be changed.
     #[error("{0}")]
     Unreadable(FileProblem),
+    /// The case cannot be written so: ADK would not load the file any more.
+    #[error("ADK refuses this: {0}")]
+    Refused(FileProblem),
     /// What was asked for cannot be said in this file.
     #[error("{0}")]
     Unspeakable(String),
@@ -49,6 +52,9 @@ pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextCh
         .map_err(|error| EditError::Unreadable(FileProblem::syntax(text, error)))?;
     let now = changed_range(&range, &change);
     confirm(file, &change, now, |read| canonical(read, file.form) == new)?;
+    if let Some(problem) = newly_refused(file, &old, &new, &new.to_string()) {
+        return Err(EditError::Refused(problem));
+    }
     Ok(change)
 }
 
@@ -60,13 +66,51 @@ pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange,
     let typed = typed.trim().replace("\r\n", "\n");
     let typed = if text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
     let change = TextChange::one(range.start, &text[range.clone()], &typed);
-    confirm(file, &change, changed_range(&range, &change), |_| true)?;
+    let read = confirm(file, &change, changed_range(&range, &change), |_| true)?;
+    let others = (0..file.len()).filter(|other| *other != at);
+    if read.eval_id != file.eval_id(at) && others.clone().any(|other| file.eval_id(other) == read.eval_id) {
+        let words = format!("there is a case {:?} in this file already", read.eval_id);
+        return Err(EditError::Unspeakable(words));
+    }
+    if let (Ok(before), Ok(after)) = (json::parse(&text[range]), json::parse(&typed))
+        && let Some(problem) = newly_refused(file, &before.value, &after.value, &typed)
+    {
+        return Err(EditError::Refused(problem));
+    }
     Ok(change)
+}
+
+/// The first thing that ADK refuses of a case and did not refuse before: a case that is wrong already can be mended
+/// step by step.
+fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> Option<FileProblem> {
+    if file.form != Form::EvalSet {
+        return None;
+    }
+    let mut known = refusals(before);
+    let is_new = |finding: &Finding| {
+        let same = |one: &Finding| (&one.expected, &one.found) == (&finding.expected, &finding.found);
+        known.iter().position(same).map(|at| known.remove(at)).is_none()
+    };
+    let finding = refusals(after).into_iter().find(is_new)?;
+    let (line, column) = json::position(text, json::locate(text, &finding.path));
+    let path = finding.path.to_string();
+    Some(FileProblem { line, column, path, expected: finding.expected, found: finding.found })
 }
 
 /// The change that puts a case in at a position.
 pub fn insert_case(file: &SetFile, at: usize, case: &EvalCase) -> Result<TextChange, EditError> {
     insert(file, at, &canonical(case, file.form), None)
+}
+
+/// The change that puts a case of another file in at the end, with all that stands in it: keys that ADK knows are
+/// spelt as this file spells them, and people's own stay as they are.
+pub fn take_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange, EditError> {
+    let case = from.case(at).map_err(EditError::Unreadable)?;
+    let whole = match (from.form, file.form, from.text_of(at).map(json::parse)) {
+        (Form::EvalSet, Form::EvalSet, Some(Ok(parsed))) => parsed.value,
+        _ => canonical(&case, file.form),
+    };
+    insert(file, file.len(), &whole, None)
 }
 
 /// The change that puts a copy of a case in behind it, under another id and otherwise letter by letter.
@@ -86,8 +130,11 @@ pub fn copy_case(file: &SetFile, at: usize, eval_id: &str) -> Result<TextChange,
 
 fn insert(file: &SetFile, at: usize, case: &Value, verbatim: Option<&str>) -> Result<TextChange, EditError> {
     let list = list_of(file)?;
-    let names = names(file, at.saturating_sub(1));
-    let change = json::insert_element(file.text(), list, at, case, verbatim, names)
+    let case = match file.form {
+        Form::EvalSet => &respelt(case, names(file, at.saturating_sub(1)) == Names::Camel),
+        _ => case,
+    };
+    let change = json::insert_element(file.text(), list, at, case, verbatim)
         .map_err(|error| EditError::Unreadable(FileProblem::syntax(file.text(), error)))?;
     reread(file, &change, file.len() + 1)?;
     Ok(change)
@@ -161,7 +208,7 @@ fn confirm(
     change: &TextChange,
     range: Range<usize>,
     is_meant: impl Fn(&EvalCase) -> bool,
-) -> Result<(), EditError> {
+) -> Result<EvalCase, EditError> {
     let lost = || EditError::Unspeakable("the change does not fit the file".into());
     let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
     let (head, tail) = match file.form {
@@ -175,7 +222,7 @@ fn confirm(
             _ => Ok(None),
         });
     match reads.map_err(|problem| retell(problem, file.form, head.len()))? {
-        Some(read) if is_meant(&read) => Ok(()),
+        Some(read) if is_meant(&read) => Ok(read),
         Some(_) => Err(cannot_say(file)),
         None => Err(EditError::Unspeakable("that is not one case".into())),
     }
@@ -211,5 +258,114 @@ fn reread(file: &SetFile, change: &TextChange, count: usize) -> Result<(), EditE
     match read.len() == count {
         true => Ok(()),
         false => Err(EditError::Unspeakable("the change does not fit the file".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn set(cases: &[Value], camel: bool) -> SetFile {
+        let (id, list) = if camel { ("evalSetId", "evalCases") } else { ("eval_set_id", "eval_cases") };
+        SetFile::open(Arc::from(json!({id: "s", list: cases}).to_string()), "s").unwrap()
+    }
+
+    fn case() -> Value {
+        json!({
+            "eval_id": "a", "my_note": {"ticket_id": 1, "nested_list": [{"deep_key": 2}]},
+            "conversation": [{
+                "user_content": {"parts": [{"text": "hi", "part_metadata": {"my_meta": {"a_b": 1}}}], "role": "user"},
+                "intermediate_data": {"tool_uses": [{"name": "f", "args": {"bed_name": "x"}, "will_continue": true}]},
+            }],
+            "session_input": {"app_name": "g", "user_id": "u", "state": {"k_k": 1}, "session_extra": {"k_v": 1}},
+        })
+    }
+
+    fn typed(pointer: &str, value: Value) -> Value {
+        let mut case = case();
+        match pointer.rsplit_once('/') {
+            Some((parent, key)) => {
+                let parent = case.pointer_mut(parent).unwrap();
+                parent.as_object_mut().unwrap().insert(key.into(), value);
+            }
+            None => case = value,
+        }
+        case
+    }
+
+    #[test]
+    fn a_typed_case_that_adk_refuses_is_no_change() {
+        let file = set(&[case(), json!({"eval_id": "b", "conversation": []})], false);
+        for (pointer, value, said) in [
+            ("/conversation/0/colour", json!("red"), "colour"),
+            ("/conversation/0/user_content/colour", json!("red"), "colour"),
+            ("/conversation/0/user_content/parts/0/colour", json!("red"), "colour"),
+            ("/conversation/0/user_content/parts/0/thought_signature", json!("not base 64"), "Base64"),
+            ("/conversation/0/user_content/parts/0/inline_data", json!({"data": "YQ", "size": 1}), "size"),
+            ("/conversation/0/intermediate_data/tool_uses/0/partial_args", json!([{"x": 1}]), "x"),
+            ("/conversation/0/intermediate_data/tool_uses", Value::Null, "a list"),
+            ("/conversation/0/invocation_id", Value::Null, "a string"),
+            ("/conversation_scenario", json!({"starting_prompt": "a", "conversation_plan": "b"}), "both"),
+            ("/session_input", json!({"app_name": "g"}), "user_id"),
+            ("/rubrics", json!([{"rubric_id": "r"}]), "rubric_content"),
+            ("/creation_timestamp", json!("soon"), "a number"),
+            ("/eval_id", json!("b"), "already"),
+        ] {
+            let refused = retype_case(&file, 0, &typed(pointer, value).to_string());
+            let words = refused.expect_err(pointer).to_string();
+            assert!(words.contains(said), "{pointer}: {words}");
+        }
+        for (pointer, value) in [
+            ("/my_other", json!({"any_thing": 1})),
+            ("/session_input/more", json!(1)),
+            ("/conversation", json!([])),
+            ("/conversation/0/user_content/parts/0/thought_signature", json!("-_8")),
+            ("/rubrics", Value::Null),
+        ] {
+            assert!(retype_case(&file, 0, &typed(pointer, value).to_string()).is_ok(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_is_wrong_already_is_mended_step_by_step() {
+        let wrong = typed("/conversation/0/user_content/parts/0/colour", json!("red"));
+        let file = set(std::slice::from_ref(&wrong), false);
+        let mut better = wrong.clone();
+        better["conversation"][0]["user_content"]["parts"][0]["text"] = json!("hello");
+        assert!(retype_case(&file, 0, &better.to_string()).is_ok());
+        better["conversation"][0]["colour"] = json!("red");
+        assert!(retype_case(&file, 0, &better.to_string()).is_err(), "but not made worse");
+    }
+
+    #[test]
+    fn a_case_moved_to_another_spelling_keeps_peoples_own_keys() {
+        let other = json!({"evalId": "b", "conversation": []});
+        let (from, to) = (set(&[case()], false), set(&[other], true));
+        let moved = take_case(&to, &from, 0).unwrap().apply(to.text()).unwrap();
+        for key in [
+            "my_note",
+            "ticket_id",
+            "nested_list",
+            "deep_key",
+            "my_meta",
+            "a_b",
+            "bed_name",
+            "session_extra",
+            "k_v",
+            "k_k",
+        ] {
+            assert!(moved.contains(&format!("\"{key}\"")), "{key}: {moved}");
+        }
+        for key in
+            ["evalId", "userContent", "partMetadata", "toolUses", "willContinue", "sessionInput", "appName"]
+        {
+            assert!(moved.contains(&format!("\"{key}\"")), "{key}: {moved}");
+        }
+        let moved = SetFile::open(Arc::from(moved), "s").unwrap();
+        let empty = set(&[json!({"eval_id": "c", "conversation": []})], false);
+        let back = take_case(&empty, &moved, 1).unwrap().apply(empty.text()).unwrap();
+        let back: Value = serde_json::from_str(&back).unwrap();
+        assert_eq!(back["eval_cases"][1], case(), "and is the same when it comes back");
     }
 }

@@ -35,6 +35,7 @@ pub use convert::{Converted, Fresh, Target, convert};
 pub use document::Head;
 pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
+    take_case,
 };
 pub use notes::Notes;
 pub use plan::{Edit, plan, rebase};

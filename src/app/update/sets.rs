@@ -391,7 +391,7 @@ fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
             return Err(why);
         }
         ids.push(read.eval_id.clone());
-        let change = crate::formats::plan(&text, &[Edit::Insert(text.len(), Box::new(read))]);
+        let change = crate::formats::take_case(&text, from, case.index);
         let after = change.map_err(|error| error.to_string())?.apply(text.text()).unwrap_or_default();
         let opened =
             crate::formats::SetFile::open(after.into(), "").map_err(|problem| problem.to_string())?;

@@ -12,8 +12,10 @@ mod event;
 mod golden;
 mod legacy;
 mod result;
+mod respell;
 mod result_file;
 mod schema;
+mod schema_genai;
 mod write;
 
 pub use check::{Issue, Severity, check_text};
@@ -32,3 +34,5 @@ pub(super) use eval_case::{eval_case, session_input, trajectory};
 pub(super) use event::event;
 pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};
+pub(super) use respell::respelt;
+pub(super) use schema::{Finding, refusals};

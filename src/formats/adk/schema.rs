@@ -3,13 +3,16 @@
 //! ADK's models differ in strictness: the same misspelt key is fatal in one place and silently
 //! lost in another (`facts/adk.md` 1.1). The table says which, for every model of its files.
 
+use super::schema_genai::{
+    CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, GROUNDING_METADATA, PART, USAGE_METADATA, is_base64,
+};
 use crate::formats::json::JsonPath;
 use crate::formats::read::{camel, describe, lax_float, lookup, same_name};
 use serde_json::{Map, Value};
 
 /// What ADK would do with what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::formats) enum Verdict {
     /// Refuse the whole file.
     Refuses,
     /// Read on, and drop it when it saves.
@@ -18,11 +21,11 @@ pub(super) enum Verdict {
 
 /// Something ADK would not take as it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(in crate::formats) struct Finding {
     pub(super) verdict: Verdict,
-    pub(super) path: JsonPath,
-    pub(super) expected: String,
-    pub(super) found: String,
+    pub(in crate::formats) path: JsonPath,
+    pub(in crate::formats) expected: String,
+    pub(in crate::formats) found: String,
 }
 
 /// A type in ADK's models.
@@ -30,6 +33,8 @@ pub(super) struct Finding {
 pub(super) enum Type {
     Any,
     Text,
+    /// Bytes in Base64.
+    Bytes,
     Number,
     Whole,
     Flag,
@@ -46,8 +51,8 @@ pub(super) enum Type {
 }
 
 pub(super) struct Field {
-    name: &'static str,
-    kind: Type,
+    pub(super) name: &'static str,
+    pub(super) kind: Type,
     required: bool,
     null: bool,
 }
@@ -61,9 +66,9 @@ enum Unknown {
 
 pub(super) struct Model {
     name: &'static str,
-    both_spellings: bool,
+    pub(super) both_spellings: bool,
     unknown: Unknown,
-    fields: &'static [Field],
+    pub(super) fields: &'static [Field],
 }
 
 const fn need(name: &'static str, kind: Type) -> Field {
@@ -74,11 +79,11 @@ const fn with(name: &'static str, kind: Type) -> Field {
     Field { name, kind, required: false, null: false }
 }
 
-const fn maybe(name: &'static str, kind: Type) -> Field {
+pub(super) const fn maybe(name: &'static str, kind: Type) -> Field {
     Field { name, kind, required: false, null: true }
 }
 
-const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
+pub(super) const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
     Model { name, both_spellings: true, unknown: Unknown::Refused, fields }
 }
 
@@ -126,7 +131,7 @@ static INVOCATION: Model = strict(
     ],
 );
 
-static INTERMEDIATE_DATA: Model = strict(
+pub(super) static INTERMEDIATE_DATA: Model = strict(
     "IntermediateData",
     &[
         with("tool_uses", Type::List(&Type::Model(&FUNCTION_CALL))),
@@ -135,7 +140,9 @@ static INTERMEDIATE_DATA: Model = strict(
     ],
 );
 
-static INVOCATION_EVENTS: Model =
+pub(super) static PARTS: Type = Type::List(&Type::Model(&PART));
+
+pub(super) static INVOCATION_EVENTS: Model =
     strict("InvocationEvents", &[with("invocation_events", Type::List(&Type::Model(&INVOCATION_EVENT)))]);
 
 static INVOCATION_EVENT: Model = Model {
@@ -145,62 +152,11 @@ static INVOCATION_EVENT: Model = Model {
     fields: &[
         need("author", Type::Text),
         maybe("content", Type::Model(&CONTENT)),
-        maybe("grounding_metadata", Type::Dict),
-        maybe("usage_metadata", Type::Dict),
+        maybe("grounding_metadata", Type::Model(&GROUNDING_METADATA)),
+        maybe("usage_metadata", Type::Model(&USAGE_METADATA)),
         maybe("model_version", Type::Text),
     ],
 };
-
-static CONTENT: Model =
-    strict("Content", &[maybe("parts", Type::List(&Type::Model(&PART))), maybe("role", Type::Text)]);
-
-static PARTS: Type = Type::List(&Type::Model(&PART));
-
-static PART: Model = strict(
-    "Part",
-    &[
-        maybe("text", Type::Text),
-        maybe("thought", Type::Flag),
-        maybe("thought_signature", Type::Text),
-        maybe("function_call", Type::Model(&FUNCTION_CALL)),
-        maybe("function_response", Type::Model(&FUNCTION_RESPONSE)),
-        maybe("inline_data", Type::Dict),
-        maybe("file_data", Type::Dict),
-        maybe("executable_code", Type::Dict),
-        maybe("code_execution_result", Type::Dict),
-        maybe("video_metadata", Type::Dict),
-        maybe("media_resolution", Type::Any),
-        maybe("tool_call", Type::Dict),
-        maybe("tool_response", Type::Dict),
-        maybe("part_metadata", Type::Dict),
-        maybe("audio_transcription", Type::Any),
-        maybe("media_processing", Type::Any),
-        maybe("speech_metadata", Type::Any),
-    ],
-);
-
-static FUNCTION_CALL: Model = strict(
-    "FunctionCall",
-    &[
-        maybe("id", Type::Text),
-        maybe("args", Type::Dict),
-        maybe("name", Type::Text),
-        maybe("partial_args", Type::List(&Type::Any)),
-        maybe("will_continue", Type::Flag),
-    ],
-);
-
-static FUNCTION_RESPONSE: Model = strict(
-    "FunctionResponse",
-    &[
-        maybe("id", Type::Text),
-        maybe("name", Type::Text),
-        maybe("response", Type::Dict),
-        maybe("parts", Type::List(&Type::Any)),
-        maybe("scheduling", Type::Text),
-        maybe("will_continue", Type::Flag),
-    ],
-);
 
 static SESSION_INPUT: Model = Model {
     name: "SessionInput",
@@ -247,7 +203,7 @@ static SCENARIO: Model = strict(
     ],
 );
 
-static PERSONA: Model = Model {
+pub(super) static PERSONA: Model = Model {
     name: "UserPersona",
     both_spellings: false,
     unknown: Unknown::Lost,
@@ -282,6 +238,13 @@ pub(super) static JUDGE_MODEL_OPTIONS: Model = strict(
 
 pub(super) static CRITERION_RUBRICS: Type = Type::List(&Type::Model(&RUBRIC));
 
+/// What ADK refuses of an eval case.
+pub(in crate::formats) fn refusals(case: &Value) -> Vec<Finding> {
+    let mut findings = check(&EVAL_CASE, case, &JsonPath::default());
+    findings.retain(|finding| finding.verdict == Verdict::Refuses);
+    findings
+}
+
 /// Holds a value against a model of ADK's.
 pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<Finding> {
     check_type(&Type::Model(model), value, path)
@@ -308,6 +271,7 @@ impl Walk {
         let fits = match kind {
             Type::Any => true,
             Type::Text => value.is_string(),
+            Type::Bytes => value.as_str().is_some_and(is_base64),
             Type::Number => lax_float(value).is_some(),
             Type::Whole => lax_float(value).is_some_and(|number| number.fract() == 0.0),
             Type::Flag => is_lax_flag(value),
@@ -454,6 +418,7 @@ fn is_lax_flag(value: &Value) -> bool {
 fn words(kind: &Type) -> &'static str {
     match kind {
         Type::Text => "a string",
+        Type::Bytes => "bytes in Base64",
         Type::Number => "a number",
         Type::Whole => "a whole number",
         Type::Flag => "true or false",

@@ -5,7 +5,7 @@ use super::layout::{Container, Style, container, indent_of, levels_of};
 use super::pairing::{Fate, pair_up};
 use super::splice::{Splice, TextChange};
 use super::{JsonPath, SyntaxError, locate, parse};
-use crate::formats::read::camel;
+use crate::formats::read::{camel, same_name};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -30,12 +30,13 @@ const OPAQUE: &[&str] = &[
     "conversation_scenario",
     "grounding_metadata",
     "usage_metadata",
+    "part_metadata",
     "tool_input",
 ];
 
 impl Names {
     fn below(self, key: &str) -> Names {
-        if OPAQUE.contains(&key) { Names::Exact } else { self }
+        if OPAQUE.iter().any(|known| same_name(key, known)) { Names::Exact } else { self }
     }
 
     fn spelt(self, key: &str) -> String {
@@ -93,7 +94,6 @@ pub fn insert_element(
     index: usize,
     element: &Value,
     verbatim: Option<&str>,
-    names: Names,
 ) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
     let beside = found.items.get(index.saturating_sub(1)).map(|item| item.value.clone());
@@ -109,7 +109,7 @@ pub fn insert_element(
                 None if room.on_lines => usize::MAX,
                 None => 0,
             };
-            rewriter.style.spell(&names.respelt(element), &room.indent, levels)
+            rewriter.style.spell(element, &room.indent, levels)
         }
     };
     let anchor = index.checked_sub(1);

@@ -1,7 +1,7 @@
 //! Conversations from spans: the spans of one conversation by their traces, a trace a turn.
 
 use super::Span;
-use crate::domain::{Content, Invocation, ToolCall, ToolResponse, Trajectory};
+use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
 use crate::formats::json;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ fn turn_of(spans: &[&Span]) -> Option<Invocation> {
         return None;
     }
     let asked = models.iter().find_map(|span| last_words(&messages(first(span, INPUT)?), "user"));
-    let said = models.iter().rev().find_map(|span| last_words(&messages(first(span, OUTPUT)?), ""));
+    let (texts, said) = spoken(spans);
     let (mut calls, mut responses) = (Vec::new(), Vec::new());
     for span in tools {
         let name = string(span, TOOL).unwrap_or_else(|| tool_in_name(&span.name));
@@ -92,9 +92,42 @@ fn turn_of(spans: &[&Span]) -> Option<Invocation> {
     Some(Invocation {
         user: Content::text("user", asked.unwrap_or_default()),
         final_response: said.map(|text| Content::text("model", text)),
-        trajectory: Trajectory::Listed { calls, responses, texts: Vec::new() },
+        trajectory: Trajectory::Listed { calls, responses, texts },
         ..Invocation::default()
     })
+}
+
+/// What was said on the way, each with its author, and the response: the last that a model said without calling a
+/// tool, as ADK has it. A span that names no agent is of the agent named last before it.
+fn spoken(spans: &[&Span]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
+    let mut said: Vec<(&Span, String, String, bool)> = Vec::new();
+    let mut author = String::new();
+    for span in spans {
+        author = string(span, AGENT).unwrap_or(author);
+        let Some(output) = first(span, OUTPUT).map(messages) else { continue };
+        let Some(words) = last_words(&output, "") else { continue };
+        // The span of a model call may lie in another of the same call.
+        let is_twice = |(before, _, known, _): &(&Span, String, String, bool)| {
+            *known == words && before.name != span.name
+        };
+        if !said.last().is_some_and(is_twice) {
+            said.push((span, author.clone(), words, output.iter().any(has_calls)));
+        }
+    }
+    let last = said.iter().rposition(|(_, _, _, has_calls)| !has_calls);
+    let response = last.map(|at| said.remove(at).2);
+    let text = |(_, author, words, _)| (author, vec![Part { text: Some(words), ..Part::default() }]);
+    (said.into_iter().map(text).collect(), response)
+}
+
+fn has_calls(message: &Value) -> bool {
+    let is_call = |part: &Value| {
+        part.get("type").and_then(Value::as_str) == Some("tool_call")
+            || ["function_call", "functionCall"]
+                .iter()
+                .any(|key| part.get(key).is_some_and(|call| !call.is_null()))
+    };
+    message.get("parts").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_call))
 }
 
 fn missing(spans: &[&Span], turn: &Invocation, number: usize) -> Vec<String> {
@@ -111,7 +144,13 @@ fn missing(spans: &[&Span], turn: &Invocation, number: usize) -> Vec<String> {
     missing
 }
 
+/// The tool that ADK says it called when it only put the results of calls made at once together.
+const MERGED: &str = "(merged tools)";
+
 fn is_tool(span: &Span) -> bool {
+    if string(span, TOOL).as_deref() == Some(MERGED) {
+        return false;
+    }
     let operation = span.attributes.get("gen_ai.operation.name").and_then(Value::as_str);
     operation == Some("execute_tool")
         || (operation.is_none() && (span.name.starts_with("execute_tool") || string(span, TOOL).is_some()))
@@ -250,6 +289,58 @@ mod tests {
             assert_eq!(turn.trajectory.response_to(0).unwrap().response["ok"], true);
             assert_eq!(found[0].missing, Vec::<String>::new());
         }
+    }
+
+    /// What google-adk 2.13 records of two calls at once and of a hand-over to another agent.
+    #[test]
+    fn words_before_a_hand_over_stay_and_merged_calls_are_none() {
+        let span = |start: u128, name: &str, attributes: Value| Span {
+            trace: "t".into(),
+            name: name.into(),
+            start,
+            attributes: attributes.as_object().unwrap().clone(),
+        };
+        let output = |words: &str, call: bool| {
+            let mut parts = vec![json!({"type": "text", "content": words})];
+            if call {
+                parts.push(json!({"type": "tool_call", "name": "transfer_to_agent"}));
+            }
+            json!([{"role": "assistant", "parts": parts}]).to_string()
+        };
+        let tool = |name: &str| json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.agent.name": "desk", "gen_ai.tool.call.arguments": "{}"});
+        let spans = [
+            span(1, "invoke_agent desk", json!({"gen_ai.agent.name": "desk"})),
+            span(
+                2,
+                "call_llm",
+                json!({"gcp.vertex.agent.llm_response": json!({"content": {"parts": [{"text": "One moment."}, {"function_call": {"name": "look"}}]}}).to_string()}),
+            ),
+            span(3, "generate_content m", json!({"gen_ai.output.messages": output("One moment.", true)})),
+            span(4, "execute_tool look", tool("look")),
+            span(5, "execute_tool look", tool("look")),
+            span(6, "execute_tool (merged)", tool("(merged tools)")),
+            span(7, "generate_content m", json!({"gen_ai.output.messages": output("I pass you on.", true)})),
+            span(8, "execute_tool transfer_to_agent", tool("transfer_to_agent")),
+            span(9, "invoke_agent refunds", json!({"gen_ai.agent.name": "refunds"})),
+            span(
+                10,
+                "generate_content m",
+                json!({"gen_ai.output.messages": output("It is refunded.", false)}),
+            ),
+        ];
+        let found = conversations(&spans);
+        let turn = &found[0].turns[0];
+        assert_eq!(
+            turn.calls().iter().map(|call| call.name.as_str()).collect::<Vec<_>>(),
+            ["look", "look", "transfer_to_agent"]
+        );
+        let Trajectory::Listed { texts, .. } = &turn.trajectory else { panic!() };
+        let texts: Vec<(&str, &str)> = texts
+            .iter()
+            .map(|(author, parts)| (author.as_str(), parts[0].text.as_deref().unwrap()))
+            .collect();
+        assert_eq!(texts, [("desk", "One moment."), ("desk", "I pass you on.")]);
+        assert_eq!(turn.response_text(), "It is refunded.");
     }
 
     #[test]

@@ -1,0 +1,27 @@
+//! Edits made from the command line. A link that leads out of the folder is written through only where a person said
+//! yes.
+
+use super::output::{can_ask, says_yes};
+use crate::domain::clean_line;
+use crate::store::{Done, EditFailed, FileJob, SaveError, make};
+use anyhow::bail;
+use std::path::Path;
+
+/// Makes an edit of files below `root`.
+pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
+    match make(root, Some(root), words, jobs) {
+        Err(EditFailed { path, why: SaveError::Outside(target) }) => {
+            let (path, target) = (path.display().to_string(), target.display().to_string());
+            let words_of_link =
+                format!("{} is a link to {}, outside its folder", clean_line(&path), clean_line(&target));
+            if !can_ask() {
+                bail!("{words_of_link}; nothing was written. Name the file itself to write there");
+            }
+            match says_yes(&format!("{words_of_link}. Write there?"))? {
+                true => Ok(make(root, None, words, jobs)?),
+                false => bail!("nothing was written"),
+            }
+        }
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,177 @@
+//! The models of google-genai that ADK's eval sets hold: contents, parts and what stands in them. Each refuses keys it
+//! does not know.
+
+use super::schema::{Model, Type, maybe, strict};
+use base64::Engine;
+use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+pub(super) static CONTENT: Model =
+    strict("Content", &[maybe("parts", Type::List(&Type::Model(&PART))), maybe("role", Type::Text)]);
+
+pub(super) static PART: Model = strict(
+    "Part",
+    &[
+        maybe("text", Type::Text),
+        maybe("thought", Type::Flag),
+        maybe("thought_signature", Type::Bytes),
+        maybe("function_call", Type::Model(&FUNCTION_CALL)),
+        maybe("function_response", Type::Model(&FUNCTION_RESPONSE)),
+        maybe("inline_data", Type::Model(&BLOB)),
+        maybe("file_data", Type::Model(&FILE_DATA)),
+        maybe("executable_code", Type::Model(&EXECUTABLE_CODE)),
+        maybe("code_execution_result", Type::Model(&CODE_EXECUTION_RESULT)),
+        maybe("video_metadata", Type::Model(&VIDEO_METADATA)),
+        maybe("media_resolution", Type::Model(&MEDIA_RESOLUTION)),
+        maybe("tool_call", Type::Model(&TOOL_CALL)),
+        maybe("tool_response", Type::Model(&TOOL_RESPONSE)),
+        maybe("part_metadata", Type::Dict),
+        maybe("audio_transcription", Type::Model(&TRANSCRIPTION)),
+        maybe("media_processing", Type::Text),
+        maybe("speech_metadata", Type::Model(&SPEECH_METADATA)),
+    ],
+);
+
+pub(super) static FUNCTION_CALL: Model = strict(
+    "FunctionCall",
+    &[
+        maybe("id", Type::Text),
+        maybe("args", Type::Dict),
+        maybe("name", Type::Text),
+        maybe("partial_args", Type::List(&Type::Model(&PARTIAL_ARG))),
+        maybe("will_continue", Type::Flag),
+    ],
+);
+
+static PARTIAL_ARG: Model = strict(
+    "PartialArg",
+    &[
+        maybe("bool_value", Type::Flag),
+        maybe("json_path", Type::Text),
+        maybe("null_value", Type::Text),
+        maybe("number_value", Type::Number),
+        maybe("string_value", Type::Text),
+        maybe("will_continue", Type::Flag),
+    ],
+);
+
+pub(super) static FUNCTION_RESPONSE: Model = strict(
+    "FunctionResponse",
+    &[
+        maybe("id", Type::Text),
+        maybe("name", Type::Text),
+        maybe("response", Type::Dict),
+        maybe("parts", Type::List(&Type::Model(&FUNCTION_RESPONSE_PART))),
+        maybe("scheduling", Type::Text),
+        maybe("will_continue", Type::Flag),
+    ],
+);
+
+static FUNCTION_RESPONSE_PART: Model = strict(
+    "FunctionResponsePart",
+    &[
+        maybe("inline_data", Type::Model(&BLOB)),
+        maybe("file_data", Type::Model(&FILE_DATA)),
+        maybe("media_processing", Type::Text),
+    ],
+);
+
+static BLOB: Model = strict(
+    "Blob",
+    &[maybe("data", Type::Bytes), maybe("display_name", Type::Text), maybe("mime_type", Type::Text)],
+);
+
+static FILE_DATA: Model = strict(
+    "FileData",
+    &[maybe("display_name", Type::Text), maybe("file_uri", Type::Text), maybe("mime_type", Type::Text)],
+);
+
+static EXECUTABLE_CODE: Model = strict(
+    "ExecutableCode",
+    &[maybe("code", Type::Text), maybe("language", Type::Text), maybe("id", Type::Text)],
+);
+
+static CODE_EXECUTION_RESULT: Model = strict(
+    "CodeExecutionResult",
+    &[maybe("outcome", Type::Text), maybe("output", Type::Text), maybe("id", Type::Text)],
+);
+
+static VIDEO_METADATA: Model = strict(
+    "VideoMetadata",
+    &[maybe("end_offset", Type::Text), maybe("fps", Type::Number), maybe("start_offset", Type::Text)],
+);
+
+static MEDIA_RESOLUTION: Model =
+    strict("PartMediaResolution", &[maybe("level", Type::Text), maybe("num_tokens", Type::Whole)]);
+
+static TOOL_CALL: Model =
+    strict("ToolCall", &[maybe("id", Type::Text), maybe("tool_type", Type::Text), maybe("args", Type::Dict)]);
+
+static TOOL_RESPONSE: Model = strict(
+    "ToolResponse",
+    &[maybe("id", Type::Text), maybe("tool_type", Type::Text), maybe("response", Type::Dict)],
+);
+
+static TRANSCRIPTION: Model = strict(
+    "Transcription",
+    &[
+        maybe("text", Type::Text),
+        maybe("finished", Type::Flag),
+        maybe("language_code", Type::Text),
+        maybe("speaker_label", Type::Text),
+        maybe("words", Type::List(&Type::Model(&WORD_INFO))),
+        maybe("start_offset", Type::Text),
+        maybe("end_offset", Type::Text),
+    ],
+);
+
+static WORD_INFO: Model = strict(
+    "WordInfo",
+    &[maybe("word", Type::Text), maybe("start_offset", Type::Text), maybe("end_offset", Type::Text)],
+);
+
+static SPEECH_METADATA: Model =
+    strict("SpeechMetadata", &[maybe("speaker", Type::Text), maybe("style", Type::Text)]);
+
+/// What stands in its lists is not looked into.
+pub(super) static GROUNDING_METADATA: Model = strict(
+    "GroundingMetadata",
+    &[
+        maybe("image_search_queries", Type::List(&Type::Text)),
+        maybe("grounding_chunks", Type::List(&Type::Any)),
+        maybe("grounding_supports", Type::List(&Type::Any)),
+        maybe("retrieval_metadata", Type::Dict),
+        maybe("search_entry_point", Type::Dict),
+        maybe("web_search_queries", Type::List(&Type::Text)),
+        maybe("google_maps_widget_context_token", Type::Text),
+        maybe("retrieval_queries", Type::List(&Type::Text)),
+        maybe("source_flagging_uris", Type::List(&Type::Any)),
+    ],
+);
+
+pub(super) static USAGE_METADATA: Model = strict(
+    "GenerateContentResponseUsageMetadata",
+    &[
+        maybe("cache_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe("cached_content_token_count", Type::Whole),
+        maybe("candidates_token_count", Type::Whole),
+        maybe("candidates_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe("prompt_token_count", Type::Whole),
+        maybe("prompt_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe("thoughts_token_count", Type::Whole),
+        maybe("tool_use_prompt_token_count", Type::Whole),
+        maybe("tool_use_prompt_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe("total_token_count", Type::Whole),
+        maybe("traffic_type", Type::Text),
+    ],
+);
+
+static MODALITY_TOKENS: Model =
+    strict("ModalityTokenCount", &[maybe("modality", Type::Text), maybe("token_count", Type::Whole)]);
+
+/// Whether a text is Base64 as google-genai reads it: of either alphabet, with or without padding.
+pub(super) fn is_base64(text: &str) -> bool {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let decodes = |alphabet: &Alphabet| GeneralPurpose::new(alphabet, config).decode(text).is_ok();
+    decodes(&URL_SAFE) || decodes(&STANDARD)
+}
