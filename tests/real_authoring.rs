@@ -126,6 +126,56 @@ fn a_late_turn_runs_on_the_expected_history() {
     assert!(report("9")["cases"][0]["error"].as_str().unwrap().contains("there is no turn 9"));
 }
 
+/// A desk that hands refunds over to another agent; each says which one it is.
+const DESK: &str = r#"
+import sys
+from pathlib import Path
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from google.adk.agents import LlmAgent
+from scripted_model import ScriptedModel
+
+HANDS_OVER = {"I want a refund": [[("transfer_to_agent", {"agent_name": "refunds"})]]}
+refunds = LlmAgent(name="refunds", model=ScriptedModel(script={}, fallback="the refund desk"))
+root_agent = LlmAgent(
+    name="desk", model=ScriptedModel(script=HANDS_OVER, fallback="the front desk"), sub_agents=[refunds]
+)
+"#;
+
+#[test]
+fn a_turn_alone_is_answered_by_the_agent_that_was_handed_the_conversation() {
+    let Some(real) = real("a_turn_alone_is_answered") else { return };
+    let app = real.agents.join("desk");
+    std::fs::create_dir(&app).unwrap();
+    std::fs::write(app.join("agent.py"), DESK).unwrap();
+    std::fs::write(app.join("__init__.py"), "from . import agent\n").unwrap();
+    let turn = |user: &str, calls: Value, said: &str| {
+        json!({
+            "user_content": {"role": "user", "parts": [{"text": user}]},
+            "final_response": {"role": "model", "parts": [{"text": said}]},
+            "intermediate_data": {"tool_uses": calls},
+        })
+    };
+    let over = json!([{"name": "transfer_to_agent", "args": {"agent_name": "refunds"}}]);
+    let set = json!({"eval_set_id": "handed", "eval_cases": [{
+        "eval_id": "refund",
+        "conversation": [
+            turn("I want a refund", over, "the refund desk"),
+            turn("BK-1", json!([]), "the refund desk"),
+            turn("Thank you", json!([]), "the refund desk"),
+        ],
+    }]});
+    let file = app.join("handed.evalset.json");
+    std::fs::write(&file, set.to_string()).unwrap();
+    let agent = format!("adk+http://127.0.0.1:{}/desk", real.server.port);
+    for turn in ["1", "2", "3"] {
+        let ran =
+            real.evaltrail(&["run", file.to_str().unwrap(), "--agent", &agent, "--turn", turn, "--json"]);
+        let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", both(&ran)));
+        let said = report["cases"][0]["invocations"][0]["actual"].to_string();
+        assert!(said.contains("the refund desk"), "turn {turn}: {report}");
+    }
+}
+
 /// What google-adk records of two turns, exported as OTLP's JSON.
 const TRACED: &str = r#"
 import asyncio, importlib, json, os, sys

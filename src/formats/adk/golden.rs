@@ -9,30 +9,68 @@ use serde_json::{Map, Value, json};
 /// What stands for a response that the file does not have: models refuse calls that nothing answers.
 const NOT_RECORDED: &str = "not recorded in the eval case";
 
-/// The events of turns, as ADK's server takes them when a session is made. `author` is the agent's name, for
-/// turns that do not name who acted.
-pub fn golden_events(turns: &[Invocation], author: &str) -> Vec<Value> {
+/// ADK's tool that hands a conversation over to another agent.
+const TRANSFER: &str = "transfer_to_agent";
+
+/// The events of turns, as ADK's server takes them when a session is made. `root` is the name of the agent that has
+/// the conversation at first. Who has it then is told by the author of the newest event, as ADK's runner reads it: a
+/// hand-over (`transfer_to_agent`) holds for later turns too.
+pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
     let mut events = Vec::new();
+    let mut speaker = root.to_string();
     for (at, turn) in turns.iter().enumerate() {
-        let mut put = |author: &str, content: &Content| {
+        let mut put = |author: &str, content: Option<&Content>| {
             let number = events.len() + 1;
-            events.push(json!({
+            let mut event = json!({
                 "id": format!("golden-{number}"),
                 "invocationId": format!("golden-turn-{}", at + 1),
                 "author": author,
                 "timestamp": number as f64,
-                "content": write_message(content),
-            }));
+            });
+            if let Some(content) = content {
+                event["content"] = write_message(content);
+            }
+            events.push(event);
         };
-        put("user", &turn.user);
-        let spoken = acts(turn, author);
-        spoken.iter().for_each(|(author, content)| put(author, content));
-        if let Some(response) = turn.final_response.as_ref().filter(|response| !response.parts.is_empty()) {
-            let last = spoken.last().map_or(author, |(author, _)| author.as_str()).to_string();
-            put(&last, response);
+        put("user", Some(&turn.user));
+        let mut last = None;
+        for (author, content) in acts(turn, &speaker) {
+            put(&author, Some(&content));
+            // What answers a hand-over is of the agent that handed over.
+            let is_answer = content.responses().next().is_some();
+            speaker = match handed_to(&content) {
+                Some(next) => next,
+                None if is_answer => speaker,
+                None => author.clone(),
+            };
+            last = Some(author);
+        }
+        if let Some(author) = responder(turn) {
+            speaker = author;
+        }
+        match turn.final_response.as_ref().filter(|response| !response.parts.is_empty()) {
+            Some(response) => put(&speaker, Some(response)),
+            // Without words of its own, an agent that was handed the conversation would be passed over.
+            None if last.is_some_and(|author| author != speaker) => put(&speaker, None),
+            None => {}
         }
     }
     events
+}
+
+/// The agent that a message hands the conversation over to.
+fn handed_to(content: &Content) -> Option<String> {
+    let call = content.calls().find(|call| call.name == TRANSFER)?;
+    let args = call.args.as_ref()?;
+    let name = args.get("agent_name").or_else(|| args.get("agentName"))?;
+    name.as_str().map(str::to_string)
+}
+
+/// The author of the response, where events tell: ADK records its event without the content.
+fn responder(turn: &Invocation) -> Option<String> {
+    let Trajectory::Events(events) = &turn.trajectory else { return None };
+    let last = events.last().filter(|event| event.content.is_none() && event.author != "user")?;
+    Some(last.author.clone())
 }
 
 /// A message as ADK's servers take it.
@@ -51,6 +89,7 @@ fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
             acts.extend(told);
         }
         trajectory => {
+            let mut author = author.to_string();
             for (at, call) in trajectory.calls().into_iter().enumerate() {
                 let id = call.id.clone().unwrap_or_else(|| format!("golden-call-{}", at + 1));
                 let call = ToolCall { id: Some(id.clone()), ..call.clone() };
@@ -60,12 +99,11 @@ fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
                     name: call.name.clone(),
                     response: recorded.unwrap_or_else(|| json!({ "result": NOT_RECORDED })),
                 };
-                acts.push((
-                    author.to_string(),
-                    message("model", Part { call: Some(call), ..Part::default() }),
-                ));
-                let answer = Part { response: Some(response), ..Part::default() };
-                acts.push((author.to_string(), message("user", answer)));
+                let asked = message("model", Part { call: Some(call), ..Part::default() });
+                let answered = message("user", Part { response: Some(response), ..Part::default() });
+                let next = handed_to(&asked).unwrap_or_else(|| author.clone());
+                acts.extend([(author.clone(), asked), (author, answered)]);
+                author = next;
             }
         }
     }
@@ -98,6 +136,7 @@ fn camelised(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::InvocationEvent;
 
     #[test]
     fn every_call_is_answered() {
@@ -117,5 +156,63 @@ mod tests {
         assert_eq!(answer["id"], called["id"]);
         assert_eq!(answer["response"]["result"], NOT_RECORDED);
         assert_eq!(events[3]["content"]["parts"][0]["text"], "done");
+    }
+
+    fn authors(events: &[Value]) -> Vec<&str> {
+        events.iter().map(|event| event["author"].as_str().unwrap()).collect()
+    }
+
+    /// google-adk 2.13 lets the author of the newest event answer the next turn.
+    #[test]
+    fn the_agent_that_was_handed_the_conversation_keeps_it() {
+        let call = |name: &str, args: Value| ToolCall::new(name, args.as_object().cloned());
+        let turn = |calls: Vec<ToolCall>, response: Option<&str>| Invocation {
+            user: Content::text("user", "hi"),
+            final_response: response.map(|text| Content::text("model", text)),
+            trajectory: Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() },
+            ..Invocation::default()
+        };
+        let over = || call(TRANSFER, json!({"agent_name": "refunds"}));
+        let listed = [
+            turn(vec![over(), call("book", json!({}))], Some("done")),
+            turn(vec![call("look", json!({}))], Some("yes")),
+        ];
+        assert_eq!(
+            authors(&golden_events(&listed, "desk")),
+            [
+                "user", "desk", "desk", "refunds", "refunds", "refunds", "user", "refunds", "refunds",
+                "refunds"
+            ]
+        );
+        let silent = golden_events(&[turn(vec![over()], None)], "desk");
+        assert_eq!(authors(&silent), ["user", "desk", "desk", "refunds"]);
+        assert_eq!(silent[3].get("content"), None);
+        assert_eq!(authors(&golden_events(&[turn(vec![], None)], "desk")), ["user"]);
+    }
+
+    /// The event of the response is recorded without its content.
+    #[test]
+    fn the_author_of_the_response_is_taken_from_the_events() {
+        let event = |author: &str, content: Option<Content>| InvocationEvent {
+            author: author.into(),
+            content,
+            ..InvocationEvent::default()
+        };
+        let part = |part: Part| Some(Content { role: None, parts: vec![part] });
+        let mut over = ToolCall::new(TRANSFER, json!({"agent_name": "refunds"}).as_object().cloned());
+        over.id = Some("1".into());
+        let answer = ToolResponse { id: Some("1".into()), name: TRANSFER.into(), response: json!({}) };
+        let events = vec![
+            event("desk", part(Part { call: Some(over), ..Part::default() })),
+            event("desk", part(Part { response: Some(answer), ..Part::default() })),
+            event("refunds", None),
+        ];
+        let turn = Invocation {
+            user: Content::text("user", "hi"),
+            final_response: Some(Content::text("model", "which booking?")),
+            trajectory: Trajectory::Events(events),
+            ..Invocation::default()
+        };
+        assert_eq!(authors(&golden_events(&[turn], "desk")), ["user", "desk", "desk", "refunds"]);
     }
 }
