@@ -309,7 +309,7 @@ impl World {
                 };
                 let outcome = outcome.unwrap_or_else(|| panic!("the result of {id} in {run} is lost"));
                 assert_eq!(outcome.run.id, *run, "{id} is shown of its latest run");
-                assert_eq!(outcome.as_they_ran(), [ran.clone()], "{id}");
+                assert_eq!(outcome.as_they_ran(), std::slice::from_ref(ran), "{id}");
                 let again = reevaluate(file, &Notes::default(), index, std::slice::from_ref(ran));
                 assert_eq!(outcome.attempts, again.unwrap_or_else(|| vec![ran.clone()]), "{id} is stale");
                 *seen.entry(outcome.worst.key()).or_insert(0usize) += 1;

@@ -369,3 +369,31 @@ fn changed_files_are_read_again() {
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }
+
+/// As often as `EVALTRAIL_ROUNDS` says; once unless it says.
+#[test]
+fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let reference = |n: u32| if n.is_multiple_of(4) { "other".to_string() } else { format!("answer {n}") };
+    let row = |n: u32| serde_json::json!({"prompt": format!("question {n}"), "response": format!("answer {n}"), "reference": reference(n)});
+    let rows: String = (0..20_000).map(|n| format!("{}\n", row(n))).collect();
+    std::fs::write(folder.path().join("answers.jsonl"), rows).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
+    terminal.wait_for("question 0");
+    terminal.keys("h");
+    let rounds = std::env::var("EVALTRAIL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let mut before = "no run yet".to_string();
+    for _ in 0..rounds {
+        terminal.keys("s");
+        terminal.wait_until("a new run", |screen| screen.starts_with(" run ") && !screen.contains(&before));
+        terminal.wait_for("ended after");
+        let screen = terminal.screen();
+        assert!(screen.contains("20000/20000  ✓ 15000  ✗ 5000"), "{screen}");
+        before = screen.split_whitespace().nth(1).unwrap().to_string();
+        terminal.keys("q");
+        terminal.wait_for("✓ 15000  ✗ 5000 ─╮");
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}

@@ -23,7 +23,7 @@ fn cells(count: u16) -> std::num::NonZero<u16> {
 }
 
 /// Waits for the screen no longer than this.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 impl Terminal {
     /// Starts a program of so many columns and rows.
