@@ -336,8 +336,8 @@ mod tests {
         let wrapped = wrap_rows(&rows, 8, 8);
         let left: Vec<String> = wrapped.iter().map(|r| plain(&Some(r.left.clone()))).collect();
         let right: Vec<String> = wrapped.iter().map(|r| plain(&Some(r.right.clone()))).collect();
-        assert_eq!(left.len(), right.len());
-        assert_eq!(right.last().map(String::as_str), Some("end"));
+        assert_eq!(left, ["one two ", "three ", "four", "end"], "no word of the left side is lost");
+        assert_eq!(right, ["one", "", "", "end"], "and what is equal stands beside it");
         assert!(left.iter().all(|line| line.width() <= 8));
     }
 }

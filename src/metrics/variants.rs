@@ -37,7 +37,7 @@ pub fn allow_variants(
                 let score = result.score.unwrap_or_default();
                 decided.push(MetricResult {
                     metric: name_of(criterion),
-                    explanation: format!("matches the variant {:?}: {}", variant.name, result.explanation),
+                    explanation: format!("{MATCHES}{}: {}", quoted(&variant.name), result.explanation),
                     score: Some(score),
                     criterion: None,
                     ..result
@@ -79,10 +79,19 @@ pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocatio
     expected.iter().enumerate().map(turn).collect()
 }
 
+/// How the explanation begins of a metric that a variant decided.
+const MATCHES: &str = "matches the variant ";
+
+/// A name as a JSON string: [`matched_variant`] reads it back, whatever the name holds.
+fn quoted(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
+}
+
 /// The name of the variant that decided, if one did.
-pub fn matched_variant(metrics: &[MetricResult]) -> Option<&str> {
+pub fn matched_variant(metrics: &[MetricResult]) -> Option<String> {
     let decided = metrics.iter().find(|metric| metric.metric.split(':').next() == Some(ALLOWED))?;
-    decided.explanation.strip_prefix("matches the variant \"")?.split('"').next()
+    let rest = decided.explanation.strip_prefix(MATCHES)?;
+    serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok()
 }
 
 /// The trajectories that were seen and are neither the file's own nor a variant yet, each with how often.
@@ -136,12 +145,15 @@ mod tests {
         Invocation { trajectory: way(calls), ..Invocation::default() }
     }
 
+    /// A name that needs quoting.
+    const TWICE: &str = "b \"twice\": C:\\temp\u{e9}\n";
+
     #[test]
     fn one_of_several_ways_is_enough_and_adks_number_stays_adks() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let variants = [
             Variant { name: "c".into(), turns: vec![way(&["c"])] },
-            Variant { name: "b twice".into(), turns: vec![way(&["b", "b"])] },
+            Variant { name: TWICE.into(), turns: vec![way(&["b", "b"])] },
         ];
         let expected = [turn(&["a"])];
         let scored = |actual: &[&str]| {
@@ -155,7 +167,7 @@ mod tests {
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
         assert_eq!((other[0].score, other[0].status), (Some(0.0), Status::Informational));
-        assert_eq!(matched_variant(&other), Some("b twice"));
+        assert_eq!(matched_variant(&other).as_deref(), Some(TWICE));
         let own = scored(&["a"]);
         assert!(own.iter().all(|metric| metric.metric != ALLOWED));
         let none = scored(&["d"]);
