@@ -1,14 +1,14 @@
 //! Files that were edited: what came of their cases follows the cases, and is held against them as they are.
 
 use super::browse::relist;
-use super::trial;
+use super::{load, trial};
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen, SetState};
 use crate::app::outcomes::{CaseAttempts, CaseOutcome};
 use crate::domain::Attempt;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// So many attempts are looked at at once; more are looked at away from the screen.
@@ -27,7 +27,7 @@ pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     let mut found: Vec<Option<usize>> =
         was.eval_ids().map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop)).collect();
     if was.len() == now.len() {
-        let free: Vec<usize> = places.into_values().flatten().collect();
+        let free: HashSet<usize> = places.into_values().flatten().collect();
         for (at, place) in found.iter_mut().enumerate() {
             if place.is_none() && free.contains(&at) && is_renamed(was, now, at) {
                 *place = Some(at);
@@ -85,7 +85,7 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
         })
     };
     let results: Vec<PastResult> = gone.filter_map(result).collect();
-    model.sets[set].waiting.extend(results);
+    load::let_wait(&mut model.sets[set], results);
 }
 
 /// Cases of a set have other positions now: all that names them follows.

@@ -3,7 +3,7 @@
 use super::browse::{node_of_set, relist};
 use super::hold;
 use crate::app::effect::Effect;
-use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState};
+use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
 use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::app::ticket::Ticket;
 use crate::domain::RunRef;
@@ -13,6 +13,9 @@ use crate::workspace::SetPath;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// So many results of a set wait for their cases; the oldest go first.
+const MOST_WAITING: usize = 100_000;
 
 /// A request to open a set's file.
 pub fn load_set(model: &mut Model, set: usize) -> Effect {
@@ -124,6 +127,12 @@ pub(super) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     let effects = (0..model.sets.len()).flat_map(|set| place_waiting(model, set)).collect();
     relist(model);
     effects
+}
+
+/// Keeps results for when their cases are read.
+pub(super) fn let_wait(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
+    view.waiting.extend(results);
+    view.waiting.drain(..view.waiting.len().saturating_sub(MOST_WAITING));
 }
 
 /// Shows the results of cases that are read by now. Newer results stay.

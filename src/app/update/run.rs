@@ -1,7 +1,7 @@
 //! Runs: starting, watching, ending them.
 
 use super::browse::{open_case, relist};
-use super::{global, hold, moved};
+use super::{global, hold, load, moved};
 use crate::app::command::CommandId;
 use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
@@ -157,13 +157,14 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<Attempt>) -> Vec
     let view = &mut model.sets[set];
     let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
     else {
-        view.waiting.push(PastResult {
+        let result = PastResult {
             file: planned_set.path.clone(),
             eval_id: planned.eval_id.clone(),
             content: planned.content.clone(),
             run: run_ref,
             attempts: vec![attempt.clone()],
-        });
+        };
+        load::let_wait(view, [result]);
         return Vec::new();
     };
     let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
