@@ -177,6 +177,8 @@ pub(super) fn decide(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match id {
         CommandId::Save => save(model),
         CommandId::SaveBeside => save_beside(model),
+        // What is being written cannot be left: its answer closes the proposal.
+        CommandId::Discard if proposal.saving => Vec::new(),
         CommandId::Discard => {
             model.overlay = None;
             Vec::new()
