@@ -18,7 +18,7 @@ const AT_ONCE: usize = 20;
 type Held = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
 
 /// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
-/// the new one at its place if that says the same but for its id.
+/// matched to the new case at the same position if the two differ only in their ids.
 pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
@@ -37,7 +37,7 @@ pub(super) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     found
 }
 
-/// Whether only the id of the case at this place changed.
+/// Whether the cases at this position differ only in their ids.
 fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
     let without_id = |file: &SetFile| {
         let id = serde_json::Value::from(file.eval_id(at).into_owned()).to_string();

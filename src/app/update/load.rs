@@ -129,13 +129,13 @@ pub(super) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     effects
 }
 
-/// Keeps results for when their cases are read.
+/// Keeps results until their cases have been read.
 pub(super) fn let_wait(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
     view.waiting.extend(results);
     view.waiting.drain(..view.waiting.len().saturating_sub(MOST_WAITING));
 }
 
-/// Shows the results of cases that are read by now. Newer results stay.
+/// Shows the waiting results whose cases have been read. It does not replace newer results.
 fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
     let view = &mut model.sets[set];
@@ -162,7 +162,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     hold::ask(model, set, cases)
 }
 
-/// Whether a run is the one whose result is shown, or began after it.
+/// Whether a run is the one whose result is shown, or a later one.
 fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
     let shown = model.outcomes.get(case).map(|outcome| &outcome.run);
     shown.is_none_or(|shown| shown.id == run.id || run.started_at() >= shown.started_at())
