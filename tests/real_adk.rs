@@ -158,11 +158,13 @@ fn same_rubrics_as_adk_writes(oracle: &Path, history: &Path) {
         let metrics = cases[0]["overall_eval_metric_results"].as_array().unwrap();
         metrics.iter().map(|metric| metric["metric_name"].as_str().unwrap().to_string()).collect()
     };
-    let files = std::fs::read_dir(history).unwrap().map(|entry| entry.unwrap().path());
-    let file = files
-        .into_iter()
-        .find(|file| names(&read_json(file)["eval_case_results"]) == names(&theirs["eval_case_results"]));
-    let file = file.expect("our result of the same run");
+    // Other sets are judged by the same metrics, and their results lie in the same folder.
+    let same_run = |ours: &Value| {
+        ours["eval_set_id"] == theirs["eval_set_id"]
+            && names(&ours["eval_case_results"]) == names(&theirs["eval_case_results"])
+    };
+    let mut files = std::fs::read_dir(history).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.find(|file| same_run(&read_json(file))).expect("our result of the same run");
     let model = "import sys; from google.adk.evaluation.eval_result import EvalSetResult as R; R.model_validate_json(open(sys.argv[1]).read())";
     let taken = Command::new(python().unwrap()).args(["-c", model]).arg(&file).output().unwrap();
     assert!(taken.status.success(), "{}", String::from_utf8_lossy(&taken.stderr));
