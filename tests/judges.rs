@@ -30,22 +30,11 @@ fn judged(model: &str, samples: u32) -> String {
 }
 
 impl Place {
-    fn command(&self, judge: &JudgeDouble, args: &[&str]) -> Command {
+    fn command(&self, double: &JudgeDouble, args: &[&str]) -> Command {
         let mut command = evaltrail(&self.path().join("home"));
-        for name in ["GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLOUDSDK_AUTH_ACCESS_TOKEN"] {
-            command.env(name, KEY);
-        }
-        command
-            .env("GOOGLE_GEMINI_BASE_URL", judge.url())
-            .env("GOOGLE_VERTEX_BASE_URL", judge.url())
-            .env("STORAGE_EMULATOR_HOST", judge.url())
-            .env("OPENAI_BASE_URL", format!("{}/v1", judge.url()))
-            .env("ANTHROPIC_BASE_URL", judge.url())
-            .env("OLLAMA_HOST", judge.url())
-            .env("GOOGLE_CLOUD_PROJECT", "p")
-            .env("GOOGLE_CLOUD_LOCATION", "l")
-            .args(args)
-            .current_dir(self.path());
+        judge::with_keys(&mut command);
+        double.answers_for(&mut command);
+        command.args(args).current_dir(self.path());
         command
     }
 

@@ -27,6 +27,8 @@ pub enum Fault {
     Quota,
     /// It took too long.
     Timeout,
+    /// It does not take the request in this form.
+    Rejected,
     /// It answered something that is no answer, or stopped in the middle.
     Protocol,
     /// It answered without words: blocked, cut, empty.

@@ -4,12 +4,12 @@ use super::budget::Budget;
 use super::endpoint::{self, SERVICE, resolve};
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
-use super::model::Model;
+use super::model::{Model, Prompt};
 use super::template;
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, QuestionId, Reading, Spent};
 use crate::formats::{RecordedAnswers, read_answers};
-use crate::metrics::{JudgeOptions, JudgedMetric, KEPT_PROMPT};
+use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
 use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -44,6 +44,8 @@ pub struct Asking<'a> {
     pub sample: u32,
     /// The prompt.
     pub prompt: &'a str,
+    /// The form of the answer, where the model may be told one.
+    pub shape: Option<AnswerShape>,
 }
 
 /// An answer, and what it took.
@@ -155,13 +157,17 @@ impl Judges {
         let found = self.model(model)?;
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
         let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
-        let digest = self.digest(&found, config, asking);
+        let settings = Settings::new(config);
+        // A person's own form goes before ours.
+        let schema = asking.shape.filter(|_| !settings.has_form()).map(AnswerShape::schema);
+        let digest = self.digest(&found, config, asking, schema.as_ref());
         if let Some(kept) = self.kept(&digest).await {
             let spent = Spent { cached: 1, ..Spent::default() };
             return Ok(Answered { text: kept.text, cached: true, spent });
         }
         self.budget.may_spend()?;
-        let (answer, retries) = found.ask(asking.prompt, &Settings::new(config)).await;
+        let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
+        let (answer, retries) = found.ask(prompt, &settings).await;
         let Answer { text, input_tokens, output_tokens } = answer?;
         let text = found.mask(&text);
         let cost = self.budget.cost(input_tokens, output_tokens);
@@ -203,7 +209,13 @@ impl Judges {
     }
 
     /// What an answer depends on: whom, how, what, and the how-manieth sample.
-    fn digest(&self, model: &Model, config: &Map<String, Value>, asking: Asking) -> String {
+    fn digest(
+        &self,
+        model: &Model,
+        config: &Map<String, Value>,
+        asking: Asking,
+        schema: Option<&Value>,
+    ) -> String {
         let endpoint = &model.endpoint;
         let settings = Value::Object(config.clone()).to_string();
         fingerprint(&[
@@ -215,6 +227,8 @@ impl Judges {
             &asking.sample.to_le_bytes(),
             // ADK's reading takes thoughts for a part of the answer.
             if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
+            // The form that is wished for; which of them the model takes is found out.
+            schema.map(Value::to_string).unwrap_or_default().as_bytes(),
         ])
     }
 

@@ -4,14 +4,14 @@ use super::endpoint::Endpoint;
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::secret::Secret;
-use super::wire::{self, Answer, Call, Settings};
+use super::wire::{self, Answer, Call, FormMode, Settings};
 use crate::agents::Backoff;
 use crate::agents::http::{self, BodyError, cause, chain};
 use crate::domain::{JudgeSpec, Reading};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// A model is asked whether it is there before a run begins: not for long.
@@ -28,30 +28,62 @@ pub(super) struct Model {
     timeout: Duration,
     retries: u32,
     reading: Reading,
+    /// How it was first told the form of an answer with success; that is where every other question begins.
+    mode: OnceLock<FormMode>,
+}
+
+/// A question for a model.
+#[derive(Clone, Copy)]
+pub(super) struct Prompt<'a> {
+    pub(super) text: &'a str,
+    /// The form of the answer, where it is told one.
+    pub(super) schema: Option<&'a Value>,
 }
 
 impl Model {
     pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
         let client = http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
         let timeout = Duration::from_millis(spec.timeout_ms);
-        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading })
+        let mode = OnceLock::new();
+        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading, mode })
     }
 
     /// Asks, again where that may help. Also says how often it was asked again.
-    pub(super) async fn ask(&self, prompt: &str, settings: &Settings) -> (Result<Answer, JudgeError>, u32) {
+    pub(super) async fn ask(
+        &self,
+        prompt: Prompt<'_>,
+        settings: &Settings,
+    ) -> (Result<Answer, JudgeError>, u32) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
             None => Backoff::between(self.retries, FIRST_DELAY, LONGEST_DELAY),
         };
         let mut again = 0;
+        let mut mode = match prompt.schema {
+            Some(_) => self.mode.get().copied().unwrap_or(FormMode::Schema),
+            None => FormMode::Prompt,
+        };
         loop {
             let room = self.gate.enter().await;
-            let answer = self.once(prompt, settings, timeout).await;
+            let answer = self.once(prompt, settings, timeout, mode).await;
             drop(room);
             let error = match answer {
+                // What the form was refused for may be answered without: nothing is waited for, and no try is used up.
+                Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
+                    Some(weaker) => {
+                        mode = weaker;
+                        continue;
+                    }
+                    None => return (Err(error), again),
+                },
                 Err(error) if error.may_retry() => error,
-                other => return (other, again),
+                other => {
+                    if prompt.schema.is_some() && other.is_ok() {
+                        let _ = self.mode.set(mode);
+                    }
+                    return (other, again);
+                }
             };
             // One that asks to wait makes all wait, so that they do not all come back to hear it again.
             if let Some(asked) = error.retry_after {
@@ -70,8 +102,14 @@ impl Model {
         }
     }
 
-    async fn once(&self, prompt: &str, settings: &Settings, timeout: Duration) -> Result<Answer, JudgeError> {
-        let call = wire::call(&self.endpoint, prompt, settings);
+    async fn once(
+        &self,
+        prompt: Prompt<'_>,
+        settings: &Settings,
+        timeout: Duration,
+        mode: FormMode,
+    ) -> Result<Answer, JudgeError> {
+        let call = wire::call(&self.endpoint, prompt.text, settings, prompt.schema, mode);
         let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
         wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))
     }

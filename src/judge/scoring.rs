@@ -86,8 +86,8 @@ impl Judges {
         let mut each: Vec<BoxFuture<Answer>> = Vec::new();
         for question in questions {
             for sample in 1..=question.samples {
-                let (id, about, prompt) = (question.id, question.about, &question.prompt);
-                let asking = Asking { eval_id, metric: name, id, about, sample, prompt };
+                let Question { id, about, ref prompt, shape, .. } = *question;
+                let asking = Asking { eval_id, metric: name, id, about, sample, prompt, shape };
                 let answer = async move { (id, sample, self.ask(model, &options.config, asking).await) };
                 each.push(answer.boxed());
             }

@@ -89,6 +89,7 @@ impl<'a> SimulatedUser<'a> {
             // Of a recording, each attempt plays the same.
             sample: if judges.is_replay() { 1 } else { playing.attempt },
             prompt: &self.prompt(done),
+            shape: None,
         };
         let answer = judges.ask(&judges.model_for(&options), &self.spec.config, asking).await?;
         if answer.text.to_lowercase().contains(STOP) {

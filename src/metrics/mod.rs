@@ -46,7 +46,7 @@ pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use edited::{held_against_case, is_decided_by_variants};
 pub use judged::{
-    JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
+    AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
     is_rubric_kind, replies,
 };
 pub use matched::MatchMode;

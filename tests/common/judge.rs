@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 /// A request as it came.
@@ -18,6 +19,20 @@ pub struct Asked {
     pub body: Value,
     /// The prompt in it.
     pub prompt: String,
+}
+
+impl Asked {
+    /// The schema that the answer is held to, in whichever way the API is told one.
+    pub fn schema(&self) -> Option<&Value> {
+        let places = [
+            "/generationConfig/responseJsonSchema",
+            "/response_format/json_schema/schema",
+            "/output_config/format/schema",
+            "/tools/0/input_schema",
+            "/format",
+        ];
+        places.iter().find_map(|place| self.body.pointer(place))
+    }
 }
 
 /// What is answered.
@@ -64,6 +79,19 @@ impl JudgeDouble {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// Has a command ask this judge, whichever the model.
+    pub fn answers_for(&self, command: &mut Command) {
+        command
+            .env("GOOGLE_GEMINI_BASE_URL", self.url())
+            .env("GOOGLE_VERTEX_BASE_URL", self.url())
+            .env("STORAGE_EMULATOR_HOST", self.url())
+            .env("OPENAI_BASE_URL", format!("{}/v1", self.url()))
+            .env("ANTHROPIC_BASE_URL", self.url())
+            .env("OLLAMA_HOST", self.url())
+            .env("GOOGLE_CLOUD_PROJECT", "p")
+            .env("GOOGLE_CLOUD_LOCATION", "l");
+    }
+
     /// The questions, without those whether a model is there.
     pub fn questions(&self) -> Vec<Asked> {
         self.seen
@@ -81,6 +109,17 @@ impl JudgeDouble {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
+
+/// Gives a command the key for every provider.
+pub fn with_keys(command: &mut Command) {
+    for name in KEYS {
+        command.env(name, KEY);
+    }
+}
+
+/// The variables that hold keys.
+pub const KEYS: [&str; 4] =
+    ["GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLOUDSDK_AUTH_ACCESS_TOKEN"];
 
 /// A verdict on a response.
 pub fn valid(word: &str) -> String {
@@ -127,7 +166,7 @@ fn serve(
         Ok(_) if asked.method == "GET" => (200, Vec::new(), json!({"id": "there"}).to_string()),
         Ok(api) => match say(&asked) {
             Say::Raw(status, extra, text) => (status, extra, text),
-            Say::Text(text) => (200, Vec::new(), api.answer(&text).to_string()),
+            Say::Text(text) => (200, Vec::new(), api.answer(&asked, &text).to_string()),
         },
     };
     let mut head = format!(
@@ -188,6 +227,9 @@ impl Api {
             return Err("it must be a POST of JSON".into());
         }
         let body = &asked.body;
+        if let Some(schema) = asked.schema() {
+            strict(schema)?;
+        }
         match self {
             Api::Bucket => Err("it is only read".into()),
             Api::Gemini | Api::Vertex => {
@@ -207,11 +249,15 @@ impl Api {
                 let part = one(&turn["parts"])?;
                 only(part, &["text"], &["text"])?;
                 if let Some(config) = body.get("generationConfig") {
-                    only(
-                        config,
-                        &["temperature", "topP", "topK", "maxOutputTokens", "seed", "thinkingConfig"],
-                        &[],
-                    )?;
+                    let known = ["temperature", "topP", "topK", "maxOutputTokens", "seed", "thinkingConfig"];
+                    let form = ["responseMimeType", "responseJsonSchema"];
+                    match config.get("responseJsonSchema") {
+                        Some(_) => {
+                            only(config, &[&known[..], &form[..]].concat(), &form)?;
+                            is(config["responseMimeType"].as_str().unwrap_or_default(), "application/json")?;
+                        }
+                        None => only(config, &known, &[])?,
+                    }
                 }
                 text(&part["text"])
             }
@@ -243,14 +289,35 @@ impl Api {
                     "max_tokens",
                     "max_completion_tokens",
                     "seed",
+                    "response_format",
                 ];
                 only(body, &known, &["model", "messages"])?;
+                if let Some(format) = body.get("response_format") {
+                    only(format, &["type", "json_schema"], &["type", "json_schema"])?;
+                    is(format["type"].as_str().unwrap_or_default(), "json_schema")?;
+                    let keys = ["name", "strict", "schema"];
+                    only(&format["json_schema"], &keys, &keys)?;
+                    is(&format["json_schema"]["strict"].to_string(), "true")?;
+                }
                 is(body["model"].as_str().unwrap_or_default(), "gpt-x")?;
                 message(&body["messages"])
             }
             Api::Anthropic => {
                 let known = ["model", "max_tokens", "system", "messages", "temperature", "top_p", "top_k"];
-                only(body, &known, &["model", "max_tokens", "messages"])?;
+                let form = ["output_config", "tools", "tool_choice"];
+                only(body, &[&known[..], &form[..]].concat(), &["model", "max_tokens", "messages"])?;
+                if let Some(config) = body.get("output_config") {
+                    only(config, &["format"], &["format"])?;
+                    only(&config["format"], &["type", "schema"], &["type", "schema"])?;
+                    is(config["format"]["type"].as_str().unwrap_or_default(), "json_schema")?;
+                }
+                if let Some(tools) = body.get("tools") {
+                    let tool = one(tools)?;
+                    let keys = ["name", "description", "input_schema"];
+                    only(tool, &keys, &keys)?;
+                    let chosen = json!({"type": "tool", "name": tool["name"]});
+                    is(&body["tool_choice"].to_string(), &chosen.to_string())?;
+                }
                 is(body["model"].as_str().unwrap_or_default(), "claude-x")?;
                 if !body["max_tokens"].is_u64() {
                     return Err("max_tokens must be a number".into());
@@ -262,7 +329,8 @@ impl Api {
                 Ok(String::new())
             }
             Api::Ollama => {
-                only(body, &["model", "messages", "stream", "options"], &["model", "messages", "stream"])?;
+                let known = ["model", "messages", "stream", "options", "format"];
+                only(body, &known, &["model", "messages", "stream"])?;
                 is(body["model"].as_str().unwrap_or_default(), "llama-x")?;
                 if body["stream"] != false {
                     return Err("it must not stream".into());
@@ -272,7 +340,7 @@ impl Api {
         }
     }
 
-    fn answer(self, text: &str) -> Value {
+    fn answer(self, asked: &Asked, text: &str) -> Value {
         match self {
             Api::Gemini | Api::Vertex => json!({
                 "candidates": [{"content": {"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": text}]}, "finishReason": "STOP"}],
@@ -281,6 +349,11 @@ impl Api {
             Api::Openai => json!({
                 "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text, "refusal": null}}],
                 "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+            }),
+            Api::Anthropic if asked.body.get("tool_choice").is_some() => json!({
+                "type": "message", "role": "assistant", "stop_reason": "tool_use",
+                "content": [{"type": "tool_use", "id": "t", "name": asked.body["tool_choice"]["name"], "input": serde_json::from_str::<Value>(text).unwrap_or_default()}],
+                "usage": {"input_tokens": 100, "output_tokens": 10},
             }),
             Api::Anthropic => json!({
                 "type": "message", "role": "assistant", "stop_reason": "end_turn",
@@ -293,6 +366,28 @@ impl Api {
             Api::Bucket => Value::Null,
             Api::Service => json!({"metricResults": [{"score": 1.0, "explanation": text}]}),
         }
+    }
+}
+
+/// A schema that every API takes in its strict form.
+fn strict(schema: &Value) -> Result<(), String> {
+    match schema["type"].as_str() {
+        Some("object") => {
+            let keys = ["type", "properties", "required", "additionalProperties"];
+            only(schema, &keys, &keys)?;
+            let properties = schema["properties"].as_object().ok_or("properties")?;
+            let required = json!(properties.keys().collect::<Vec<_>>());
+            is(&schema["required"].to_string(), &required.to_string())?;
+            is(&schema["additionalProperties"].to_string(), "false")?;
+            properties.values().try_for_each(strict)
+        }
+        Some("array") => {
+            only(schema, &["type", "items"], &["type", "items"])?;
+            strict(&schema["items"])
+        }
+        Some("string") => only(schema, &["type", "enum"], &["type"]),
+        Some("boolean" | "number" | "integer") => only(schema, &["type"], &["type"]),
+        _ => Err(format!("no such type: {schema}")),
     }
 }
 

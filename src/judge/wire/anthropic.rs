@@ -1,13 +1,21 @@
 //! Anthropic's messages.
 
-use super::{Answer, Call, Settings, count, join};
+use super::{Answer, Call, FormMode, Settings, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
 /// Their API wants a limit.
 const TOKENS: u64 = 8192;
+/// The tool whose arguments are the answer.
+const TOOL: &str = "answer";
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+pub(super) fn call(
+    endpoint: &Endpoint,
+    prompt: &str,
+    settings: &Settings,
+    schema: Option<&Value>,
+    mode: FormMode,
+) -> Call {
     let mut body = Map::new();
     body.insert("model".into(), endpoint.model.clone().into());
     body.insert(
@@ -21,6 +29,19 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Ca
     for key in ["temperature", "top_p", "top_k"] {
         if let Some(value) = settings.get(key) {
             body.insert(key.into(), value.clone());
+        }
+    }
+    match (schema, mode) {
+        (None, _) => {}
+        // Models before 4.5 take only tools, those that always think only the format.
+        (Some(schema), FormMode::Tool) => {
+            let tool = json!({"name": TOOL, "description": "Give the answer.", "input_schema": schema});
+            body.insert("tools".into(), json!([tool]));
+            body.insert("tool_choice".into(), json!({"type": "tool", "name": TOOL}));
+        }
+        (Some(schema), _) => {
+            let format = json!({"type": "json_schema", "schema": schema});
+            body.insert("output_config".into(), json!({"format": format}));
         }
     }
     Call { body: Some(body.into()), ..request(endpoint, &["v1", "messages"]) }
@@ -44,14 +65,13 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     let blocks = body.get("content").and_then(Value::as_array).into_iter().flatten();
     let texts = blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
     let texts: Vec<&str> = texts.filter_map(|block| block.get("text")?.as_str()).collect();
-    if texts.is_empty() {
+    let blocks = body.get("content").and_then(Value::as_array).into_iter().flatten();
+    let mut calls = blocks.filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
+    let text = calls.next().map_or_else(|| texts.concat(), |call| call["input"].to_string());
+    if text.is_empty() {
         let reason = body.get("stop_reason").and_then(Value::as_str).unwrap_or("no reason given");
         return Err(format!("the judge answered without text ({reason})"));
     }
     let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
-    Ok(Answer {
-        text: texts.concat(),
-        input_tokens: tokens("input_tokens"),
-        output_tokens: tokens("output_tokens"),
-    })
+    Ok(Answer { text, input_tokens: tokens("input_tokens"), output_tokens: tokens("output_tokens") })
 }

@@ -1,16 +1,21 @@
 //! Gemini's `generateContent`, with a key or on Vertex AI with a token.
 
 use super::{Answer, Call, Settings, count, join};
+use crate::domain::Reading;
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
     let mut body = Map::new();
     body.insert("contents".into(), json!([{"role": "user", "parts": [{"text": prompt}]}]));
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": system}]}));
     }
-    let generation = settings.generation();
+    let mut generation = settings.generation();
+    if let Some(schema) = schema {
+        generation.insert("responseMimeType".into(), "application/json".into());
+        generation.insert("responseJsonSchema".into(), schema.clone());
+    }
     if !generation.is_empty() {
         body.insert("generationConfig".into(), generation.into());
     }
@@ -51,7 +56,7 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
     Call { url, secret, headers: Vec::new(), body: None }
 }
 
-pub(super) fn read(body: &Value, with_thoughts: bool) -> Result<Answer, String> {
+pub(super) fn read(body: &Value, reading: Reading) -> Result<Answer, String> {
     let candidate = body.get("candidates").and_then(|all| all.get(0));
     let Some(candidate) = candidate else {
         return Err(match body.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
@@ -60,7 +65,8 @@ pub(super) fn read(body: &Value, with_thoughts: bool) -> Result<Answer, String> 
         });
     };
     let parts = candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten();
-    let spoken = parts.filter(|part| with_thoughts || part.get("thought") != Some(&Value::Bool(true)));
+    let is_adk = reading == Reading::Adk;
+    let spoken = parts.filter(|part| is_adk || part.get("thought") != Some(&Value::Bool(true)));
     let texts: Vec<&str> = spoken.filter_map(|part| part.get("text")?.as_str()).collect();
     if texts.is_empty() {
         let reason = candidate.get("finishReason").and_then(Value::as_str).unwrap_or("no reason given");
@@ -69,8 +75,8 @@ pub(super) fn read(body: &Value, with_thoughts: bool) -> Result<Answer, String> 
     let usage = body.get("usageMetadata");
     let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
     Ok(Answer {
-        // Several parts are lines to ADK.
-        text: texts.join("\n"),
+        // Several parts are lines to ADK. A JSON string may go on from one to the next.
+        text: texts.join(if is_adk { "\n" } else { "" }),
         input_tokens: tokens("promptTokenCount"),
         output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
     })

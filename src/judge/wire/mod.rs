@@ -28,6 +28,28 @@ pub(super) struct Call {
     pub(super) body: Option<Value>,
 }
 
+/// How a provider is told the form of the answer, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FormMode {
+    /// The JSON Schema holds the model to it.
+    Schema,
+    /// The answer is the call of a tool with that schema.
+    Tool,
+    /// The prompt alone asks for it.
+    Prompt,
+}
+
+impl FormMode {
+    /// What to try when a provider does not take this one.
+    pub(super) fn weaker(self, provider: Provider) -> Option<FormMode> {
+        match self {
+            FormMode::Schema if provider == Provider::Anthropic => Some(FormMode::Tool),
+            FormMode::Schema | FormMode::Tool => Some(FormMode::Prompt),
+            FormMode::Prompt => None,
+        }
+    }
+}
+
 /// An answer with what it took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Answer {
@@ -36,14 +58,23 @@ pub(super) struct Answer {
     pub(super) output_tokens: u64,
 }
 
-/// Asks the endpoint's model.
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+/// Asks the endpoint's model, for an answer of the schema where one is given and the mode holds the model to it.
+pub(super) fn call(
+    endpoint: &Endpoint,
+    prompt: &str,
+    settings: &Settings,
+    schema: Option<&Value>,
+    mode: FormMode,
+) -> Call {
+    let schema = schema.filter(|_| mode != FormMode::Prompt);
     match endpoint.provider {
         _ if endpoint.service => evaluation::call(endpoint, prompt),
-        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::call(endpoint, prompt, settings),
-        Provider::Openai => openai::call(endpoint, prompt, settings),
-        Provider::Anthropic => anthropic::call(endpoint, prompt, settings),
-        Provider::Ollama => ollama::call(endpoint, prompt, settings),
+        Provider::Gemini | Provider::Vertex | Provider::Replay => {
+            gemini::call(endpoint, prompt, settings, schema)
+        }
+        Provider::Openai => openai::call(endpoint, prompt, settings, schema),
+        Provider::Anthropic => anthropic::call(endpoint, prompt, settings, schema, mode),
+        Provider::Ollama => ollama::call(endpoint, prompt, settings, schema),
     }
 }
 
@@ -62,7 +93,7 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
 pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Result<Answer, JudgeError> {
     let answer = match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
-        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading == Reading::Adk),
+        Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading),
         // ADK's client raises here, so that the turn is given up.
         Provider::Openai if body.pointer("/choices/0").is_none() => {
             return Err(JudgeError::new(Fault::Protocol, "the judge answered without a choice"));
@@ -90,6 +121,11 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         400 if has("API_KEY_INVALID") || has("API key not valid") => Fault::Refused,
         404 => Fault::UnknownModel,
         429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
+        // How a form of answer is refused that the model or its server does not know.
+        400 | 415 | 422 | 501 => Fault::Rejected,
+        500 if ["invalid JSON schema in format", "required for format"].iter().any(|said| has(said)) => {
+            Fault::Rejected
+        }
         408 | 409 | 429 | 500 | 502 | 503 | 504 | 529 => Fault::Unavailable,
         _ => Fault::Protocol,
     };
@@ -147,7 +183,9 @@ mod tests {
         assert_eq!(of(404, "{}").fault, Fault::UnknownModel);
         assert!(of(529, r#"{"error": "overloaded"}"#).may_retry());
         assert!(!of(429, r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#).may_retry());
-        assert_eq!(of(400, "[]").fault, Fault::Protocol);
+        assert_eq!(of(400, "[]").fault, Fault::Rejected);
+        assert!(of(500, r#"{"error": "invalid JSON schema in format"}"#).fault == Fault::Rejected);
+        assert_eq!(of(418, "").fault, Fault::Protocol);
     }
 
     #[test]

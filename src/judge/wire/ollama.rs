@@ -4,7 +4,7 @@ use super::{Answer, Call, Settings, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
     let mut messages = Vec::new();
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
         messages.push(json!({"role": "system", "content": system}));
@@ -26,6 +26,9 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Ca
     body.insert("stream".into(), false.into());
     if !options.is_empty() {
         body.insert("options".into(), options.into());
+    }
+    if let Some(schema) = schema {
+        body.insert("format".into(), schema.clone());
     }
     request(endpoint, "chat", body.into())
 }

@@ -4,7 +4,7 @@ use super::{Answer, Call, Settings, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Call {
+pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
     let mut messages = Vec::new();
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
         messages.push(json!({"role": "system", "content": system}));
@@ -25,6 +25,10 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings) -> Ca
         {
             body.insert(theirs.into(), value.clone());
         }
+    }
+    if let Some(schema) = schema {
+        let named = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": named}));
     }
     Call { body: Some(body.into()), ..request(endpoint, &["chat", "completions"]) }
 }

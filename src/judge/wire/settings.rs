@@ -32,6 +32,13 @@ impl Settings {
         self.written.get(&camel(snake)).or_else(|| self.written.get(snake)).filter(|value| !value.is_null())
     }
 
+    /// Whether they ask for a form of answer themselves.
+    pub(in crate::judge) fn has_form(&self) -> bool {
+        ["response_mime_type", "response_schema", "response_json_schema"]
+            .iter()
+            .any(|key| self.get(key).is_some())
+    }
+
     /// All that goes into Gemini's `generationConfig`, in its spelling.
     pub(super) fn generation(&self) -> Map<String, Value> {
         let is_generation =

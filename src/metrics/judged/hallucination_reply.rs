@@ -5,6 +5,7 @@ use super::quotations::without_quotations;
 use super::seal::{Seal, skeleton};
 use crate::domain::Reading;
 use regex::Regex;
+use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -89,6 +90,52 @@ pub(super) fn own_blocks<'a>(
         found.retain(|block| asked.contains(&skeleton(&block.sentence)));
     }
     found
+}
+
+/// The labels of a reply that is one JSON object of the form asked for and nothing else, by the place of their
+/// sentence. None for other replies: that stand in the data, or speak of a sentence twice or of one that was not asked
+/// about.
+pub(super) fn label_objects(reply: &str, sentences: &[&str], seal: &Seal) -> Option<Vec<Option<Labelled>>> {
+    let plain = reply.trim().trim_start_matches("```json").trim_matches('`').trim();
+    let is_object = plain.starts_with('{') && !seal.quotes(plain);
+    let answer: LabelList = is_object.then(|| serde_json::from_str(plain).ok()).flatten()?;
+    let excerpt = |text: String| {
+        Some(text).filter(|text| !["", "null", "none"].contains(&text.trim().to_lowercase().as_str()))
+    };
+    let mut labels = vec![None; sentences.len()];
+    for one in answer.labels {
+        let at = one.sentence.checked_sub(1).filter(|at| labels.get(*at).is_some_and(Option::is_none))?;
+        labels[at] = Some(Labelled {
+            sentence: sentences[at].to_string(),
+            label: one.label,
+            rationale: one.rationale,
+            supporting: excerpt(one.supporting_excerpt),
+            contradicting: excerpt(one.contradicting_excerpt),
+        });
+    }
+    Some(labels)
+}
+
+/// An answer as its schema has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabelList {
+    labels: Vec<NumberedLabel>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NumberedLabel {
+    sentence: usize,
+    #[serde(default)]
+    rationale: String,
+    #[serde(default)]
+    supporting_excerpt: String,
+    #[serde(default)]
+    contradicting_excerpt: String,
+    #[serde(default, rename = "code")]
+    _code: String,
+    label: String,
 }
 
 /// The sentences of a segmenter's answer that stand in the text, as often as they stand there; all of them where none

@@ -1,9 +1,13 @@
 //! `hallucinations_v1`: a judge splits what was said into sentences, then says of each whether what happened
 //! supports it. The sentences are kept, which ADK does not do.
 
-use super::hallucination_reply::{Labelled, labelled, own_blocks, score_of, sentences, sentences_of};
+use super::hallucination_reply::{
+    Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
+};
 use super::seal::{Seal, agreed, sealed, skeleton};
-use super::{Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history};
+use super::{
+    AnswerShape, Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history,
+};
 use crate::domain::{
     Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, value_text,
 };
@@ -58,12 +62,16 @@ impl Hallucinations {
         codes: &[(String, String)],
     ) -> String {
         let turn = &turns[id.turn];
-        let list: Vec<String> = codes
-            .iter()
-            .map(|(sentence, code)| format!("[code: {code}] <sentence>{sentence}</sentence>"))
-            .collect();
+        let numbered = codes.iter().enumerate().map(|(at, (sentence, code))| {
+            format!("{}. [code: {code}] <sentence>{sentence}</sentence>", at + 1)
+        });
+        let list: Vec<String> = numbered.collect();
+        let form = match self.reading {
+            Reading::Careful => include_str!("prompts/answer_support.md"),
+            Reading::Adk => include_str!("prompts/answer_support_adk.md"),
+        };
         fill(
-            SUPPORT,
+            &format!("{SUPPORT}{form}"),
             &[
                 ("developer_instructions", &instructions(turns)),
                 ("available_tools", &evidence_text::tools(turn)),
@@ -90,20 +98,31 @@ impl Hallucinations {
         sample.verdicts = verdicts;
     }
 
-    /// Labels behind the sentences' codes; without any, the labels of the judge's own blocks.
+    /// Labels behind the sentences' codes; without any, the labels of the judge's own objects or blocks.
     fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
-        let blocks = own_blocks(reply, asked.iter().map(|(sentence, _)| sentence.as_str()), seal);
-        let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
-        let score = |word: &String| score_of(word, self.reading);
-        let coded: Vec<RubricScore> = asked
-            .iter()
-            .filter_map(|(sentence, code)| {
+        let sentences: Vec<&str> = asked.iter().map(|(sentence, _)| sentence.as_str()).collect();
+        let listed = label_objects(reply, &sentences, seal);
+        let coded = |rationale: &dyn Fn(usize) -> Option<String>| -> Vec<RubricScore> {
+            let score = |word: &String| score_of(word, self.reading);
+            let of = |(at, (sentence, code)): (usize, &(String, String))| {
                 let score = agreed(sealed(reply, code, "label").iter().map(score))?;
-                let is_its = |one: &&RubricScore| skeleton(&one.rubric_id).starts_with(&skeleton(sentence));
-                let rationale = verdicts.iter().find(is_its).and_then(|one| one.rationale.clone());
-                Some(RubricScore { rubric_id: sentence.clone(), score: Some(score), rationale, votes: None })
-            })
-            .collect();
+                let (rubric_id, rationale) = (sentence.clone(), rationale(at));
+                Some(RubricScore { rubric_id, score: Some(score), rationale, votes: None })
+            };
+            asked.iter().enumerate().filter_map(of).collect()
+        };
+        if let Some(listed) = listed {
+            let verdicts: Vec<Option<RubricScore>> =
+                listed.iter().map(|label| Some(self.verdict(label.as_ref()?))).collect();
+            let coded = coded(&|at| verdicts[at].as_ref()?.rationale.clone());
+            return if coded.is_empty() { verdicts.into_iter().flatten().collect() } else { coded };
+        }
+        let blocks = own_blocks(reply, sentences.iter().copied(), seal);
+        let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
+        let coded = coded(&|at| {
+            let is_its = |one: &&RubricScore| skeleton(&one.rubric_id).starts_with(&skeleton(sentences[at]));
+            verdicts.iter().find(is_its)?.rationale.clone()
+        });
         if !coded.is_empty() {
             return coded;
         }
@@ -216,16 +235,16 @@ impl Judge for Hallucinations {
             for (number, text) in self.texts(turn).iter().enumerate() {
                 let first = QuestionId { turn: at, text: number, step: 0 };
                 let second = QuestionId { step: 1, ..first };
-                let question = |id, about, prompt| Question { id, about, prompt, samples: 1 };
+                let question = |id, about, prompt, shape| Question { id, about, prompt, samples: 1, shape };
                 match self.sentences(evidence, answered, first) {
                     None => {
                         let prompt = fill(SEGMENT, &[("text", &text.text)]);
-                        questions.push(question(first, "sentences", prompt));
+                        questions.push(question(first, "sentences", prompt, None));
                     }
                     Some(sentences) if !sentences.is_empty() && !is_answered(answered, second) => {
                         let coded = self.coded(evidence, answered, second, seal);
                         let prompt = self.support(evidence.actual, second, text, &coded);
-                        questions.push(question(second, "support", prompt));
+                        questions.push(question(second, "support", prompt, Some(AnswerShape::Support)));
                     }
                     Some(_) => {}
                 }

@@ -12,6 +12,7 @@
 //! `is_valid`. What is voted, how ties break and how turns make a case is
 //! ADK's; how an answer is read is ADK's too, or more careful ([`Reading`]).
 
+mod answer_shape;
 mod evidence_text;
 mod hallucination_reply;
 mod hallucinations;
@@ -30,6 +31,7 @@ mod service;
 mod template;
 mod user_quality;
 
+pub use answer_shape::AnswerShape;
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 use prompt::fill_sealed;
@@ -63,6 +65,8 @@ pub struct Question {
     pub prompt: String,
     /// How often it is asked.
     pub samples: u32,
+    /// The form of the answer, where a provider may be told one.
+    pub shape: Option<AnswerShape>,
 }
 
 /// Which judged metric.
@@ -238,7 +242,12 @@ impl JudgedMetric {
         if evidence.actual.is_empty() {
             return Err("there are no turns to judge".into());
         }
-        self.judge.questions(evidence, answered, &Seal::of(evidence))
+        let mut questions = self.judge.questions(evidence, answered, &Seal::of(evidence))?;
+        if self.reading == Reading::Adk {
+            // ADK tells no model a form.
+            questions.iter_mut().for_each(|question| question.shape = None);
+        }
+        Ok(questions)
     }
 
     /// The result, from all answers.

@@ -2,8 +2,8 @@
 
 use super::seal::Seal;
 use super::{
-    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill_sealed,
-    is_answered, is_history, majority, read_samples, response_reply,
+    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
+    fill_sealed, is_answered, is_history, majority, read_samples, response_reply,
 };
 use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -84,6 +84,7 @@ impl Judge for ResponseVerdict {
                 &seal.code(id(turn), ""),
             ),
             samples: self.samples,
+            shape: Some(AnswerShape::Verdict),
         });
         let is_open = |question: &Question| {
             !is_answered(answered, question.id) && !is_history(evidence, question.id.turn)

@@ -2,8 +2,8 @@
 
 use super::seal::Seal;
 use super::{
-    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill, is_answered,
-    is_history, majority, read_samples, rubric_careful, rubric_reply,
+    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
+    is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
 use crate::metrics::measure::{Evidence, mean};
@@ -28,12 +28,18 @@ impl Quality {
         }
     }
 
-    fn prompt(self) -> &'static str {
-        match self {
+    /// What is asked, and the form of the answer.
+    fn prompt(self, reading: Reading) -> String {
+        let question = match self {
             Quality::FinalResponse => include_str!("prompts/final_response_quality.md"),
             Quality::ToolUse => include_str!("prompts/tool_use_quality.md"),
             Quality::Trajectory => include_str!("prompts/trajectory_quality.md"),
-        }
+        };
+        let form = match reading {
+            Reading::Careful => include_str!("prompts/answer_rubrics.md"),
+            Reading::Adk => include_str!("prompts/answer_rubrics_adk.md"),
+        };
+        format!("{question}{form}")
     }
 }
 
@@ -132,7 +138,7 @@ impl Rubrics {
             ]),
         }
         let data: Vec<(&str, &str)> = data.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        fill(self.quality.prompt(), &data)
+        fill(&self.quality.prompt(self.reading), &data)
     }
 
     fn turn(&self, asked: &Asked) -> TurnVerdict {
@@ -195,7 +201,8 @@ impl Judge for Rubrics {
             let id = QuestionId { turn, ..QuestionId::default() };
             if !is_answered(answered, id) {
                 let prompt = self.prompt(evidence, id, &rubrics, seal);
-                questions.push(Question { id, about: "rubrics", prompt, samples: self.samples });
+                let (samples, shape) = (self.samples, Some(AnswerShape::Rubrics));
+                questions.push(Question { id, about: "rubrics", prompt, samples, shape });
             }
         }
         Ok(questions)

@@ -131,6 +131,7 @@ impl Judge for Served {
             about: "service",
             prompt: self.body(evidence, turn).to_string(),
             samples: 1,
+            shape: None,
         };
         let questions = self.turns(evidence.actual.len()).map(question);
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())

@@ -3,8 +3,8 @@
 use super::json_verdict::{JsonVerdict, objects};
 use super::seal::Seal;
 use super::{
-    BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill_sealed,
-    is_answered, is_history, read_samples,
+    AnswerShape, BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
+    fill_sealed, is_answered, is_history, read_samples,
 };
 use crate::domain::{Asked, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory};
 use crate::metrics::measure::{Evidence, mean};
@@ -43,6 +43,10 @@ impl Template {
     /// Whether two responses are asked about in both orders.
     fn is_flipped(&self) -> bool {
         self.template.flip && self.template.baseline.is_some()
+    }
+
+    fn shape(&self) -> AnswerShape {
+        if self.template.baseline.is_some() { AnswerShape::Choice } else { AnswerShape::Score }
     }
 
     /// The turns that are asked about.
@@ -177,7 +181,8 @@ impl Judge for Template {
                 let id = QuestionId { turn, text: 0, step };
                 if samples > 0 && !is_answered(answered, id) {
                     let prompt = self.prompt(evidence, id, seal)?;
-                    questions.push(Question { id, about, prompt, samples });
+                    let shape = Some(self.shape());
+                    questions.push(Question { id, about, prompt, samples, shape });
                 }
             }
         }

@@ -4,8 +4,8 @@
 use super::json_verdict::{JsonVerdict, objects};
 use super::seal::Seal;
 use super::{
-    Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered, majority,
-    read_samples,
+    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered,
+    majority, read_samples,
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, flag};
@@ -164,6 +164,7 @@ impl Judge for UserQuality {
                 &seal.code(QuestionId { turn, ..QuestionId::default() }, ""),
             ),
             samples: self.samples,
+            shape: Some(AnswerShape::User),
         });
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
     }

@@ -1,0 +1,148 @@
+//! The form of a judge's answer as a JSON Schema, for providers that can hold a model to one.
+//!
+//! A schema says only what every provider takes: objects with all their keys required and no others, arrays, plain
+//! types and lists of words. It holds nothing of a case, since providers prepare each new schema once. The reason
+//! stands before the verdict and the code right before it, as the prompts ask.
+
+use serde_json::{Map, Value, json};
+
+/// What an answer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerShape {
+    /// Whether a response is valid.
+    Verdict,
+    /// Yes or no to each property.
+    Rubrics,
+    /// A label for each sentence.
+    Support,
+    /// Whether a simulated user kept to its plan.
+    User,
+    /// A number.
+    Score,
+    /// One of two responses.
+    Choice,
+}
+
+impl AnswerShape {
+    /// Its JSON Schema.
+    pub fn schema(self) -> Value {
+        match self {
+            AnswerShape::Verdict => object(vec![
+                ("reasoning", string()),
+                ("code", string()),
+                ("is_the_agent_response_valid", word(&["valid", "invalid"])),
+            ]),
+            AnswerShape::Rubrics => {
+                let verdict = object(vec![
+                    ("id", string()),
+                    ("evidence", string()),
+                    ("rationale", string()),
+                    ("code", string()),
+                    ("verdict", word(&["yes", "no"])),
+                ]);
+                object(vec![("verdicts", list(verdict))])
+            }
+            AnswerShape::Support => {
+                let labels = ["supported", "unsupported", "contradictory", "disputed", "not_applicable"];
+                let label = object(vec![
+                    ("sentence", json!({"type": "integer"})),
+                    ("rationale", string()),
+                    ("supporting_excerpt", string()),
+                    ("contradicting_excerpt", string()),
+                    ("code", string()),
+                    ("label", word(&labels)),
+                ]);
+                object(vec![("labels", list(label))])
+            }
+            AnswerShape::User => {
+                let criterion = object(vec![
+                    ("name", string()),
+                    ("reasoning", string()),
+                    ("passes", json!({"type": "boolean"})),
+                ]);
+                object(vec![
+                    ("criteria", list(criterion)),
+                    ("code", string()),
+                    ("is_valid", json!({"type": "boolean"})),
+                ])
+            }
+            AnswerShape::Score => object(vec![
+                ("explanation", string()),
+                ("code", string()),
+                ("score", json!({"type": "number"})),
+            ]),
+            AnswerShape::Choice => object(vec![
+                ("explanation", string()),
+                ("code", string()),
+                ("pairwise_choice", word(&["A", "B", "SAME"])),
+            ]),
+        }
+    }
+}
+
+fn string() -> Value {
+    json!({"type": "string"})
+}
+
+fn word(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn object(properties: Vec<(&str, Value)>) -> Value {
+    let required: Vec<&str> = properties.iter().map(|(key, _)| *key).collect();
+    let properties: Map<String, Value> =
+        properties.iter().map(|(key, schema)| ((*key).to_string(), schema.clone())).collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [AnswerShape; 6] = [
+        AnswerShape::Verdict,
+        AnswerShape::Rubrics,
+        AnswerShape::Support,
+        AnswerShape::User,
+        AnswerShape::Score,
+        AnswerShape::Choice,
+    ];
+
+    /// Every object of a schema, after checking that it says nothing that a provider refuses.
+    fn objects<'a>(schema: &'a Value, found: &mut Vec<&'a Map<String, Value>>) {
+        let map = schema.as_object().unwrap();
+        let known = ["type", "properties", "required", "additionalProperties", "items", "enum"];
+        assert!(map.keys().all(|key| known.contains(&key.as_str())), "{schema}");
+        if let Some(items) = map.get("items") {
+            objects(items, found);
+        }
+        if let Some(properties) = map.get("properties") {
+            found.push(map);
+            properties.as_object().unwrap().values().for_each(|one| objects(one, found));
+        }
+    }
+
+    #[test]
+    fn schemas_are_what_every_provider_takes() {
+        for shape in ALL {
+            let schema = shape.schema();
+            let mut all = Vec::new();
+            objects(&schema, &mut all);
+            for object in all {
+                let keys: Vec<&str> =
+                    object["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+                let required: Vec<&str> =
+                    object["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+                assert_eq!((keys.clone(), &object["additionalProperties"]), (required, &json!(false)));
+                // The code stands right before the last key, which is the verdict.
+                if let Some(at) = keys.iter().position(|key| *key == "code") {
+                    assert_eq!(at + 2, keys.len(), "{shape:?}: {keys:?}");
+                }
+            }
+        }
+    }
+}
