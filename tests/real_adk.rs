@@ -6,22 +6,12 @@
 mod common;
 
 use common::{
-    ScriptedJudge, Server, adk, both, copy_folder, evaltrail, number, oracle, output, python, root,
+    ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output, python, root,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// The program, or a word that the test is skipped.
-fn adk_or_skip(test: &str) -> Option<PathBuf> {
-    let found = adk();
-    if found.is_none() {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
-        println!("{test}: skipped, google-adk is not installed");
-    }
-    found
-}
 
 fn read_json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")

@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::metrics::criterion_of;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Of an answer as it came, so many lines are shown.
 const ANSWER_LINES: usize = 60;
@@ -197,14 +198,14 @@ impl Lines {
         }
     }
 
-    /// The answers as they came.
+    /// The answers as they came; an object in one line is laid out.
     fn answers(&mut self, metric: &MetricResult, asked: &Asked) {
         for (at, sample) in asked.samples.iter().enumerate() {
             let kept = if sample.cached { ", kept from before" } else { "" };
             let name = clean_line(&metric.metric);
             let title = format!("{name}, turn {}, {} {}{kept}", asked.id.turn + 1, asked.about, at + 1);
             self.lines.push(BodyLine::Rule(title));
-            let text = sample.reply.as_deref().or(sample.error.as_deref()).unwrap_or_default();
+            let text = laid_out(sample.reply.as_deref().or(sample.error.as_deref()).unwrap_or_default());
             let count = text.lines().count();
             for line in text.lines().take(ANSWER_LINES) {
                 self.say(2, &[faint(line)]);
@@ -214,6 +215,14 @@ impl Lines {
             }
         }
     }
+}
+
+/// A JSON object over several lines; other texts as they are.
+fn laid_out(text: &str) -> Cow<'_, str> {
+    let is_line = text.starts_with('{') && !text.trim_end().contains('\n');
+    let object: Option<Value> = is_line.then(|| serde_json::from_str(text).ok()).flatten();
+    let pretty = object.and_then(|object| serde_json::to_string_pretty(&object).ok());
+    pretty.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// A sign for each sample: `✓✓✗?`.

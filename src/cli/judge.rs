@@ -45,6 +45,9 @@ async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     let probed = judges.canary(&mut ()).await;
     let each = began.elapsed().as_secs_f64() / probed.len().max(1) as f64;
     say(&format!("{}  {each:.2} s an answer", clean_line(model)));
+    if let Some(words) = judges.form_words(model) {
+        say(words);
+    }
     if let Some(limit) = judges.spec().spending_limit {
         say(&format!("spending limit {limit} a run"));
     }

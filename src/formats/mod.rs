@@ -14,6 +14,7 @@ mod check_rows;
 mod content;
 mod convert;
 mod document;
+mod dotenv;
 mod edit;
 mod messages;
 mod notes;
@@ -33,6 +34,7 @@ pub use answers::{RecordedAnswers, read_answers};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
 pub use document::Head;
+pub use dotenv::read_dotenv;
 pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
     take_case,

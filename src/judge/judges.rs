@@ -124,6 +124,11 @@ impl Judges {
         hello
     }
 
+    /// How a model is told the form of its answers, in words; nothing before it has answered.
+    pub fn form_words(&self, model: &str) -> Option<&'static str> {
+        self.model(model).ok()?.mode.get().map(|mode| mode.words())
+    }
+
     fn model(&self, name: &str) -> Result<Arc<Model>, JudgeError> {
         let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
         let mut models = self.models.lock().map_err(broken)?;

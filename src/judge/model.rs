@@ -29,7 +29,7 @@ pub(super) struct Model {
     retries: u32,
     reading: Reading,
     /// How it was first told the form of an answer with success; that is where every other question begins.
-    mode: OnceLock<FormMode>,
+    pub(super) mode: OnceLock<FormMode>,
 }
 
 /// A question for a model.

@@ -96,6 +96,16 @@ pub fn adk() -> Option<PathBuf> {
     named.into_iter().chain([here]).chain(on_path).find(|file| file.is_file())
 }
 
+/// The program, or a word that the test is skipped.
+pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
+    let found = adk();
+    if found.is_none() {
+        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
+        println!("{test}: skipped, google-adk is not installed");
+    }
+    found
+}
+
 /// A server that dies with the test.
 pub struct Server {
     child: Child,

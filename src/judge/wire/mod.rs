@@ -40,6 +40,14 @@ pub(super) enum FormMode {
 }
 
 impl FormMode {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            FormMode::Schema => "its provider holds it to the form of the answer",
+            FormMode::Tool => "it answers by calling a tool with the form of the answer",
+            FormMode::Prompt => "only the prompt asks for the form of the answer",
+        }
+    }
+
     /// What to try when a provider does not take this one.
     pub(super) fn weaker(self, provider: Provider) -> Option<FormMode> {
         match self {

@@ -1,0 +1,156 @@
+//! `.env` files, as python-dotenv 1.2 reads them, which ADK uses (`facts/adk.md`). It is ours since other readers give
+//! up the whole file at a line that python-dotenv passes over, and put the environment's variables into values.
+
+use regex::Regex;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The variables that a file sets; of several lines for a name the last counts. A value that would be filled in from
+/// other variables (`${…}`) is left out.
+pub fn read_dotenv(text: &str) -> BTreeMap<String, String> {
+    let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text) };
+    let mut found = BTreeMap::new();
+    while !reader.rest.is_empty() {
+        match reader.line() {
+            Some((Some(name), Some(value))) if !value.contains("${") => {
+                found.insert(name, value);
+            }
+            Some((name, _)) => {
+                name.map(|name| found.remove(&name));
+            }
+            None => {
+                reader.take(&REST_OF_LINE);
+            }
+        }
+    }
+    found
+}
+
+static BLANKS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\s*"));
+static SPACES: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\S\r\n]*"));
+static EXPORT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?:export[^\S\r\n]+)?"));
+static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?:'[^']+'|[^=\#\s'][^=\#\s]*)"));
+static EQUALS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"=[^\S\r\n]*"));
+static SINGLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)'(?:\\.|[^'\\])*'"));
+static DOUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"(?s)"(?:\\.|[^"\\])*""#));
+static UNQUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\r\n]*"));
+static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?:[^\S\r\n]*#[^\r\n]*)?"));
+static INNER_COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s+#.*").ok());
+static END_OF_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\S\r\n]*(?:\r\n|\n|\r|\z)"));
+static REST_OF_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\r\n]*(?:\r\n|\n|\r)?"));
+
+fn pattern(text: &str) -> Option<Regex> {
+    Regex::new(&format!("\\A(?:{text})")).ok()
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// What stands next, if it is of this form.
+    fn take(&mut self, form: &Option<Regex>) -> Option<&'a str> {
+        let end = form.as_ref()?.find(self.rest)?.end();
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The name and the value of a line, where it has them; nothing when it cannot be read.
+    fn line(&mut self) -> Option<(Option<String>, Option<String>)> {
+        self.take(&BLANKS)?;
+        if self.rest.is_empty() {
+            return Some((None, None));
+        }
+        self.take(&EXPORT)?;
+        let name = match self.rest.starts_with('#') {
+            true => None,
+            false => Some(unquoted(self.take(&NAME)?).to_string()),
+        };
+        self.take(&SPACES)?;
+        let value = match self.rest.starts_with('=') {
+            true => Some(self.value()?),
+            false => None,
+        };
+        self.take(&COMMENT)?;
+        self.take(&END_OF_LINE)?;
+        Some((name, value))
+    }
+
+    fn value(&mut self) -> Option<String> {
+        let equals = self.take(&EQUALS)?;
+        match self.rest.chars().next() {
+            Some('#') if equals.len() > 1 => Some(String::new()),
+            Some('\'') => Some(unescaped(self.take(&SINGLE)?, "\\'").into_owned()),
+            Some('"') => Some(unescaped(self.take(&DOUBLE)?, "\\'\"abfnrtv").into_owned()),
+            _ => {
+                let words = self.take(&UNQUOTED)?;
+                let comment = INNER_COMMENT.as_ref()?.find(words).map_or(words.len(), |found| found.start());
+                Some(words[..comment].trim_end().to_string())
+            }
+        }
+    }
+}
+
+/// A name without the quotation marks around it.
+fn unquoted(name: &str) -> &str {
+    name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name)
+}
+
+/// The inside of a quoted value, with those of its escapes undone.
+fn unescaped<'a>(quoted: &'a str, escapes: &str) -> Cow<'a, str> {
+    let inside = &quoted[1..quoted.len() - 1];
+    if !inside.contains('\\') {
+        return Cow::Borrowed(inside);
+    }
+    let mut text = String::with_capacity(inside.len());
+    let mut letters = inside.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letters.peek().filter(|next| letter == '\\' && escapes.contains(**next)) {
+            Some(next) => {
+                text.push(match next {
+                    'a' => '\u{7}',
+                    'b' => '\u{8}',
+                    'f' => '\u{c}',
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    'v' => '\u{b}',
+                    other => *other,
+                });
+                letters.next();
+            }
+            None => text.push(letter),
+        }
+    }
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_python_dotenv_reads_is_read() {
+        // Checked against python-dotenv 1.2.4 by `tests/dotenv.rs`.
+        let text = "\u{feff}A = 1\r\n# comment\nexport B=2 # c\nC=1#c\nD= # c\nE=#c\nF='a\\'b\\n'\nG=\"a\\n\\\"b\\q\"\n\
+                    H=\"two\nlines\"\nI 'x' y\nJ\n=x\nK=\"open\nL=${A}\nM=\"x\" y\nN= spaced words \nA=again";
+        let found = read_dotenv(text);
+        let wanted = [
+            ("B", "2"),
+            ("C", "1#c"),
+            ("D", ""),
+            ("E", "#c"),
+            ("F", "a'b\\n"),
+            ("G", "a\n\"b\\q"),
+            ("H", "two\nlines"),
+            ("N", "spaced words"),
+            ("A", "again"),
+        ];
+        // An open quotation ends at the next quotation mark, and what follows that makes its line unreadable.
+        let wanted: BTreeMap<String, String> =
+            wanted.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        assert_eq!(found, wanted);
+    }
+}
