@@ -204,6 +204,27 @@ fn programs_are_asked_about_and_no_is_the_default() {
 }
 
 #[test]
+fn without_a_key_that_may_not_be_used_the_run_goes_on() {
+    let question = TrustQuestion {
+        deed: evaltrail::runner::Deed::Use,
+        command: "use GOOGLE_API_KEY of /w/.env to ask gemini-2.5-flash".into(),
+        folder: "/w".into(),
+        fingerprint: "f".into(),
+    };
+    for (key, allowed) in [("y", true), ("n", false), ("esc", false)] {
+        let mut model = sample();
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Saved);
+        update(&mut model, Msg::Run(msg));
+        let (cases, questions) = (vec![case(0, 0)], vec![question.clone()]);
+        let wanted = match allowed {
+            true => Effect::StartTrusted(cases, questions, Against::Saved),
+            false => Effect::StartWithoutKeys(cases, questions, Against::Saved),
+        };
+        assert_eq!(press(&mut model, key), [wanted], "{key}");
+    }
+}
+
+#[test]
 fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {

@@ -156,6 +156,63 @@ fn a_key_is_not_on_the_screen() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
+/// A no is remembered for the session, a yes for good, also when the key in the file is another.
+#[test]
+fn a_key_of_a_file_is_asked_about() {
+    let judge = JudgeDouble::agreeing();
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("rows.jsonl", r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "y"}"#);
+    let criteria = r#"{"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": {"judge_model": "gemini-x", "num_samples": 1}}}}"#;
+    write("test_config.json", criteria);
+    write(".env", &format!("GOOGLE_API_KEY={KEY}\n"));
+    let url = judge.url();
+    let open = || {
+        let env = [("GOOGLE_GEMINI_BASE_URL", url.as_str())];
+        let terminal = Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &env);
+        terminal.wait_for(" a  ");
+        terminal
+    };
+    let ended = |count: usize| {
+        let runs = folder.path().join(".evaltrail/runs");
+        move |screen: &str| {
+            assert!(!screen.contains("canary"), "{screen}");
+            let journals = std::fs::read_dir(&runs).into_iter().flatten().flatten();
+            let written = journals.filter(|run| {
+                let journal = std::fs::read_to_string(run.path().join("journal.jsonl"));
+                journal.is_ok_and(|text| text.ends_with('\n'))
+            });
+            written.count() == count && !screen.contains("Use this key?")
+        }
+    };
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_for("Use this key?");
+    terminal.wait_for("use GOOGLE_API_KEY of");
+    terminal.keys("n");
+    terminal.wait_for("? gemini-x needs a key");
+    terminal.keys("s");
+    terminal.wait_until("a second run without it", ended(2));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_for("Use this key?");
+    terminal.keys("y");
+    terminal.wait_for("✓ a");
+    terminal.wait_until("a run with it", ended(3));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    write(".env", &format!("# another\nGOOGLE_API_KEY=\"{KEY}\"\n"));
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_until("a run with the next one", ended(4));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    judge.was_asked_rightly();
+    terminal.assert_restored();
+}
+
 #[test]
 fn filter_palette_jump_and_help_are_reached_by_keys() {
     let home = tempfile::tempdir().unwrap();

@@ -63,6 +63,8 @@ pub enum Effect {
     StartRun(Vec<CaseRef>, Against),
     /// Run these cases, having been allowed to start these programs.
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Run these cases without the keys that were asked about, and do not ask again in this session.
+    StartWithoutKeys(Vec<CaseRef>, Vec<TrustQuestion>, Against),
     /// Rescore outcomes away from the screen.
     Rescore {
         /// The answer carries it.

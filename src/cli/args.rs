@@ -95,7 +95,7 @@ pub(super) struct CaseArgs {
     /// Print the JSON report on standard output, and nothing else there
     #[arg(long)]
     pub(super) json: bool,
-    /// Allow the programs that the workspace names, without asking
+    /// Allow, without asking, the programs and addresses that the workspace names and keys of its .env
     #[arg(long)]
     pub(super) trust: bool,
     /// When to colour
@@ -182,7 +182,7 @@ pub(super) struct JudgeArgs {
     /// The model, instead of the configured one
     #[arg(long, value_name = "MODEL")]
     pub(super) judge: Option<String>,
-    /// Allow the address and key that the folder names, without asking
+    /// Allow, without asking, the address that the folder names and keys of its .env
     #[arg(long)]
     pub(super) trust: bool,
     /// Forget what judges answered before, in all folders, and ask nothing

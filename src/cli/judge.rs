@@ -7,7 +7,7 @@ use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
 use crate::judge::{Judges, Probed};
 use crate::metrics::JudgeOptions;
-use crate::runner::judge_questions;
+use crate::runner::{judge_questions, keys_that_help};
 use crate::store::{Answers, Places};
 use crate::workspace::Workspace;
 use std::time::Instant;
@@ -28,6 +28,10 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     }
     let judges = Judges::new(&spec, None);
     let model = judges.model_for(&JudgeOptions::default());
+    let folders = workspace.agents.iter().map(|agent| agent.path.clone()).chain([workspace.root.clone()]);
+    let offer = keys_that_help(&workspace, &spec, std::slice::from_ref(&model), folders);
+    let keys = offer.map(|offer| trust::allowed_keys(offer, args.trust)).transpose()?;
+    let judges = judges.with_keys(keys.unwrap_or_default());
     if judges.is_replay() {
         say("recorded answers are played; there is no judge to say hello to");
         return Ok(Exit::Fine);

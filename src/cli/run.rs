@@ -75,16 +75,19 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         );
         return Ok(Exit::Fine);
     }
-    let prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
+    let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
     for (file, why) in &prepared.problems {
         tell(&format!("{file}: {why}"));
     }
     if prepared.plan.cases.is_empty() {
         return Ok(Exit::Wrong);
     }
-    let questions = runner::trust_questions(workspace, &prepared.plan, how.agent.as_deref());
+    let questions = runner::trust_questions(workspace, &prepared, how.agent.as_deref());
     if !trust::allowed(&questions, cases.trust)? {
         return Ok(Exit::Wrong);
+    }
+    if let Some(offer) = runner::offered_keys(workspace, &prepared) {
+        prepared.keys = trust::allowed_keys(offer, cases.trust)?;
     }
     let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
         Ok(resumed) => resumed.flatten(),

@@ -2,7 +2,8 @@
 
 use super::output::{can_ask, says_yes, tell};
 use crate::domain::clean_line;
-use crate::runner::{Deed, TrustQuestion};
+use crate::judge::Keys;
+use crate::runner::{Deed, KeyOffer, TrustQuestion};
 use crate::store::{Places, Trust};
 use std::io;
 
@@ -31,10 +32,35 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
     Ok(true)
 }
 
+/// The keys that may be used: all of the offer, or none. Without them the run goes on.
+pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
+    let KeyOffer { question, keys } = offer;
+    let mut trust = Trust::load(Places::find().as_ref());
+    if trust_all || trust.allows(&question.fingerprint) {
+        return Ok(keys);
+    }
+    let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
+    if !can_ask() {
+        let words =
+            format!("{names} of {file} is not used without a yes: --trust uses it, for ADK loads it too");
+        tell(&clean_line(&words));
+        return Ok(Keys::default());
+    }
+    tell(question.deed.words());
+    tell(&format!("    {}", clean_line(&question.command)));
+    if !said_yes(question.deed)? {
+        tell("Not used.");
+        return Ok(Keys::default());
+    }
+    trust.grant(&question.fingerprint, &question.command)?;
+    Ok(keys)
+}
+
 fn said_yes(deed: Deed) -> io::Result<bool> {
     let what = match deed {
         Deed::Start => "Start it",
         Deed::Send => "Send it there",
+        Deed::Use => "Use it",
     };
     says_yes(&format!("{what}, and remember this?"))
 }

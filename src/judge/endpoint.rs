@@ -24,6 +24,12 @@ pub struct Endpoint {
     pub place: Option<(String, String)>,
 }
 
+const GEMINI_KEYS: &[&str] = &["GOOGLE_API_KEY", "GEMINI_API_KEY"];
+/// Tokens, not keys.
+const VERTEX_KEYS: &[&str] = &["CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"];
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+
 /// Providers that speak like OpenAI: their name, address, and where the key is.
 const LIKE_OPENAI: &[(&str, &str, &str)] = &[
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
@@ -34,6 +40,12 @@ const LIKE_OPENAI: &[(&str, &str, &str)] = &[
     ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
 ];
+
+/// The variables that hold keys of providers.
+pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
+    let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]].into_iter().flatten().copied();
+    own.chain(LIKE_OPENAI.iter().map(|(_, _, key)| *key))
+}
 
 /// Reads an environment variable; empty ones are none.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -161,19 +173,14 @@ fn address(
     match provider {
         Provider::Gemini => (
             from("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
-            vec!["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+            GEMINI_KEYS.to_vec(),
         ),
         Provider::Vertex => {
             let location = place(spec, env).map(|(_, location)| location).unwrap_or_default();
-            (
-                from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)),
-                vec!["CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"],
-            )
+            (from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)), VERTEX_KEYS.to_vec())
         }
-        Provider::Openai => (from("OPENAI_BASE_URL", "https://api.openai.com/v1"), vec!["OPENAI_API_KEY"]),
-        Provider::Anthropic => {
-            (from("ANTHROPIC_BASE_URL", "https://api.anthropic.com"), vec!["ANTHROPIC_API_KEY"])
-        }
+        Provider::Openai => (from("OPENAI_BASE_URL", "https://api.openai.com/v1"), vec![OPENAI_KEY]),
+        Provider::Anthropic => (from("ANTHROPIC_BASE_URL", "https://api.anthropic.com"), vec![ANTHROPIC_KEY]),
         Provider::Ollama => {
             let host = from("OLLAMA_HOST", "http://localhost:11434");
             (if host.contains("://") { host } else { format!("http://{host}") }, Vec::new())

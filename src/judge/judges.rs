@@ -4,6 +4,7 @@ use super::budget::Budget;
 use super::endpoint::{self, SERVICE, resolve};
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
+use super::keys::Keys;
 use super::model::{Model, Prompt};
 use super::template;
 use super::wire::{Answer, Settings};
@@ -27,6 +28,8 @@ pub struct Judges {
     recording: Option<Result<Vec<RecordedAnswers>, String>>,
     /// Prompts that Google keeps, fetched by the first who asks.
     prompts: tokio::sync::Mutex<HashMap<String, Value>>,
+    /// What a person allowed to be taken from a file.
+    keys: Keys,
 }
 
 /// What is asked, and for which case.
@@ -79,12 +82,23 @@ impl Judges {
             gates: Mutex::default(),
             recording,
             prompts: tokio::sync::Mutex::default(),
+            keys: Keys::default(),
         }
+    }
+
+    /// The same with keys of a file, which a person allowed.
+    pub fn with_keys(self, keys: Keys) -> Judges {
+        Judges { keys, ..self }
     }
 
     /// How it is configured.
     pub fn spec(&self) -> &JudgeSpec {
         &self.spec
+    }
+
+    /// Whether a judge so configured plays recorded answers.
+    pub fn is_recorded(spec: &JudgeSpec) -> bool {
+        spec.provider == Some(Provider::Replay)
     }
 
     /// Whether recorded answers are played.
@@ -134,8 +148,8 @@ impl Judges {
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
             let endpoint = match name {
-                SERVICE => endpoint::service(&self.spec, &environment)?,
-                model => resolve(&self.spec, model, &environment)?,
+                SERVICE => endpoint::service(&self.spec, &|name| self.keys.variable(name))?,
+                model => resolve(&self.spec, model, &|name| self.keys.variable(name))?,
             };
             let origin = endpoint.base.origin().ascii_serialization();
             let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
@@ -205,7 +219,7 @@ impl Judges {
         let spec = match prompts.get(&name) {
             Some(spec) => spec.clone(),
             None => {
-                let spec = template::fetch(&name, environment("STORAGE_EMULATOR_HOST")).await?;
+                let spec = template::fetch(&name, self.keys.variable("STORAGE_EMULATOR_HOST")).await?;
                 prompts.entry(name).or_insert(spec).clone()
             }
         };
@@ -239,7 +253,7 @@ impl Judges {
 
     /// What a person is asked before a key goes where the folder says: the address and the key's name.
     pub fn destination(spec: &JudgeSpec) -> Option<String> {
-        if !spec.from_folder || spec.provider == Some(Provider::Replay) {
+        if !spec.from_folder || Judges::is_recorded(spec) {
             return None;
         }
         let to = spec.url.clone().unwrap_or_else(|| "the provider's own address".into());
@@ -274,9 +288,4 @@ fn replay(recorded: &[RecordedAnswers], asking: Asking) -> Result<Answered, Judg
     })?;
     let spent = Spent { asked: 1, ..Spent::default() };
     Ok(Answered { text: reply.clone(), cached: false, spent })
-}
-
-/// An environment variable; an empty one is none.
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }

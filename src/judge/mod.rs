@@ -11,7 +11,8 @@
 //! SimulatedUser        ── the next message of a scenario, asked of a model like a verdict
 //! ```
 //!
-//! Keys come from the environment, go into headers and nowhere else (`secret`).
+//! Keys come from the environment, or from a `.env` file when a person allows it (`keys`); they go into headers and
+//! nowhere else (`secret`).
 
 mod answer;
 mod budget;
@@ -20,6 +21,7 @@ mod endpoint;
 mod error;
 mod gate;
 mod judges;
+mod keys;
 mod model;
 mod program;
 mod request;
@@ -32,6 +34,7 @@ mod wire;
 pub use canary::{Probe, Probed};
 pub use error::{Fault, JudgeError};
 pub use judges::{Answered, Asking, Judges};
+pub use keys::Keys;
 pub use program::Programs;
 pub use scoring::{Judging, Watch};
 pub use user::{Playing, SimulatedUser};

@@ -24,11 +24,13 @@ mod preflight;
 mod results;
 mod scoring;
 mod start;
+mod trust;
 
 pub use chat::{ChatEvent, chat};
 pub use past::{history_of, past_results, remove_old};
-pub use plan::{
-    Deed, PlanError, Prepared, Request, Selection, Stamp, TrustQuestion, judge_questions, prepare,
+pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
+pub use start::{Run, RunHandle, start};
+pub use trust::{
+    Deed, KeyOffer, TrustQuestion, agent_question, judge_questions, keys_that_help, offered_keys,
     trust_questions,
 };
-pub use start::{Run, RunHandle, start};

@@ -2,14 +2,12 @@
 
 use super::past::past_results;
 use crate::domain::{
-    AdkServer, AgentSpec, Attempt, AttemptKey, CaseKey, JudgeSpec, PlannedCase, PlannedSet, Query,
-    RunOptions, RunPlan, Subject,
+    AgentSpec, Attempt, AttemptKey, CaseKey, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan,
+    Subject,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
-use crate::judge::Judges;
-use crate::metrics::asks_judge;
-use crate::store::fingerprint;
+use crate::judge::Keys;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for,
 };
@@ -72,6 +70,8 @@ pub struct Prepared {
     pub problems: Vec<(String, String)>,
     /// What agents did before, where that is judged again.
     pub kept: HashMap<AttemptKey, Arc<Attempt>>,
+    /// Keys of a file that may be used; none before a person allowed it.
+    pub keys: Keys,
 }
 
 /// Why there is no plan.
@@ -151,7 +151,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         return Err(PlanError("no case is selected".into()));
     }
     let kept = kept_of(&plan, &sets, &request.kept);
-    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept })
+    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, keys: Keys::default() })
 }
 
 /// What agents did before, by the attempts of the plan.
@@ -298,90 +298,4 @@ impl Filtered<'_> {
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
         })
     }
-}
-
-/// Something that a folder's own files would make us run or tell, to be allowed first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrustQuestion {
-    /// What kind of thing.
-    pub deed: Deed,
-    /// Exactly what would be run, or where things would go.
-    pub command: String,
-    /// Where.
-    pub folder: String,
-    /// What is remembered when it is allowed.
-    pub fingerprint: String,
-}
-
-/// What a folder's own files would make us do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// Start a program.
-    Start,
-    /// Send what agents say, and a key, to an address.
-    Send,
-}
-
-impl Deed {
-    /// What it is, for the person who is asked.
-    pub fn words(self) -> &'static str {
-        match self {
-            Deed::Start => "This folder's own files name a program that evaltrail would start:",
-            Deed::Send => "This folder's own files say where the judge is:",
-        }
-    }
-}
-
-/// The programs that a plan would start, and where it would send things. An agent named on the command line is not asked about.
-pub fn trust_questions(workspace: &Workspace, plan: &RunPlan, asked: Option<&str>) -> Vec<TrustQuestion> {
-    let mut questions: Vec<TrustQuestion> = Vec::new();
-    let mut ask = |command: String, words: &[String], cwd: &Path| {
-        let question = question(workspace, Deed::Start, command, words, cwd);
-        if !questions.contains(&question) {
-            questions.push(question);
-        }
-    };
-    for set in &plan.sets {
-        match &set.agent {
-            AgentSpec::Command { argv, cwd }
-            | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. }
-                if !asked.is_some_and(|asked| asked.starts_with("cmd:")) =>
-            {
-                ask(argv.join(" "), argv, cwd);
-            }
-            _ => {}
-        }
-        for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
-            if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
-                let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
-                ask(line, &words, &program.cwd);
-            }
-        }
-    }
-    if plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge) {
-        questions.extend(judge_questions(workspace, &plan.judge));
-    }
-    questions
-}
-
-/// Where a judge of the folder's own would be sent things, to be allowed first.
-pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec) -> Vec<TrustQuestion> {
-    let line = Judges::destination(judge);
-    line.into_iter()
-        .map(|line| question(workspace, Deed::Send, line.clone(), &[line], &workspace.root))
-        .collect()
-}
-
-fn question(
-    workspace: &Workspace,
-    deed: Deed,
-    command: String,
-    words: &[String],
-    cwd: &Path,
-) -> TrustQuestion {
-    let folder = cwd.display().to_string();
-    let root = workspace.root.display().to_string();
-    let joined = words.join("\0");
-    let fingerprint = fingerprint(&[root.as_bytes(), folder.as_bytes(), joined.as_bytes()]);
-    TrustQuestion { deed, command, folder, fingerprint }
 }

@@ -2,8 +2,8 @@
 
 use crate::agents::Opening;
 use crate::app::ChatMsg;
-use crate::domain::{AgentSpec, JudgeSpec, PlannedSet, RunOptions, RunPlan, SessionInput, UserSpec};
-use crate::runner::{TrustQuestion, trust_questions};
+use crate::domain::{AgentSpec, SessionInput};
+use crate::runner::{TrustQuestion, agent_question};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
 
@@ -19,13 +19,13 @@ pub(super) fn prepare(
     places: Option<&Places>,
 ) -> Result<(AgentSpec, Opening), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
-    let (name, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
+    let (_, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
     let mut trust = Trust::load(places);
     for question in granted {
         let kept = trust.grant(&question.fingerprint, &question.command);
         kept.map_err(|error| ChatMsg::Refused(error.to_string()))?;
     }
-    let questions: Vec<TrustQuestion> = trust_questions(workspace, &plan_of(set, &name, &spec), None)
+    let questions: Vec<TrustQuestion> = agent_question(workspace, &spec)
         .into_iter()
         .filter(|question| !trust.allows(&question.fingerprint))
         .collect();
@@ -41,27 +41,4 @@ pub(super) fn prepare(
         ..Opening::default()
     };
     Ok((spec, opening))
-}
-
-/// A plan of nothing but the agent: what a run of it would ask about is what is asked here.
-fn plan_of(set: &SetPath, name: &str, spec: &AgentSpec) -> RunPlan {
-    RunPlan {
-        run_id: String::new(),
-        started: String::new(),
-        sets: vec![PlannedSet {
-            id: set.stem.clone(),
-            file: set.shown.clone(),
-            path: set.path.clone(),
-            digest: String::new(),
-            agent: spec.clone(),
-            agent_name: name.to_string(),
-            agent_jobs: None,
-            app_dir: None,
-            criteria: Vec::new(),
-            user: UserSpec::default(),
-        }],
-        cases: Vec::new(),
-        options: RunOptions::default(),
-        judge: JudgeSpec::standard(),
-    }
 }

@@ -12,6 +12,7 @@ use crate::ui::{Theme, draw};
 use crate::workspace::{Watch, Workspace, root_of};
 use crossterm::event::EventStream;
 use futures_util::StreamExt;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,7 +83,8 @@ impl Loop {
         model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
         model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
-        let mut hands = Hands { workspace, opened, sets, since, back, run: None, places, chat: None };
+        let (run, chat, declined) = (None, None, BTreeSet::new());
+        let mut hands = Hands { workspace, opened, sets, since, back, run, places, chat, declined };
         first_sets(&mut model, &mut hands, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
@@ -237,6 +239,10 @@ impl Loop {
             }
             Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
             Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
+            Effect::StartWithoutKeys(cases, questions, against) => {
+                self.hands.declined.extend(questions.into_iter().map(|question| question.fingerprint));
+                self.start(cases, Vec::new(), against);
+            }
             Effect::OpenEditor { path, line } => return self.edit(path, line),
             Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
             Effect::EditCriteria(set) => return self.edit_criteria(set),

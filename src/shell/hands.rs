@@ -9,10 +9,10 @@ use crate::app::{
 };
 use crate::domain::{Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
-use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
+use crate::runner::{self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
 use crate::store::{Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -48,6 +48,8 @@ pub(super) struct Hands {
     pub(super) places: Option<Places>,
     /// Where words for the agent go, while one is talked to.
     pub(super) chat: Option<Sender<String>>,
+    /// Fingerprints of keys that a person does not want used: not asked about again in this session.
+    pub(super) declined: BTreeSet<String>,
 }
 
 impl Hands {
@@ -90,6 +92,7 @@ impl Hands {
             // The loop does these itself.
             Effect::StartRun(..)
             | Effect::StartTrusted(..)
+            | Effect::StartWithoutKeys(..)
             | Effect::Copy(_)
             | Effect::OpenEditor { .. }
             | Effect::EditText { .. }
@@ -248,10 +251,11 @@ impl Hands {
     pub(super) fn start(&self, cases: Vec<ChosenCase>, granted: Vec<TrustQuestion>, against: Against) {
         let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let (back, places) = (self.back.clone(), self.places.clone());
+        let allowed = Allowed { granted, declined: self.declined.clone() };
         tokio::spawn(async move {
             let root = borrowed.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
-                let prepared = prepare(&borrowed, cases, granted, against, places.as_ref())?;
+                let prepared = prepare(&borrowed, cases, allowed, against, places.as_ref())?;
                 let run = runner::start(prepared, None, &root);
                 Ok((run, runner::remove_old(&borrowed.workspace)))
             })
@@ -323,10 +327,18 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
     summary
 }
 
+/// What a person said before this run is prepared.
+struct Allowed {
+    /// What may be done.
+    granted: Vec<TrustQuestion>,
+    /// Fingerprints of keys that are not used.
+    declined: BTreeSet<String>,
+}
+
 fn prepare(
     hands: &Borrowed,
     cases: Vec<ChosenCase>,
-    granted: Vec<TrustQuestion>,
+    allowed: Allowed,
     against: Against,
     places: Option<&Places>,
 ) -> Result<Prepared, RunMsg> {
@@ -358,21 +370,46 @@ fn prepare(
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);
-    let prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
+    let mut prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
         .map_err(|error| refused(error.0))?;
     if let Some((file, why)) = prepared.problems.first() {
         return Err(refused(format!("{file}: {why}")));
     }
-    let mut trust = Trust::load(places);
-    for question in &granted {
-        trust.grant(&question.fingerprint, &question.command).map_err(|error| refused(error.to_string()))?;
+    match open_questions(&hands.workspace, &mut prepared, allowed, places).map_err(refused)? {
+        questions if questions.is_empty() => Ok(prepared),
+        questions => {
+            let cases = cases.iter().map(|(case, _)| *case).collect();
+            Err(RunMsg::AskTrust(cases, questions, against))
+        }
     }
-    let questions: Vec<TrustQuestion> = runner::trust_questions(&hands.workspace, &prepared.plan, None)
-        .into_iter()
-        .filter(|question| !trust.allows(&question.fingerprint))
-        .collect();
-    let cases = cases.iter().map(|(case, _)| *case).collect();
-    if questions.is_empty() { Ok(prepared) } else { Err(RunMsg::AskTrust(cases, questions, against)) }
+}
+
+/// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
+/// allowed are put into the plan.
+fn open_questions(
+    workspace: &Workspace,
+    prepared: &mut Prepared,
+    allowed: Allowed,
+    places: Option<&Places>,
+) -> Result<Vec<TrustQuestion>, String> {
+    let mut trust = Trust::load(places);
+    for question in &allowed.granted {
+        trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
+    }
+    let mut questions = runner::trust_questions(workspace, prepared, None);
+    questions.retain(|question| !trust.allows(&question.fingerprint));
+    // Without a place to remember the answer it would be asked about again and again.
+    if !questions.is_empty() || places.is_none() {
+        return Ok(questions);
+    }
+    if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
+        if trust.allows(&question.fingerprint) {
+            prepared.keys = keys;
+        } else if !allowed.declined.contains(&question.fingerprint) {
+            questions.push(question);
+        }
+    }
+    Ok(questions)
 }
 
 /// What is to be judged again, by file and case.

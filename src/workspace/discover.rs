@@ -271,7 +271,7 @@ pub fn root_of(folder: &Path) -> PathBuf {
 
 /// A folder and those above it, up to the root of version control, as long as they and their configuration are of
 /// the owner of the first.
-fn above(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for one in folder.ancestors() {
         let config = one.join(FILE_NAME);
@@ -288,14 +288,14 @@ fn above(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(unix)]
-fn same_owner(a: &Path, b: &Path) -> bool {
+pub(super) fn same_owner(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let owner = |path: &Path| fs::metadata(path).map(|meta| meta.uid()).ok();
     owner(a).is_some() && owner(a) == owner(b)
 }
 
 #[cfg(not(unix))]
-fn same_owner(_: &Path, _: &Path) -> bool {
+pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
     true
 }
 

@@ -5,6 +5,7 @@ mod agent;
 mod beside;
 mod criteria;
 mod discover;
+mod dotenv;
 mod sets;
 mod watch;
 
@@ -12,5 +13,6 @@ pub use agent::{NoAgent, agent_for, agent_of_set, find_adk, find_python};
 pub use beside::{edited_with, notes_path, read_notes};
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError, named_path, root_of};
+pub use dotenv::dotenv_near;
 pub use sets::{OpenSet, SetProblem, open_set, read_text};
 pub use watch::Watch;

@@ -1,5 +1,6 @@
 //! What lies over the screen: help, filter, palette, jump, questions.
 
+use super::run::is_about_keys;
 use super::{browse, give, moved, opinion};
 use crate::app::command::{COMMANDS, CommandId, command};
 use crate::app::effect::Effect;
@@ -335,6 +336,9 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
         (ConfirmKind::TypeAgain(of, text), true) => super::edit::type_again(of, text),
         (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(..), false) => {
             Vec::new()
+        }
+        (ConfirmKind::Trust(cases, questions, against), false) if is_about_keys(&questions) => {
+            vec![Effect::StartWithoutKeys(cases, questions, against)]
         }
         (ConfirmKind::Trust(..), false) => {
             super::global::tell(model, format!("{}: not started", command(CommandId::Run).name), false)

@@ -218,10 +218,19 @@ pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) 
     }
     let sends = questions.iter().any(|question| question.deed == Deed::Send);
     let title = match sends {
+        _ if is_about_keys(questions) => {
+            lines.push("With a no the run goes on without it, and what needs it is not evaluated.".into());
+            "Use this key? ADK reads it from this file, too."
+        }
         true => "Allow this? It is what this folder's files say.",
         false => "Start this program? It runs what this folder's files say.",
     };
     (title.into(), lines)
+}
+
+/// Whether keys are asked about, without which a run goes on. They are asked about alone.
+pub(super) fn is_about_keys(questions: &[TrustQuestion]) -> bool {
+    questions.iter().any(|question| question.deed == Deed::Use)
 }
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {

@@ -1,0 +1,109 @@
+//! Keys of a `.env` file, for a judge that the environment has none for.
+
+use super::endpoint::{self, SERVICE, key_names, resolve};
+use super::secret::Secret;
+use crate::domain::JudgeSpec;
+use crate::formats::read_dotenv;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What of a file says which Google Cloud is asked; no secrets. Addresses are never taken from a file: a key of the
+/// environment would be sent there.
+const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
+
+/// Variables of a `.env` file that a judge may use. Their values are shown nowhere.
+#[derive(Clone, Default)]
+pub struct Keys {
+    file: PathBuf,
+    values: BTreeMap<String, Secret>,
+}
+
+impl Keys {
+    /// Those of a file's variables that hold keys of models, or say which Google Cloud is asked.
+    pub fn of_file(file: &Path, text: &str, spec: &JudgeSpec) -> Keys {
+        let own = spec.key_env.as_deref();
+        let is_wanted = |name: &String| {
+            own == Some(name) || PLACES.contains(&name.as_str()) || key_names().any(|key| key == name)
+        };
+        let wanted =
+            read_dotenv(text).into_iter().filter(|(name, value)| is_wanted(name) && !value.is_empty());
+        let values = wanted.map(|(name, value)| (name, Secret::new(value))).collect();
+        Keys { file: file.to_path_buf(), values }
+    }
+
+    /// Those with which models can be asked that cannot be asked without them; none when they help nothing.
+    pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<Keys> {
+        let mut helping: BTreeSet<String> = BTreeSet::new();
+        for model in models {
+            let can_ask = |env: endpoint::Environment| match model.as_str() {
+                SERVICE => endpoint::service(spec, env).is_ok(),
+                model => resolve(spec, model, env).is_ok(),
+            };
+            if can_ask(&|name| Keys::default().variable(name)) {
+                continue;
+            }
+            let used = RefCell::new(BTreeSet::new());
+            let with_file = |name: &str| {
+                let value = self.variable(name)?;
+                if std::env::var_os(name).is_none() {
+                    used.borrow_mut().insert(name.to_string());
+                }
+                Some(value)
+            };
+            if can_ask(&with_file) {
+                helping.extend(used.into_inner());
+            }
+        }
+        let values = self.values.clone().into_iter().filter(|(name, _)| helping.contains(name)).collect();
+        (!helping.is_empty()).then_some(Keys { file: self.file.clone(), values })
+    }
+
+    /// A variable: the environment's, else the file's. An empty one is none, and hides the file's as it does for ADK.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        let value = match std::env::var_os(name) {
+            Some(value) => value.into_string().ok()?,
+            None => self.values.get(name)?.expose().to_string(),
+        };
+        Some(value).filter(|value| !value.trim().is_empty())
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The names; with the values of those that are no secrets.
+    pub fn words(&self) -> Vec<String> {
+        let word = |(name, value): (&String, &Secret)| match PLACES.contains(&name.as_str()) {
+            true => format!("{name}={}", value.expose()),
+            false => name.clone(),
+        };
+        self.values.iter().map(word).collect()
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Keys").field("file", &self.file).field("names", &self.words()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_keys_of_models_are_taken_and_none_is_shown() {
+        let text = "GEMINI_API_KEY=canary-1\nJUDGE_KEY=canary-2\nAWS_SECRET_ACCESS_KEY=canary-3\n\
+                    OPENAI_BASE_URL=https://example.org\nOLLAMA_HOST=example.org\nGOOGLE_CLOUD_PROJECT=p\n\
+                    GROQ_API_KEY=${AWS_SECRET_ACCESS_KEY}\nOPENAI_API_KEY=\n";
+        let keys = Keys::of_file(Path::new("/w/.env"), text, &JudgeSpec::standard());
+        assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
+        let own = JudgeSpec { key_env: Some("JUDGE_KEY".into()), ..JudgeSpec::standard() };
+        let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
+        assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
+        assert!(!format!("{keys:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,191 @@
+//! What a folder's own files would make us do: run programs, send things, use keys. It is allowed first.
+
+use super::plan::Prepared;
+use crate::domain::{AdkServer, AgentSpec, Conversation, JudgeSpec, PlannedSet};
+use crate::formats::SetFile;
+use crate::judge::{Judges, Keys};
+use crate::metrics::{JudgeOptions, JudgedMetric, asks_judge};
+use crate::store::fingerprint;
+use crate::workspace::{Workspace, dotenv_near};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Something that a folder's own files would make us do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustQuestion {
+    /// What kind of thing.
+    pub deed: Deed,
+    /// Exactly what would be run, where things would go, or which keys would be used.
+    pub command: String,
+    /// Where.
+    pub folder: String,
+    /// What is remembered when it is allowed.
+    pub fingerprint: String,
+}
+
+/// What a folder's own files would make us do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Start a program.
+    Start,
+    /// Send what agents say, and a key, to an address.
+    Send,
+    /// Use keys of a file. Without them the run goes on, and what needs them is not evaluated.
+    Use,
+}
+
+impl Deed {
+    /// What it is, for the person who is asked.
+    pub fn words(self) -> &'static str {
+        match self {
+            Deed::Start => "This folder's own files name a program that evaltrail would start:",
+            Deed::Send => "This folder's own files say where the judge is:",
+            Deed::Use => "The judge lacks a key, and a file that ADK reads has one:",
+        }
+    }
+}
+
+/// The programs that a plan would start, and where it would send things. An agent named on the command line is not
+/// asked about.
+pub fn trust_questions(
+    workspace: &Workspace,
+    prepared: &Prepared,
+    asked: Option<&str>,
+) -> Vec<TrustQuestion> {
+    let mut questions: Vec<TrustQuestion> = Vec::new();
+    let plan = &prepared.plan;
+    for set in &plan.sets {
+        if !asked.is_some_and(|asked| asked.starts_with("cmd:")) {
+            questions.extend(agent_question(workspace, &set.agent));
+        }
+        for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
+            if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
+                let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
+                questions.push(question(workspace, Deed::Start, line, &words, &program.cwd));
+            }
+        }
+    }
+    let is_judged = plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge);
+    if is_judged || sets_with_users(prepared).contains(&true) {
+        questions.extend(judge_questions(workspace, &plan.judge));
+    }
+    let mut seen = HashSet::new();
+    questions.retain(|question| seen.insert(question.fingerprint.clone()));
+    questions
+}
+
+/// The program that an agent is, or whose server is started.
+pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
+    match agent {
+        AgentSpec::Command { argv, cwd } | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. } => {
+            Some(question(workspace, Deed::Start, argv.join(" "), argv, cwd))
+        }
+        _ => None,
+    }
+}
+
+/// Where a judge of the folder's own would be sent things, to be allowed first.
+pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec) -> Vec<TrustQuestion> {
+    let line = Judges::destination(judge);
+    line.into_iter()
+        .map(|line| question(workspace, Deed::Send, line.clone(), &[line], &workspace.root))
+        .collect()
+}
+
+/// Keys of a `.env` file, and the question whether they may be used.
+#[derive(Clone, Debug)]
+pub struct KeyOffer {
+    /// What is asked.
+    pub question: TrustQuestion,
+    /// What is used when it is allowed.
+    pub keys: Keys,
+}
+
+/// Keys that a run lacks and that a `.env` file has, which ADK would load for one of the agents.
+pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOffer> {
+    let plan = &prepared.plan;
+    let of_sets = sets_with_users(prepared).into_iter().enumerate();
+    let models: BTreeSet<String> = of_sets.flat_map(|(set, plays)| models(prepared, set, plays)).collect();
+    let models: Vec<String> = models.into_iter().collect();
+    let folder = |set: &PlannedSet| {
+        set.app_dir.clone().or_else(|| set.path.parent().map(Path::to_path_buf)).unwrap_or_default()
+    };
+    keys_that_help(workspace, &plan.judge, &models, plan.sets.iter().map(folder))
+}
+
+/// Keys that these models lack and that a `.env` file has, seen from these folders.
+pub fn keys_that_help(
+    workspace: &Workspace,
+    judge: &JudgeSpec,
+    models: &[String],
+    folders: impl Iterator<Item = PathBuf>,
+) -> Option<KeyOffer> {
+    if models.is_empty() || Judges::is_recorded(judge) {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    let mut files = folders.filter(|folder| seen.insert(folder.clone())).filter_map(|folder| {
+        let (file, text) = dotenv_near(&folder)?;
+        Keys::of_file(&file, &text, judge).that_help(judge, models)
+    });
+    let keys = files.next()?;
+    let words = keys.words();
+    let command =
+        format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), models.join(", "));
+    let folder = keys.file().parent().unwrap_or(&workspace.root);
+    // The names and what is no secret: a new key in the same place is not asked about again.
+    let question = question(workspace, Deed::Use, command, &words, folder);
+    Some(KeyOffer { question, keys })
+}
+
+/// The models that a set's cases ask.
+fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
+    let (plan, planned) = (&prepared.plan, &prepared.plan.sets[set]);
+    let judges = Judges::new(&plan.judge, None);
+    let judged = planned.criteria.iter().filter_map(|criterion| {
+        let metric = JudgedMetric::of(criterion, plan.judge.reading, plan.judge.samples).ok()??;
+        Some(judges.who(&metric))
+    });
+    let options = JudgeOptions { model: planned.user.model.clone(), ..JudgeOptions::default() };
+    judged.chain(plays_users.then(|| judges.model_for(&options))).collect()
+}
+
+/// Of each set whether a model plays the user of some planned case.
+fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
+    let plan = &prepared.plan;
+    let mut found = vec![false; plan.sets.len()];
+    for case in &plan.cases {
+        let has_agent = !matches!(plan.sets[case.set].agent, AgentSpec::Saved | AgentSpec::Kept);
+        if !found[case.set] && has_agent {
+            found[case.set] = may_be_scenario(&prepared.sets[case.set], case.index);
+        }
+    }
+    found
+}
+
+/// Whether a case is a scenario. Of a file too large to be held any case may be one: reading all would take too long.
+fn may_be_scenario(file: &SetFile, at: usize) -> bool {
+    // Without these letters a text holds no such key, however it is escaped.
+    let may_be = |text: &str| text.contains("cenario") || text.contains("\\u");
+    let is_scenario =
+        || file.case(at).is_ok_and(|case| matches!(case.conversation, Conversation::Scenario(_)));
+    file.text_of(at).is_none_or(|text| may_be(text) && is_scenario())
+}
+
+fn question(
+    workspace: &Workspace,
+    deed: Deed,
+    command: String,
+    words: &[String],
+    cwd: &Path,
+) -> TrustQuestion {
+    let folder = cwd.display().to_string();
+    let root = workspace.root.display().to_string();
+    let joined = words.join("\0");
+    let mut parts = vec![root.as_bytes(), folder.as_bytes(), joined.as_bytes()];
+    if deed == Deed::Use {
+        parts.push(b"use");
+    }
+    let fingerprint = fingerprint(&parts);
+    TrustQuestion { deed, command, folder, fingerprint }
+}

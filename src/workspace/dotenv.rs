@@ -1,0 +1,64 @@
+//! The `.env` file that ADK loads for an agent.
+
+use super::discover::{above, same_owner};
+use super::sets::read_text;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = ".env";
+/// A larger file is none of variables.
+const LARGEST: u64 = 1 << 20;
+
+/// The nearest `.env` of a folder and those above it, with its text. ADK looks up to the root of the file system; here
+/// the search ends where that for a workspace does. One that is a link or another owner's is not read. Nothing where
+/// ADK or python-dotenv is told to load none.
+pub fn dotenv_near(folder: &Path) -> Option<(PathBuf, String)> {
+    if is_on("ADK_DISABLE_LOAD_DOTENV", &["1", "true", "yes", "on"])
+        || is_on("PYTHON_DOTENV_DISABLED", &["1", "true", "t", "yes", "y"])
+    {
+        return None;
+    }
+    let mut files = above(folder).into_iter().map(|folder| folder.join(NAME));
+    let (file, meta) = files.find_map(|file| {
+        let meta = fs::symlink_metadata(&file).ok().filter(|meta| !meta.is_dir())?;
+        Some((file, meta))
+    })?;
+    let is_usable = meta.is_file() && meta.len() <= LARGEST && same_owner(&file, folder);
+    let text = is_usable.then(|| read_text(&file).ok()).flatten()?;
+    Some((file, text))
+}
+
+fn is_on(variable: &str, words: &[&str]) -> bool {
+    std::env::var(variable).is_ok_and(|value| words.contains(&value.trim().to_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_one_below_version_control_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, agent) = (place.path(), place.path().join("repository/agents/home"));
+        fs::create_dir_all(&agent).unwrap();
+        fs::create_dir(root.join("repository/.git")).unwrap();
+        fs::write(root.join(".env"), "A=outside").unwrap();
+        assert_eq!(dotenv_near(&agent), None, "it lies above the repository");
+        fs::write(root.join("repository/.env"), "A=root").unwrap();
+        assert_eq!(dotenv_near(&agent).unwrap().1, "A=root");
+        fs::write(agent.join(".env"), "A=agent").unwrap();
+        assert_eq!(dotenv_near(&agent), Some((agent.join(".env"), "A=agent".into())));
+        fs::remove_file(agent.join(".env")).unwrap();
+        fs::create_dir(agent.join(".env")).unwrap();
+        assert_eq!(dotenv_near(&agent).unwrap().1, "A=root", "a virtual environment of that name is none");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("secrets"), "A=1").unwrap();
+        std::os::unix::fs::symlink(place.path().join("secrets"), place.path().join(".env")).unwrap();
+        assert_eq!(dotenv_near(place.path()), None);
+    }
+}
