@@ -5,7 +5,8 @@ mod common;
 
 use common::Place;
 use evaltrail::app::{
-    CaseRef, Effect, Model, Msg, OpenedSet, RunMsg, SetLoaded, asked, hold, parse_key, rescored, update,
+    CaseRef, Effect, Model, Msg, OpenedSet, RunMsg, SetLoaded, asked, parse_key, reevaluated, rescored,
+    update,
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, PlannedCase,
@@ -156,9 +157,9 @@ impl World {
                 let summaries = Arc::new((0..file.len()).map(|_| Default::default()).collect());
                 Msg::Summarised { set, digest, summaries }
             }
-            Effect::Hold { set, digest, file, notes, cases } => {
-                let held = hold(&file, &notes, &cases);
-                Msg::Held { set, digest, asked: asked(&cases), held }
+            Effect::Reevaluate { set, digest, file, notes, cases } => {
+                let results = reevaluated(&file, &notes, &cases);
+                Msg::Reevaluated { set, digest, asked: asked(&cases), results }
             }
             Effect::Rescore { ticket, change, before } => {
                 let (outcomes, flips) = rescored(&before, &change);

@@ -132,8 +132,8 @@ pub enum Effect {
     Say(String),
     /// End the conversation.
     CloseChat,
-    /// Hold what came of cases against the cases as they are now.
-    Hold {
+    /// Re-evaluate results of cases: compare them with the cases as they are now.
+    Reevaluate {
         /// The set.
         set: usize,
         /// The file's digest; the answer carries it.

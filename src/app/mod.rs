@@ -50,5 +50,5 @@ pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantI
 pub use proposal::{Conflict, Proposal, ProposalLine};
 pub use ticket::{Ticket, Tickets};
 pub use trial::{Flip, Trial, rescored};
-pub use update::{THEMES, asked, go_to, hold, load_set, tree_offset, update};
+pub use update::{THEMES, asked, go_to, load_set, reevaluated, tree_offset, update};
 pub use verdict::{REASON_AT, VerdictLine, verdict_lines};

@@ -258,7 +258,7 @@ pub struct Toast {
 }
 
 impl SetView {
-    /// A set that is still to be opened.
+    /// A set whose file has not been opened yet.
     pub fn new(path: SetPath) -> SetView {
         SetView {
             path,

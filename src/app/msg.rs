@@ -70,9 +70,9 @@ pub enum Msg {
     ToolsSeen(Tools),
     /// An edit was not made, and why.
     EditFailed(EditFailure),
-    /// What came of cases, held against the cases as they are in the file of this digest. Cases that say the
-    /// same are not among them.
-    Held {
+    /// Results of cases, re-evaluated with the cases as they are in the file of this digest. Cases that say the same
+    /// are not among them.
+    Reevaluated {
         /// The set.
         set: usize,
         /// The file's digest.
@@ -80,7 +80,7 @@ pub enum Msg {
         /// The cases that were asked about, with the revisions of their outcomes.
         asked: Vec<(CaseRef, u64)>,
         /// The attempts as they would have come out.
-        held: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
+        results: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
     },
     /// Changed criteria were written; what was done, in words.
     CriteriaWritten(String),

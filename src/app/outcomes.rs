@@ -24,7 +24,7 @@ pub struct CaseOutcome {
     pub run: Arc<RunRef>,
     /// Its attempts, by number.
     pub attempts: Vec<Arc<Attempt>>,
-    /// The attempts as they ran, when the case was edited since and those above are held against it.
+    /// The attempts as they ran, when the case was edited since and those above are compared with it.
     ran: Option<Vec<Arc<Attempt>>>,
     /// The status a person should look at first.
     pub worst: Status,
@@ -157,12 +157,12 @@ impl Outcomes {
     }
 
     /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
-    pub fn hold(&mut self, case: CaseRef, held: Option<Vec<Arc<Attempt>>>) {
+    pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<Attempt>>>) {
         self.alone.remove(&case);
         let Some(before) = self.cases.get(&case) else { return };
         self.version += 1;
         let ran = before.as_they_ran().to_vec();
-        let after = match held {
+        let after = match results {
             Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run, attempts) },
             None => CaseOutcome::of(&before.run, ran),
         };
@@ -178,7 +178,7 @@ impl Outcomes {
         self.version += 1;
         let cases = std::mem::take(&mut self.cases).into_iter();
         self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
-        // Edited cases are held anew; a turn alone is run again.
+        // Edited cases are re-evaluated anew; a turn alone is run again.
         self.alone.clear();
         self.totals.clear();
         self.runs.clear();

@@ -3,7 +3,7 @@
 use super::index::{History, RunHead, RunSource, open_result};
 use crate::domain::{Attempt, RunRef, Status};
 use crate::formats::{Notes, SetFile};
-use crate::metrics::{held_against_case, is_decided_by_variants};
+use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
 use crate::store::load_run;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -278,7 +278,7 @@ pub fn reevaluate(
     let case = file.case(at).ok()?;
     let variants = notes.of(&case.eval_id).map_or(&[][..], |notes| &notes.variants);
     let again: Vec<Option<Attempt>> =
-        attempts.iter().map(|attempt| held_against_case(attempt, &case, variants)).collect();
+        attempts.iter().map(|attempt| reevaluated_attempt(attempt, &case, variants)).collect();
     if again.iter().all(Option::is_none) {
         return None;
     }

@@ -18,8 +18,8 @@ pub fn is_decided_by_variants(attempt: &Attempt) -> bool {
 }
 
 /// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
-pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
-    let mut held = Attempt {
+pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
+    let mut again = Attempt {
         eval_id: case.eval_id.clone(),
         expected: case.turns().into(),
         expected_state: case.final_session_state.clone(),
@@ -27,19 +27,19 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant
         ..attempt.clone()
     };
     if let Conversation::Scenario(scenario) = &case.conversation {
-        held.scenario = Some(scenario.clone());
+        again.scenario = Some(scenario.clone());
     }
-    let same = says_the_same(attempt, &held);
+    let same = says_the_same(attempt, &again);
     let decided_here = !variants.is_empty() || is_decided_by_variants(attempt);
     if same && !decided_here {
         return None;
     }
     if attempt.status == Status::Errored {
-        return (!same).then_some(held);
+        return (!same).then_some(again);
     }
-    let asked_else = asks(&attempt.expected) != asks(&held.expected) || attempt.scenario != held.scenario;
-    let evidence = Evidence::of(&held);
-    let turns = held.actual.len();
+    let asked_else = asks(&attempt.expected) != asks(&again.expected) || attempt.scenario != again.scenario;
+    let evidence = Evidence::of(&again);
+    let turns = again.actual.len();
     let own = attempt.metrics.iter().filter(|metric| !is_allowed(metric));
     let metrics = own.map(|metric| {
         let criterion = as_configured(metric);
@@ -66,10 +66,10 @@ pub fn held_against_case(attempt: &Attempt, case: &EvalCase, variants: &[Variant
     if same && metrics == attempt.metrics {
         return None;
     }
-    held.status = case_status(&metrics);
-    held.adk_status = adk_status(&metrics);
-    held.metrics = metrics;
-    Some(held)
+    again.status = case_status(&metrics);
+    again.adk_status = adk_status(&metrics);
+    again.metrics = metrics;
+    Some(again)
 }
 
 /// Ours, which stands in for another that is scored again.
@@ -89,7 +89,7 @@ fn asks(turns: &[Invocation]) -> Vec<String> {
     turns.iter().map(|turn| turn.user.scored_text()).collect()
 }
 
-/// Whether two attempts were held against the same: spellings and ids do not count.
+/// Whether two attempts were compared with the same: spellings and ids do not count.
 fn says_the_same(a: &Attempt, b: &Attempt) -> bool {
     let turn = |turn: &Invocation| {
         let calls: Vec<(String, Option<Value>)> = turn
@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn what_is_computed_is_computed_again() {
         let attempt = ran();
-        assert_eq!(held_against_case(&attempt, &case(turn("hi", "a")), &[]), None);
-        let held = held_against_case(&attempt, &case(turn("hi", "b")), &[]).unwrap();
-        assert_eq!(held.metrics[0].status, Status::Passed);
-        assert_eq!(held.metrics[1].status, Status::NotEvaluated, "a judge saw another case");
-        assert_eq!(held.status, Status::NotEvaluated, "so it is not green");
-        let asked = held_against_case(&attempt, &case(turn("ho", "b")), &[]).unwrap();
+        assert_eq!(reevaluated_attempt(&attempt, &case(turn("hi", "a")), &[]), None);
+        let again = reevaluated_attempt(&attempt, &case(turn("hi", "b")), &[]).unwrap();
+        assert_eq!(again.metrics[0].status, Status::Passed);
+        assert_eq!(again.metrics[1].status, Status::NotEvaluated, "a judge saw another case");
+        assert_eq!(again.status, Status::NotEvaluated, "so it is not green");
+        let asked = reevaluated_attempt(&attempt, &case(turn("ho", "b")), &[]).unwrap();
         assert!(asked.metrics[0].explanation.contains("asks something else"));
         assert_eq!(asked.status, Status::NotEvaluated);
     }

@@ -54,7 +54,7 @@ pub(super) trait Measure: Send + Sync {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome;
 }
 
-/// What a metric computes, before it is held against the threshold.
+/// What a metric computes, before it is compared with the threshold.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) score: Option<f64>,

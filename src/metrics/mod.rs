@@ -44,7 +44,7 @@ pub use aggregate::{Aggregate, aggregates};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
-pub use edited::{held_against_case, is_decided_by_variants};
+pub use edited::{is_decided_by_variants, reevaluated_attempt};
 pub use judged::{
     AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
     is_rubric_kind, replies,

@@ -45,7 +45,7 @@ pub fn allow_variants(
                 metric.status = Status::Informational;
                 metric.threshold = None;
                 metric.explanation = format!(
-                    "{}; held against the file's own trajectory, where {ALLOWED} decides",
+                    "{}; compared with the file's own trajectory, where {ALLOWED} decides",
                     metric.explanation
                 );
             }

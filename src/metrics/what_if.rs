@@ -122,7 +122,7 @@ impl<'a> Rescorer<'a> {
     }
 
     /// The attempt as it would have come out. What broke stays broken; what a judge or a program said stays,
-    /// and is held against the new threshold.
+    /// and is compared with the new threshold.
     pub fn rescore(&mut self, attempt: &Attempt) -> Attempt {
         if attempt.status == Status::Errored {
             return attempt.clone();

@@ -5,7 +5,7 @@ use super::{chat, criteria, edits, tools};
 use crate::agents::declared_tools;
 use crate::app::{
     Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
-    build_body, hold, rescored,
+    build_body, reevaluated, rescored,
 };
 use crate::domain::{Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
@@ -87,7 +87,7 @@ impl Hands {
             | Effect::Say(_)
             | Effect::CloseChat
             | Effect::SeeTools(_)
-            | Effect::Hold { .. }
+            | Effect::Reevaluate { .. }
             | Effect::KeepVerdicts(_) => self.author(effect),
             // The loop does these itself.
             Effect::StartRun(..)
@@ -123,9 +123,9 @@ impl Hands {
             }
             Effect::CloseChat => self.chat = None,
             Effect::SeeTools(set) => self.see_tools(set),
-            Effect::Hold { set, digest, file, notes, cases } => self.elsewhere(move |_| {
-                let held = hold(&file, &notes, &cases);
-                Some(Msg::Held { set, digest, asked: asked(&cases), held })
+            Effect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
+                let results = reevaluated(&file, &notes, &cases);
+                Some(Msg::Reevaluated { set, digest, asked: asked(&cases), results })
             }),
             Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
                 let kept = keep_verdicts(&hands.workspace.root, &verdicts);

@@ -147,7 +147,9 @@ pub fn load_plan(folder: &Path) -> Result<RunPlan, JournalError> {
     }
     if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
         let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
-        return Err(invalid(format!("case {id:?} is of set {set}, and there are {sets}")));
+        return Err(invalid(format!(
+            "case {id:?} names set number {set}, but the run has only {sets} (they count from 0)"
+        )));
     }
     Ok(plan)
 }
@@ -323,7 +325,7 @@ mod tests {
         assert!(
             load(text.replace("\"format\": 2", "\"format\": 3")).unwrap_err().contains("newer evaltrail")
         );
-        assert!(load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("there are 1"));
+        assert!(load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("the run has only 1"));
     }
 
     #[test]

@@ -302,7 +302,7 @@ pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
 /// An ADK agent's folder, by what lies in it, as ADK's loader looks for it. Nothing is imported.
 fn is_agent(folder: &Path) -> bool {
     const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
-    // The package `agent` of an agent is no agent of its own.
+    // `home/agent/__init__.py` is a part of the agent `home`, not another agent.
     let is_package_of_agent = folder.file_name().is_some_and(|name| name == "agent")
         && folder.parent().is_some_and(|parent| parent.join("__init__.py").is_file());
     if is_package_of_agent {

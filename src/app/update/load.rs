@@ -1,7 +1,7 @@
 //! Files that were read, and past outcomes.
 
 use super::browse::{node_of_set, relist};
-use super::hold;
+use super::edited_cases;
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
 use crate::app::msg::{OpenedSet, SetLoaded};
@@ -54,7 +54,7 @@ pub(super) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, Stri
         Ok(notes) if *model.sets[set].notes != notes => {
             model.sets[set].notes = Arc::new(notes);
             let cases = with_outcomes(model, set);
-            let effects = hold::ask(model, set, cases);
+            let effects = edited_cases::reevaluate_cases(model, set, cases);
             if !model.browse.query.is_empty() {
                 relist(model);
             }
@@ -73,8 +73,8 @@ pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
     view.summaries = None;
     let mut effects = vec![Effect::Summarise { set, digest, file }];
     effects.extend(match was {
-        Some(was) => hold::follow(model, set, &was),
-        None => hold::ask(model, set, with_outcomes(model, set)),
+        Some(was) => edited_cases::follow(model, set, &was),
+        None => edited_cases::reevaluate_cases(model, set, with_outcomes(model, set)),
     });
     effects.extend(place_waiting(model, set));
     effects
@@ -159,7 +159,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     }
     cases.sort();
     cases.dedup();
-    hold::ask(model, set, cases)
+    edited_cases::reevaluate_cases(model, set, cases)
 }
 
 /// Whether a run is the one whose result is shown, or a later one.

@@ -6,7 +6,7 @@ mod case;
 mod chat;
 mod edit;
 mod global;
-mod hold;
+mod edited_cases;
 mod load;
 mod opinion;
 mod overlay;
@@ -16,8 +16,8 @@ mod trial;
 mod variants;
 
 pub use browse::tree_offset;
+pub use edited_cases::{asked, reevaluated};
 pub use global::THEMES;
-pub use hold::{asked, hold};
 pub use load::{go_to, load_set};
 
 use super::command::{CommandId, Context, command};
@@ -60,7 +60,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),
         Msg::Chat(number, msg) => chat::event(model, number, msg),
         Msg::EditFailed(failure) => author::failed(model, failure),
-        Msg::Held { set, digest, asked, held } => hold::held(model, set, &digest, &asked, held),
+        Msg::Reevaluated { set, digest, asked, results } => {
+            edited_cases::show(model, set, &digest, &asked, results)
+        }
         Msg::CriteriaWritten(words) => trial::written(model, words),
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);

@@ -1,7 +1,7 @@
 //! Runs: starting, watching, ending them.
 
 use super::browse::{open_case, relist};
-use super::{global, hold, load, moved};
+use super::{edited_cases, global, load, moved};
 use crate::app::command::CommandId;
 use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
@@ -145,7 +145,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     effects
 }
 
-/// Shows what came of an attempt, held against its case as it is now. What belongs to a case that is not read yet
+/// Shows what came of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
 /// waits for it.
 fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<Attempt>) -> Vec<Effect> {
     let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
@@ -171,7 +171,7 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<Attempt>) -> Vec
     let case = CaseRef { set, index };
     model.add_outcome(case, &run_ref, attempt.clone());
     look_at_first_failure(model, case);
-    if was_edited { hold::ask(model, set, vec![case]) } else { Vec::new() }
+    if was_edited { edited_cases::reevaluate_cases(model, set, vec![case]) } else { Vec::new() }
 }
 
 /// A case that is open shows its newest attempt from the start.

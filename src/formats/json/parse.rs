@@ -20,7 +20,7 @@ pub struct SyntaxError {
     pub found: String,
 }
 
-/// A document, and what a strict reader would hold against it.
+/// A document, and what a strict reader would refuse of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// The value. Of a key given twice the last one counts, as in Python.

@@ -115,7 +115,8 @@ trait Judge: Send + Sync {
         Vec::new()
     }
 
-    /// Of a choice between two responses, how much the judge prefers what stands second.
+    /// How much more often a choice between two responses is the second one, whichever stands there: −1 to 1. Nothing
+    /// for other metrics.
     fn position_bias(&self, _answered: &[Asked]) -> Option<f64> {
         None
     }
@@ -124,7 +125,7 @@ trait Judge: Send + Sync {
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
 }
 
-/// What the answers come to, before it is held against the threshold.
+/// What the answers come to, before it is compared with the threshold.
 #[derive(Default)]
 struct Verdict {
     score: Option<f64>,

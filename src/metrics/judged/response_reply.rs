@@ -78,13 +78,7 @@ pub(super) fn reasoning(reply: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Content, Invocation};
-    use crate::metrics::Evidence;
-
-    fn seal(said: &str) -> Seal {
-        let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
-        Seal::of(&Evidence::turns(None, &[turn]))
-    }
+    use crate::metrics::judged::seal::seal_of_response as seal;
 
     #[test]
     fn the_structured_verdict_counts() {

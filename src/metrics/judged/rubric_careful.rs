@@ -242,8 +242,7 @@ fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Content, Invocation, RubricScore};
-    use crate::metrics::Evidence;
+    use crate::metrics::judged::seal::seal_of_response;
 
     fn rubrics() -> Vec<Rubric> {
         let rubric =
@@ -252,9 +251,8 @@ mod tests {
     }
 
     fn read(reply: &str, said: &str) -> Vec<(String, Option<f64>)> {
-        let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
-        let seal = Seal::of(&Evidence::turns(None, &[turn]));
-        let found: Vec<RubricScore> = careful(reply, &rubrics(), &seal, QuestionId::default());
+        let found: Vec<RubricScore> =
+            careful(reply, &rubrics(), &seal_of_response(said), QuestionId::default());
         found.into_iter().map(|one| (one.rubric_id, one.score)).collect()
     }
 

@@ -146,15 +146,18 @@ fn look_alike(c: char) -> char {
     LATIN.iter().find(|(like, _)| like.contains(c)).map_or(c, |(_, latin)| *latin)
 }
 
+/// The seal of a case whose agent said this.
+#[cfg(test)]
+pub(super) fn seal_of_response(said: &str) -> Seal {
+    use crate::domain::{Content, Invocation};
+    let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
+    Seal::of(&Evidence::turns(None, &[turn]))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::seal_of_response as seal;
     use super::*;
-    use crate::domain::{Content, Invocation};
-
-    fn seal(said: &str) -> Seal {
-        let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
-        Seal::of(&Evidence::turns(None, &[turn]))
-    }
 
     #[test]
     fn a_code_cannot_stand_in_what_it_is_made_of() {

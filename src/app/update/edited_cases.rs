@@ -1,4 +1,5 @@
-//! Files that were edited: what came of their cases follows the cases, and is held against them as they are.
+//! Files that were edited: the results of their cases follow the cases, and are re-evaluated: compared with the cases
+//! as they are now.
 
 use super::browse::relist;
 use super::{load, trial};
@@ -14,8 +15,8 @@ use std::sync::Arc;
 /// So many attempts are looked at at once; more are looked at away from the screen.
 const AT_ONCE: usize = 20;
 
-/// Attempts by case, re-evaluated.
-type Held = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
+/// Attempts by case, as they would have come out of the case as it is now.
+type Reevaluated = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
 
 /// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
 /// matched to the new case at the same position if the two differ only in their ids.
@@ -65,7 +66,7 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         effects.extend(move_cases(model, set, new));
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
-    effects.extend(ask(model, set, cases));
+    effects.extend(reevaluate_cases(model, set, cases));
     effects
 }
 
@@ -112,8 +113,8 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     effects
 }
 
-/// Asks what came of cases of a set, held against the cases as they are now.
-pub(super) fn ask(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
+/// Re-evaluates cases of a set; away from the screen when they are many.
+pub(super) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
     let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
     let (file, digest, notes) = (file.clone(), digest.clone(), model.sets[set].notes.clone());
     let ran = |case: CaseRef| {
@@ -124,10 +125,10 @@ pub(super) fn ask(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Eff
     match cases.iter().map(|one| one.attempts.len()).sum::<usize>() {
         0 => Vec::new(),
         1..=AT_ONCE => {
-            let found = hold(&file, &notes, &cases);
-            held(model, set, &digest, &asked(&cases), found)
+            let found = reevaluated(&file, &notes, &cases);
+            show(model, set, &digest, &asked(&cases), found)
         }
-        _ => vec![Effect::Hold { set, digest, file, notes, cases }],
+        _ => vec![Effect::Reevaluate { set, digest, file, notes, cases }],
     }
 }
 
@@ -142,18 +143,18 @@ fn real(model: &Model) -> &crate::app::outcomes::Outcomes {
 }
 
 /// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
-pub fn hold(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Held {
+pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Reevaluated {
     let of = |one: &CaseAttempts| Some((one.case, reevaluate(file, notes, one.case.index, &one.attempts)?));
     cases.iter().filter_map(of).collect()
 }
 
 /// Shows what was found. Answers about another file, and about cases that were run again since, are dropped.
-pub(super) fn held(
+pub(super) fn show(
     model: &mut Model,
     set: usize,
     digest: &str,
     asked: &[(CaseRef, u64)],
-    held: Held,
+    results: Reevaluated,
 ) -> Vec<Effect> {
     let current = model
         .sets
@@ -162,12 +163,12 @@ pub(super) fn held(
     if !current {
         return Vec::new();
     }
-    let mut held: HashMap<CaseRef, Vec<Arc<Attempt>>> = held.into_iter().collect();
+    let mut results: HashMap<CaseRef, Vec<Arc<Attempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
         real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
     };
     let is_other = |case: &CaseRef| {
-        held.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)
+        results.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)
     };
     let asked = asked.iter().filter(is_current).map(|(case, _)| *case);
     let others: Vec<CaseRef> = asked.filter(is_other).collect();
@@ -176,7 +177,7 @@ pub(super) fn held(
     }
     let effects = trial::drop_trial(model);
     for case in others {
-        model.outcomes.hold(case, held.remove(&case));
+        model.outcomes.reevaluate(case, results.remove(&case));
     }
     if let Screen::Case(case) = &mut model.screen {
         case.key = None;
