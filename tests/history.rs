@@ -135,6 +135,32 @@ fn a_turn_alone_is_no_result_of_the_case() {
     let alone = desk.run(&["--turn", "1", "s.evalset.json:b"]);
     assert_eq!(alone.status.code(), Some(1), "{}", both(&alone));
     assert!(desk.list().contains("2/3 passed"), "{}", desk.list());
+    // A turn that passes alone makes no case pass.
+    let turn = |prompt: &str, answer: &str| {
+        json!({"user_content": {"parts": [{"text": prompt}]}, "final_response": {"parts": [{"text": answer}]}})
+    };
+    let two = json!({"eval_id": "two", "conversation": [turn("fine 1", "ok"), turn("fine 2", "not this")]});
+    desk.write("s.evalset.json", vec![two]);
+    assert_eq!(desk.run(&["."]).status.code(), Some(1));
+    let alone = desk.run(&["--turn", "1", "."]);
+    assert_eq!(alone.status.code(), Some(0), "{}", both(&alone));
+    assert!(desk.list().contains("✗ two"), "{}", desk.list());
+    assert_eq!(desk.ids_run(&["--failed", "."]), ["two"]);
+}
+
+#[test]
+fn old_runs_are_removed_and_what_they_alone_told_with_them() {
+    let desk = Desk::new();
+    desk.write("s.evalset.json", abc());
+    std::fs::write(desk.path().join("evaltrail.toml"), "[history]\nkeep = 2\n").unwrap();
+    for id in ["a", "b", "c"] {
+        desk.run(&[&format!("s.evalset.json:{id}")]);
+    }
+    let told = desk.run(&["s.evalset.json:c"]);
+    assert!(both(&told).contains("removed"), "{}", both(&told));
+    let runs = std::fs::read_dir(desk.path().join(".evaltrail/runs")).unwrap().count();
+    assert_eq!(runs, 2);
+    assert!(desk.list().contains("✓ c") && !desk.list().contains("✓ a"), "{}", desk.list());
 }
 
 #[test]
