@@ -136,9 +136,7 @@ fn a_turn_alone_is_no_result_of_the_case() {
     assert_eq!(alone.status.code(), Some(1), "{}", both(&alone));
     assert!(desk.list().contains("2/3 passed"), "{}", desk.list());
     // A turn that passes alone makes no case pass.
-    let turn = |prompt: &str, answer: &str| {
-        json!({"user_content": {"parts": [{"text": prompt}]}, "final_response": {"parts": [{"text": answer}]}})
-    };
+    let turn = |prompt: &str, answer: &str| json!({"user_content": {"parts": [{"text": prompt}]}, "final_response": {"parts": [{"text": answer}]}});
     let two = json!({"eval_id": "two", "conversation": [turn("fine 1", "ok"), turn("fine 2", "not this")]});
     desk.write("s.evalset.json", vec![two]);
     assert_eq!(desk.run(&["."]).status.code(), Some(1));
@@ -194,6 +192,24 @@ fn a_resumed_run_is_what_was_asked_for_or_says_what_differs() {
     let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "."]);
     assert!(both(&went_on).contains("1 of 2 done"), "{}", both(&went_on));
     assert!(both(&went_on).contains("jobs: 1 then, 3 now"), "{}", both(&went_on));
+    interrupt(&desk);
+    let judged = desk.run(&["--resume", "--turn", "1", "--judge", "openai/gpt-5", "--samples", "3", "."]);
+    assert_eq!(judged.status.code(), Some(2), "{}", both(&judged));
+    assert!(
+        both(&judged).contains("judge: as the criteria name it then, openai/gpt-5 now"),
+        "{}",
+        both(&judged)
+    );
+    assert!(both(&judged).contains("samples: as the criteria say then, 3 now"), "{}", both(&judged));
+    // What is carried out is the plan of today: a time limit that was put into the file ends nothing.
+    let plan = desk.newest_run().join("run.json");
+    let stored = std::fs::read_to_string(&plan).unwrap();
+    let planted = stored.replacen("\"timeout_ms\": 120000", "\"timeout_ms\": 0", 1);
+    assert_ne!(stored, planted);
+    std::fs::write(&plan, planted).unwrap();
+    let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "."]);
+    assert_eq!(went_on.status.code(), Some(0), "{}", both(&went_on));
+    assert!(both(&went_on).contains("time limit: 0 s then, 120 s now"), "{}", both(&went_on));
     interrupt(&desk);
     desk.write("s.evalset.json", vec![two, case("b", "fine b", "another")]);
     let other = desk.run(&["--resume", "--turn", "1", "."]);

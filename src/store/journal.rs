@@ -325,7 +325,9 @@ mod tests {
         assert!(
             load(text.replace("\"format\": 2", "\"format\": 3")).unwrap_err().contains("newer evaltrail")
         );
-        assert!(load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("the run has only 1"));
+        assert!(
+            load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("the run has only 1")
+        );
     }
 
     #[test]
