@@ -97,6 +97,11 @@ fn results_follow_their_cases_when_others_come_in_front() {
     assert_eq!(desk.ids_run(&["--filter", "status:passed", "."]), ["a", "c"]);
     assert_eq!(desk.ids_run(&["--filter", "-status:passed -status:failed", "."]), ["new"]);
     assert_eq!(desk.ids_run(&["--filter", "metric:response_match_score<0.5", "."]), ["b"]);
+    let notes = json!({"cases": {"a": {"tags": ["slow"]}, "c": {"tags": ["slow", "red"]}}});
+    std::fs::write(desk.path().join("s.evaltrail.json"), notes.to_string()).unwrap();
+    assert_eq!(desk.ids_run(&["--filter", "tag:slow", "."]), ["a", "c"]);
+    assert_eq!(desk.ids_run(&["--filter", "-tag:slow", "."]), ["new", "b"]);
+    assert_eq!(desk.ids_run(&["--filter", "tag:slow -tag:red", "."]), ["a"]);
 }
 
 #[test]
