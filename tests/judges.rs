@@ -487,6 +487,48 @@ fn a_folder_that_says_where_the_key_goes_is_asked_about() {
     judge.was_asked_rightly();
 }
 
+/// The owner of a project on Google Cloud may keep what is sent there.
+#[test]
+fn a_folder_that_names_a_project_is_asked_about() {
+    let judge = JudgeDouble::agreeing();
+    let toml = "[judge]\nkind = \"vertex\"\nproject = \"p\"\nlocation = \"l\"\n".to_string();
+    let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let place = Place::new(&files);
+    let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+    assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
+    assert!(both(&asked).contains("in the project p"), "{}", both(&asked));
+    assert!(judge.seen.lock().unwrap().is_empty());
+    assert_eq!(place.score(&judge, &["--trust"]).1, 0);
+    judge.was_asked_rightly();
+}
+
+/// Whoever forgets to ask gets no client: what was allowed is compared where the client is made.
+#[test]
+fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed() {
+    use evaltrail::domain::{JudgeSpec, Provider};
+    use evaltrail::judge::{Fault, JudgeGrant, Judges};
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    let spec = JudgeSpec {
+        provider: Some(Provider::Ollama),
+        url: Some(judge.url()),
+        from_folder: true,
+        ..JudgeSpec::standard()
+    };
+    let allowed = Judges::destination(&spec);
+    let another = allowed.clone().map(|line| line + "/other");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (destination, is_asked) in [(None, false), (another, false), (allowed, true)] {
+        let grant = JudgeGrant { destination, ..JudgeGrant::default() };
+        let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).ready("llama-x"));
+        assert_eq!(
+            found.as_ref().err().map(|error| error.fault),
+            (!is_asked).then_some(Fault::Setup),
+            "{found:?}"
+        );
+        assert_eq!(judge.seen.lock().unwrap().len(), usize::from(is_asked));
+    }
+}
+
 #[test]
 fn templates_of_ones_own_rate_and_compare() {
     // The better response says Done; where it stands changes from sample to sample.

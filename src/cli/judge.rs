@@ -5,9 +5,9 @@ use super::args::JudgeArgs;
 use super::output::{say, tell};
 use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
-use crate::judge::{Judges, Probed};
+use crate::judge::{JudgeGrant, Judges, Probed};
 use crate::metrics::JudgeOptions;
-use crate::runner::{judge_questions, keys_that_help};
+use crate::runner::{allowed_destination, judge_questions, keys_that_help};
 use crate::store::{Answers, Places};
 use crate::workspace::Workspace;
 use std::time::Instant;
@@ -23,7 +23,8 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     // What the judge says now is what is asked for.
     let spec = JudgeSpec { model: args.judge.or(configured.model), cache: false, ..configured };
-    if !trust::allowed(&judge_questions(&workspace, &spec), args.trust)? {
+    let questions = judge_questions(&workspace, &spec);
+    if !trust::allowed(&questions, args.trust)? {
         return Ok(Exit::Wrong);
     }
     let judges = Judges::new(&spec, None);
@@ -31,7 +32,8 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let folders = workspace.agents.iter().map(|agent| agent.path.clone()).chain([workspace.root.clone()]);
     let offer = keys_that_help(&workspace, &spec, std::slice::from_ref(&model), folders);
     let keys = offer.map(|offer| trust::allowed_keys(offer, args.trust)).transpose()?;
-    let judges = judges.with_keys(keys.unwrap_or_default());
+    let grant = JudgeGrant { destination: allowed_destination(&questions), keys: keys.unwrap_or_default() };
+    let judges = judges.with_grant(grant);
     if judges.is_replay() {
         say("recorded answers are played; there is no judge to say hello to");
         return Ok(Exit::Fine);

@@ -86,8 +86,9 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if !trust::allowed(&questions, cases.trust)? {
         return Ok(Exit::Wrong);
     }
+    prepared.grant.destination = runner::allowed_destination(&questions);
     if let Some(offer) = runner::offered_keys(workspace, &prepared) {
-        prepared.keys = trust::allowed_keys(offer, cases.trust)?;
+        prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }
     let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
         Ok(resumed) => resumed.flatten(),

@@ -69,7 +69,7 @@ impl RawJudge {
         Ok(JudgeSpec {
             provider: self.kind,
             model: self.model,
-            from_folder: self.base_url.is_some() || self.api_key_env.is_some(),
+            from_folder: self.base_url.is_some() || self.api_key_env.is_some() || self.project.is_some(),
             url: self.base_url,
             key_env: self.api_key_env,
             project: self.project,

@@ -39,7 +39,7 @@ pub struct JudgeSpec {
     pub spending_limit: Option<f64>,
     /// Whether answers are kept and used again.
     pub cache: bool,
-    /// Whether the folder's own file says where the key goes, so that a person is asked first.
+    /// Whether the folder's own file says where things go or with which key, so that a person is asked first.
     #[serde(default)]
     pub from_folder: bool,
 }

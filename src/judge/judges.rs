@@ -28,8 +28,16 @@ pub struct Judges {
     recording: Option<Result<Vec<RecordedAnswers>, String>>,
     /// Prompts that Google keeps, fetched by the first who asks.
     prompts: tokio::sync::Mutex<HashMap<String, Value>>,
-    /// What a person allowed to be taken from a file.
-    keys: Keys,
+    grant: JudgeGrant,
+}
+
+/// What a person allowed a judge, beyond what the person's own environment and flags say. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct JudgeGrant {
+    /// Where the folder says things go, as [`Judges::destination`] has it: exactly that is allowed.
+    pub destination: Option<String>,
+    /// Keys of a file.
+    pub keys: Keys,
 }
 
 /// What is asked, and for which case.
@@ -82,13 +90,13 @@ impl Judges {
             gates: Mutex::default(),
             recording,
             prompts: tokio::sync::Mutex::default(),
-            keys: Keys::default(),
+            grant: JudgeGrant::default(),
         }
     }
 
-    /// The same with keys of a file, which a person allowed.
-    pub fn with_keys(self, keys: Keys) -> Judges {
-        Judges { keys, ..self }
+    /// The same with what a person allowed.
+    pub fn with_grant(self, grant: JudgeGrant) -> Judges {
+        Judges { grant, ..self }
     }
 
     /// How it is configured.
@@ -147,9 +155,10 @@ impl Judges {
         let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
+            self.is_allowed()?;
             let endpoint = match name {
-                SERVICE => endpoint::service(&self.spec, &|name| self.keys.variable(name))?,
-                model => resolve(&self.spec, model, &|name| self.keys.variable(name))?,
+                SERVICE => endpoint::service(&self.spec, &|name| self.grant.keys.variable(name))?,
+                model => resolve(&self.spec, model, &|name| self.grant.keys.variable(name))?,
             };
             let origin = endpoint.base.origin().ascii_serialization();
             let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
@@ -160,6 +169,16 @@ impl Judges {
             Model::new(endpoint, &self.spec, gate).map(Arc::new)
         });
         found.clone()
+    }
+
+    /// Every client is made here, so nothing is sent where the folder says unless a person allowed exactly that.
+    fn is_allowed(&self) -> Result<(), JudgeError> {
+        match Judges::destination(&self.spec) {
+            Some(line) if self.grant.destination.as_ref() != Some(&line) => {
+                Err(JudgeError::new(Fault::Setup, format!("it was not allowed to {line}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks a model once; what was answered before is not asked again.
@@ -219,7 +238,7 @@ impl Judges {
         let spec = match prompts.get(&name) {
             Some(spec) => spec.clone(),
             None => {
-                let spec = template::fetch(&name, self.keys.variable("STORAGE_EMULATOR_HOST")).await?;
+                let spec = template::fetch(&name, self.grant.keys.variable("STORAGE_EMULATOR_HOST")).await?;
                 prompts.entry(name).or_insert(spec).clone()
             }
         };
@@ -251,14 +270,16 @@ impl Judges {
         ])
     }
 
-    /// What a person is asked before a key goes where the folder says: the address and the key's name.
+    /// What a person is asked before anything goes where the folder says: the address, the project that is charged and
+    /// may keep what is sent, and the key's name.
     pub fn destination(spec: &JudgeSpec) -> Option<String> {
         if !spec.from_folder || Judges::is_recorded(spec) {
             return None;
         }
         let to = spec.url.clone().unwrap_or_else(|| "the provider's own address".into());
         let key = spec.key_env.as_ref().map(|name| format!(" with the key in {name}")).unwrap_or_default();
-        Some(format!("send what agents say to {to}{key}"))
+        let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
+        Some(format!("send what agents say to {to}{project}{key}"))
     }
 }
 

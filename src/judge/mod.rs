@@ -33,7 +33,7 @@ mod wire;
 
 pub use canary::{Probe, Probed};
 pub use error::{Fault, JudgeError};
-pub use judges::{Answered, Asking, Judges};
+pub use judges::{Answered, Asking, JudgeGrant, Judges};
 pub use keys::Keys;
 pub use program::Programs;
 pub use scoring::{Judging, Watch};

@@ -7,7 +7,7 @@ use crate::domain::{
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
-use crate::judge::Keys;
+use crate::judge::JudgeGrant;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for,
 };
@@ -70,8 +70,8 @@ pub struct Prepared {
     pub problems: Vec<(String, String)>,
     /// What agents did before, where that is judged again.
     pub kept: HashMap<AttemptKey, Arc<Attempt>>,
-    /// Keys of a file that may be used; none before a person allowed it.
-    pub keys: Keys,
+    /// What a person allowed the judge; nothing before that.
+    pub grant: JudgeGrant,
 }
 
 /// Why there is no plan.
@@ -151,7 +151,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         return Err(PlanError("no case is selected".into()));
     }
     let kept = kept_of(&plan, &sets, &request.kept);
-    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, keys: Keys::default() })
+    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, grant: JudgeGrant::default() })
 }
 
 /// What agents did before, by the attempts of the plan.

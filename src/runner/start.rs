@@ -68,7 +68,7 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = Places::find().map(|places| Answers::below(places.answers()));
-    let judges = Judges::new(&state.plan.judge, answers).with_keys(prepared.keys);
+    let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
     let shared =
         Arc::new(Shared::new(state.plan.clone(), (prepared.sets, prepared.notes), judges, prepared.kept));
     let closing = CancellationToken::new();

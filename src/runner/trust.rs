@@ -92,6 +92,11 @@ pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec) -> Vec<TrustQue
         .collect()
 }
 
+/// Where things may be sent when all of these questions were allowed. What was not asked about is not allowed.
+pub fn allowed_destination(questions: &[TrustQuestion]) -> Option<String> {
+    questions.iter().find(|question| question.deed == Deed::Send).map(|question| question.command.clone())
+}
+
 /// Keys of a `.env` file, and the question whether they may be used.
 #[derive(Clone, Debug)]
 pub struct KeyOffer {

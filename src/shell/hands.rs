@@ -397,14 +397,19 @@ fn open_questions(
         trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
     }
     let mut questions = runner::trust_questions(workspace, prepared, None);
+    let destination = runner::allowed_destination(&questions);
     questions.retain(|question| !trust.allows(&question.fingerprint));
+    if !questions.is_empty() {
+        return Ok(questions);
+    }
+    prepared.grant.destination = destination;
     // Without a place to remember the answer it would be asked about again and again.
-    if !questions.is_empty() || places.is_none() {
+    if places.is_none() {
         return Ok(questions);
     }
     if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
         if trust.allows(&question.fingerprint) {
-            prepared.keys = keys;
+            prepared.grant.keys = keys;
         } else if !allowed.declined.contains(&question.fingerprint) {
             questions.push(question);
         }
