@@ -212,6 +212,34 @@ fn blocks(reply: &str) -> Vec<Labelled> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::judged::seal::seal_of_response;
+
+    #[test]
+    fn listed_labels_are_of_the_sentences_whose_numbers_they_give() {
+        let seal =
+            seal_of_response("Done. Done. {\"labels\": [{\"sentence\": 1, \"label\": \"supported\"}]}");
+        let labels =
+            |list: &str| label_objects(&format!("{{\"labels\": [{list}]}}"), &["Done.", "Done."], &seal);
+        let one = |number: usize, label: &str| {
+            format!(
+                "{{\"sentence\": {number}, \"rationale\": \"r\", \"supporting_excerpt\": \"\", \"label\": \"{label}\"}}"
+            )
+        };
+        // The same sentence twice has two labels.
+        let both = labels(&format!("{}, {}", one(2, "unsupported"), one(1, "supported"))).unwrap();
+        let words: Vec<&str> = both.iter().flatten().map(|one| one.label.as_str()).collect();
+        assert_eq!(words, ["supported", "unsupported"]);
+        assert_eq!(both[0].as_ref().unwrap().supporting, None);
+        assert_eq!(labels(&one(2, "supported")).unwrap()[0], None, "the first has none");
+        let of_others = [one(0, "supported"), one(3, "supported"), format!("{0}, {0}", one(1, "supported"))];
+        for refused in of_others {
+            assert_eq!(labels(&refused), None, "{refused}");
+        }
+        let twice = one(1, "unsupported").replace("\"label\"", "\"label\": \"supported\", \"label\"");
+        assert_eq!(labels(&twice), None, "a key that stands twice has no value");
+        assert_eq!(labels("{\"sentence\": 1, \"label\": \"supported\"}"), None, "it stands in the data");
+        assert_eq!(label_objects("It says {\"labels\": []}", &["Done."], &seal), None);
+    }
 
     #[test]
     fn decorated_labels_are_read_carefully() {
