@@ -317,6 +317,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_adk_adds_is_told_of_agents_that_were_watched() {
+        let criteria = [Criterion::new("response_match_score", Some(0.8))];
+        let names = |trajectory: Trajectory| -> Vec<String> {
+            let turn = Invocation { trajectory, ..Invocation::default() };
+            let found = score_case(&criteria, &Evidence::turns(None, std::slice::from_ref(&turn)));
+            found.into_iter().map(|metric| metric.metric).collect()
+        };
+        let row = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
+        assert_eq!(names(row), ["response_match_score"]);
+        assert_eq!(names(Trajectory::Unknown), ["response_match_score"]);
+        assert_eq!(names(Trajectory::Events(vec![])).len(), 5);
+    }
+
+    #[test]
     fn what_cannot_be_judged_says_why() {
         let why = |name: &str, threshold| usable(&Criterion::new(name, threshold)).unwrap_err().to_string();
         assert!(

@@ -216,6 +216,15 @@ mod tests {
     }
 
     #[test]
+    fn of_several_turns_no_single_one_is_told() {
+        let options = TrajectoryOptions::default();
+        let turns =
+            [(Some(1.0), "no calls, as expected".to_string()), (Some(1.0), "1 call as expected".to_string())];
+        assert_eq!(explain(options, &turns, 1.0, None), "EXACT: all 2 turns match");
+        assert_eq!(explain(options, &turns[1..], 1.0, None), "EXACT: 1 call as expected");
+    }
+
+    #[test]
     fn the_explanation_names_the_step_the_argument_and_the_value() {
         let expected = [("get", json!({})), ("set", json!({"id": "d2"}))];
         let actual = [("get", json!({})), ("set", json!({"id": "d3"})), ("log", json!({}))];

@@ -408,6 +408,7 @@ mod tests {
         write(root, "w/garden/tests/a.evalset.json", "{}");
         write(root, "w/desk/agent.py", "root_agent = 1");
         write(root, "w/desk/b.evalset.json", "{}");
+        write(root, "w/sets/of/june/d.evalset.json", "{}");
         write(root, "repository/.git", "a worktree has a file here");
         write(root, "repository/x/c.evalset.json", "{}");
         for opened in ["w", "w/garden", "w/garden/tests", "w/garden/tests/a.evalset.json"] {
@@ -417,9 +418,11 @@ mod tests {
             let agents: Vec<&str> = workspace.agents.iter().map(|agent| agent.name.as_str()).collect();
             assert_eq!(agents, ["desk", "garden"], "{opened}");
             let shown: Vec<&str> = workspace.sets.iter().map(|set| set.shown.as_str()).collect();
-            let all = ["desk/b.evalset.json", "garden/tests/a.evalset.json"];
-            assert_eq!(shown, if opened == "w" { &all[..] } else { &all[1..] }, "{opened}");
+            let all = ["desk/b.evalset.json", "garden/tests/a.evalset.json", "sets/of/june/d.evalset.json"];
+            assert_eq!(shown, if opened == "w" { &all[..] } else { &all[1..2] }, "{opened}");
         }
+        let deep = Workspace::open(&root.join("w/sets/of/june")).unwrap();
+        assert_eq!((deep.root, deep.config.jobs), (root.join("w"), Some(3)), "also where no agent is around");
         let outside = Workspace::open(&root.join("repository/x")).unwrap();
         assert_eq!(outside.root, root.join("repository/x"), "no configuration above version control counts");
     }
