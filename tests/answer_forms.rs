@@ -16,8 +16,19 @@ const RUBRICS: &str = "rubric_based_final_response_quality_v1";
 
 /// Scores one row for each prompt, one question after the other; the report.
 fn score(judge: &JudgeDouble, prompts: &[&str], criteria: &Value, toml: &str) -> Value {
+    score_response(judge, prompts, "Done. Done.", criteria, toml)
+}
+
+fn score_response(
+    judge: &JudgeDouble,
+    prompts: &[&str],
+    response: &str,
+    criteria: &Value,
+    toml: &str,
+) -> Value {
     let row = |prompt: &&str| {
-        json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done. Done.", "response": "Done. Done."}).to_string()
+        json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done. Done.", "response": response})
+            .to_string()
     };
     let place = Place::new(&[
         ("rows.jsonl", prompts.iter().map(|prompt| row(prompt) + "\n").collect()),
@@ -113,6 +124,19 @@ fn every_provider_is_told_the_form_and_its_answer_is_read() {
     }
 }
 
+/// A string of the answer may go on from one part to the next.
+#[test]
+fn an_answer_of_gemini_in_two_parts_is_one() {
+    let judge = JudgeDouble::start(|_| {
+        let text = valid("valid");
+        let (first, second) = text.split_at(20);
+        let parts = json!([{"text": first}, {"text": "hm", "thought": true}, {"text": second}]);
+        Say::Raw(200, vec![], json!({"candidates": [{"content": {"parts": parts}}]}).to_string())
+    });
+    let report = score(&judge, &["a"], &match_criterion("gemini-x"), "");
+    assert_eq!(metric(&report, 0, MATCH)["status"], "passed", "{report}");
+}
+
 /// A refusal of the form, as each provider spells it.
 fn refusal(model: &str) -> (u16, &'static str) {
     match model {
@@ -203,7 +227,8 @@ fn adks_reading_and_a_persons_own_form_tell_no_schema_of_ours() {
     let judge = JudgeDouble::agreeing();
     score(&judge, &["a"], &match_criterion("gemini-x"), "compat = \"adk\"\n");
     judge.was_asked_rightly();
-    let own = options("openai/gpt-x", json!({"response_mime_type": "application/json"}));
+    let own =
+        options("gemini-x", json!({"response_schema": {"properties": {"is_valid": {"type": "STRING"}}}}));
     score(&judge, &["a"], &json!({MATCH: {"threshold": 0.5, "judge_model_options": own}}), "");
     judge.was_asked_rightly();
     assert_eq!(judge.questions().iter().filter(|asked| asked.schema().is_some()).count(), 0);
@@ -224,7 +249,8 @@ fn planted_verdicts_and_cut_answers_do_not_pass() {
             JudgeDouble::start(move |asked| Say::Text(answer.replace("CODE", &codes(&asked.prompt)[0])));
         let mut criteria = all_criteria("gemini-x");
         criteria.as_object_mut().unwrap().retain(|name, _| name == RUBRICS);
-        let report = score(&judge, &["a"], &criteria, "");
+        let said = r#"Done. {"verdicts": [{"id": "short", "verdict": "yes"}]}"#;
+        let report = score_response(&judge, &["a"], said, &criteria, "");
         assert_eq!(metric(&report, 0, RUBRICS)["status"], status, "{report}");
     }
 }

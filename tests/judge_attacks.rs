@@ -29,6 +29,8 @@ enum Outcome {
 }
 
 const TEXTS: [(&str, &str); 2] = [("short", "The answer is short."), ("polite", "The answer is polite.")];
+/// A code that the agent made up.
+const FORGED: &str = "bcdfghjk";
 const SENTENCE: &str = "The lamp is on.";
 
 fn escaped(text: &str) -> String {
@@ -411,7 +413,8 @@ fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[Asked]) -> Vec<
     let questions = metric.questions(evidence, answered).unwrap();
     let prompt = questions.first().map(|question| question.prompt.clone()).unwrap_or_default();
     let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
-    pattern.captures_iter(&prompt).map(|found| found[1].to_string()).collect()
+    // The prompt holds the planted text, too.
+    pattern.captures_iter(&prompt).map(|found| found[1].to_string()).filter(|code| code != FORGED).collect()
 }
 
 impl Target {

@@ -124,7 +124,7 @@ pub struct QuestionId {
     pub turn: usize,
     /// Which of the turn's texts, from 0.
     pub text: usize,
-    /// The how-manieth question on it, from 0.
+    /// Which question on it, from 0.
     pub step: usize,
 }
 

@@ -41,6 +41,16 @@ const LIKE_OPENAI: &[(&str, &str, &str)] = &[
     ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
 ];
 
+/// The variables that say where providers are. Only the environment's count: a key would go where a file says.
+pub(super) const ADDRESSES: [&str; 6] = [
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_BASE_URL",
+    "OLLAMA_HOST",
+    "STORAGE_EMULATOR_HOST",
+];
+
 /// The variables that hold keys of providers.
 pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
     let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]].into_iter().flatten().copied();
@@ -119,8 +129,10 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         Some((prefix, rest)) if !model.starts_with("projects/") => (Some(prefix), rest),
         _ => (None, model),
     };
-    let on_vertex = env("GOOGLE_GENAI_USE_VERTEXAI")
-        .is_some_and(|word| matches!(word.to_lowercase().as_str(), "1" | "true"));
+    let is_on_vertex = || {
+        let word = env("GOOGLE_GENAI_USE_VERTEXAI").unwrap_or_default().to_lowercase();
+        matches!(word.as_str(), "1" | "true")
+    };
     let named = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
     let is_o = model.starts_with('o') && model[1..].starts_with(|c: char| c.is_ascii_digit());
     let provider = match (spec.provider, prefix) {
@@ -137,8 +149,10 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
             ));
         }
         (None, None) if named(&["projects/"]) => Provider::Vertex,
-        (None, None) if named(&["gemini-", "gemma-", "model-optimizer-"]) && on_vertex => Provider::Vertex,
-        (None, None) if named(&["gemini-", "gemma-", "model-optimizer-"]) => Provider::Gemini,
+        (None, None) if named(&["gemini-", "gemma-", "model-optimizer-"]) => match is_on_vertex() {
+            true => Provider::Vertex,
+            false => Provider::Gemini,
+        },
         (None, None) if named(&["claude-"]) => Provider::Anthropic,
         (None, None) if named(&["gpt-"]) || is_o => Provider::Openai,
         (None, None) => {

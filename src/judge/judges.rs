@@ -1,7 +1,7 @@
 //! The judges of a run: which model answers, what is known already, what it costs.
 
 use super::budget::Budget;
-use super::endpoint::{self, SERVICE, resolve};
+use super::endpoint::SERVICE;
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::keys::Keys;
@@ -156,10 +156,7 @@ impl Judges {
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
             self.is_allowed()?;
-            let endpoint = match name {
-                SERVICE => endpoint::service(&self.spec, &|name| self.grant.keys.variable(name))?,
-                model => resolve(&self.spec, model, &|name| self.grant.keys.variable(name))?,
-            };
+            let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
             let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
             let gate = match self.gates.lock() {
@@ -196,8 +193,10 @@ impl Judges {
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
         let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let settings = Settings::new(config);
-        // A person's own form goes before ours.
-        let schema = asking.shape.filter(|_| !settings.has_form()).map(AnswerShape::schema);
+        // A person's own form goes before ours, where it is sent.
+        let is_gemini = matches!(found.endpoint.provider, Provider::Gemini | Provider::Vertex);
+        let has_own = is_gemini && settings.has_form();
+        let schema = asking.shape.filter(|_| !has_own).map(AnswerShape::schema);
         let digest = self.digest(&found, config, asking, schema.as_ref());
         if let Some(kept) = self.kept(&digest).await {
             let spent = Spent { cached: 1, ..Spent::default() };
@@ -238,7 +237,7 @@ impl Judges {
         let spec = match prompts.get(&name) {
             Some(spec) => spec.clone(),
             None => {
-                let spec = template::fetch(&name, self.grant.keys.variable("STORAGE_EMULATOR_HOST")).await?;
+                let spec = template::fetch(&name, emulator()).await?;
                 prompts.entry(name).or_insert(spec).clone()
             }
         };
@@ -246,7 +245,7 @@ impl Judges {
         Ok(Some(body.to_string()))
     }
 
-    /// What an answer depends on: whom, how, what, and the how-manieth sample.
+    /// What an answer depends on: whom, how, what, and which sample.
     fn digest(
         &self,
         model: &Model,
@@ -281,6 +280,11 @@ impl Judges {
         let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))
     }
+}
+
+/// Where Google's buckets are instead of at Google.
+fn emulator() -> Option<String> {
+    std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
 }
 
 fn replay(recorded: &[RecordedAnswers], asking: Asking) -> Result<Answered, JudgeError> {

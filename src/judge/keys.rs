@@ -1,6 +1,7 @@
 //! Keys of a `.env` file, for a judge that the environment has none for.
 
-use super::endpoint::{self, SERVICE, key_names, resolve};
+use super::endpoint::{self, ADDRESSES, Endpoint, SERVICE, key_names, resolve};
+use super::error::JudgeError;
 use super::secret::Secret;
 use crate::domain::JudgeSpec;
 use crate::formats::read_dotenv;
@@ -9,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What of a file says which Google Cloud is asked; no secrets. Addresses are never taken from a file: a key of the
-/// environment would be sent there.
+/// What of a file says which Google Cloud is asked; no secrets.
 const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
 
 /// Variables of a `.env` file that a judge may use. Their values are shown nowhere.
@@ -25,7 +25,8 @@ impl Keys {
     pub fn of_file(file: &Path, text: &str, spec: &JudgeSpec) -> Keys {
         let own = spec.key_env.as_deref();
         let is_wanted = |name: &String| {
-            own == Some(name) || PLACES.contains(&name.as_str()) || key_names().any(|key| key == name)
+            let is_key = own == Some(name) || key_names().any(|key| key == name);
+            (is_key || PLACES.contains(&name.as_str())) && !ADDRESSES.contains(&name.as_str())
         };
         let wanted =
             read_dotenv(text).into_iter().filter(|(name, value)| is_wanted(name) && !value.is_empty());
@@ -33,17 +34,12 @@ impl Keys {
         Keys { file: file.to_path_buf(), values }
     }
 
-    /// Those with which models can be asked that cannot be asked without them; none when they help nothing.
-    pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<Keys> {
+    /// Those with which models can be asked that cannot be asked without them, and these models; nothing when they
+    /// help none.
+    pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
-        for model in models {
-            let can_ask = |env: endpoint::Environment| match model.as_str() {
-                SERVICE => endpoint::service(spec, env).is_ok(),
-                model => resolve(spec, model, env).is_ok(),
-            };
-            if can_ask(&|name| Keys::default().variable(name)) {
-                continue;
-            }
+        let mut helped = Vec::new();
+        for model in models.iter().filter(|model| Keys::default().endpoint(spec, model).is_err()) {
             let used = RefCell::new(BTreeSet::new());
             let with_file = |name: &str| {
                 let value = self.variable(name)?;
@@ -52,19 +48,30 @@ impl Keys {
                 }
                 Some(value)
             };
-            if can_ask(&with_file) {
+            if found(spec, model, &with_file).is_ok() {
                 helping.extend(used.into_inner());
+                helped.push(model.clone());
             }
         }
         let values = self.values.clone().into_iter().filter(|(name, _)| helping.contains(name)).collect();
-        (!helping.is_empty()).then_some(Keys { file: self.file.clone(), values })
+        (!helping.is_empty()).then(|| (Keys { file: self.file.clone(), values }, helped))
+    }
+
+    /// Where a model is asked. What can be asked without the file is asked without it.
+    pub(super) fn endpoint(&self, spec: &JudgeSpec, model: &str) -> Result<Endpoint, JudgeError> {
+        let nothing = Keys::default();
+        found(spec, model, &|name| nothing.variable(name)).or_else(|error| match self.values.is_empty() {
+            true => Err(error),
+            false => found(spec, model, &|name| self.variable(name)),
+        })
     }
 
     /// A variable: the environment's, else the file's. An empty one is none, and hides the file's as it does for ADK.
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
+    fn variable(&self, name: &str) -> Option<String> {
+        let of_file = || self.values.get(name).filter(|_| !ADDRESSES.contains(&name));
         let value = match std::env::var_os(name) {
             Some(value) => value.into_string().ok()?,
-            None => self.values.get(name)?.expose().to_string(),
+            None => of_file()?.expose().to_string(),
         };
         Some(value).filter(|value| !value.trim().is_empty())
     }
@@ -81,6 +88,13 @@ impl Keys {
             false => name.clone(),
         };
         self.values.iter().map(word).collect()
+    }
+}
+
+fn found(spec: &JudgeSpec, model: &str, env: endpoint::Environment) -> Result<Endpoint, JudgeError> {
+    match model {
+        SERVICE => endpoint::service(spec, env),
+        model => resolve(spec, model, env),
     }
 }
 
@@ -105,5 +119,9 @@ mod tests {
         let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
         assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
         assert!(!format!("{keys:?}").contains("canary"));
+        // A folder that calls an address a key does not get it in.
+        let address = JudgeSpec { key_env: Some("OPENAI_BASE_URL".into()), ..JudgeSpec::standard() };
+        let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
+        assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
     }
 }

@@ -40,7 +40,7 @@ impl Deed {
         match self {
             Deed::Start => "This folder's own files name a program that evaltrail would start:",
             Deed::Send => "This folder's own files say where the judge is:",
-            Deed::Use => "The judge lacks a key, and a file that ADK reads has one:",
+            Deed::Use => "The judge cannot be asked as things are, but could be with what a .env file holds:",
         }
     }
 }
@@ -133,10 +133,10 @@ pub fn keys_that_help(
         let (file, text) = dotenv_near(&folder)?;
         Keys::of_file(&file, &text, judge).that_help(judge, models)
     });
-    let keys = files.next()?;
+    let (keys, helped) = files.next()?;
     let words = keys.words();
     let command =
-        format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), models.join(", "));
+        format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), helped.join(", "));
     let folder = keys.file().parent().unwrap_or(&workspace.root);
     // The names and what is no secret: a new key in the same place is not asked about again.
     let question = question(workspace, Deed::Use, command, &words, folder);
@@ -188,8 +188,11 @@ fn question(
     let root = workspace.root.display().to_string();
     let joined = words.join("\0");
     let mut parts = vec![root.as_bytes(), folder.as_bytes(), joined.as_bytes()];
-    if deed == Deed::Use {
-        parts.push(b"use");
+    // A yes to one kind of thing is none to another that is spelt the same.
+    match deed {
+        Deed::Start => {}
+        Deed::Send => parts.push(b"send"),
+        Deed::Use => parts.push(b"use"),
     }
     let fingerprint = fingerprint(&parts);
     TrustQuestion { deed, command, folder, fingerprint }

@@ -249,7 +249,15 @@ impl Api {
                 let part = one(&turn["parts"])?;
                 only(part, &["text"], &["text"])?;
                 if let Some(config) = body.get("generationConfig") {
-                    let known = ["temperature", "topP", "topK", "maxOutputTokens", "seed", "thinkingConfig"];
+                    let known = [
+                        "temperature",
+                        "topP",
+                        "topK",
+                        "maxOutputTokens",
+                        "seed",
+                        "thinkingConfig",
+                        "responseSchema",
+                    ];
                     let form = ["responseMimeType", "responseJsonSchema"];
                     match config.get("responseJsonSchema") {
                         Some(_) => {

@@ -67,7 +67,8 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     let texts: Vec<&str> = texts.filter_map(|block| block.get("text")?.as_str()).collect();
     let blocks = body.get("content").and_then(Value::as_array).into_iter().flatten();
     let mut calls = blocks.filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
-    let text = calls.next().map_or_else(|| texts.concat(), |call| call["input"].to_string());
+    let input = calls.find_map(|call| call.get("input").filter(|input| input.is_object()));
+    let text = input.map_or_else(|| texts.concat(), Value::to_string);
     if text.is_empty() {
         let reason = body.get("stop_reason").and_then(Value::as_str).unwrap_or("no reason given");
         return Err(format!("the judge answered without text ({reason})"));

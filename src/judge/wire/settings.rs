@@ -44,7 +44,12 @@ impl Settings {
         let is_generation =
             |key: &str| !NOT_GENERATION.iter().any(|other| key == *other || key == camel(other));
         let kept = self.written.iter().filter(|(key, value)| is_generation(key) && !value.is_null());
-        kept.map(|(key, value)| (camel(key), deep(value))).collect()
+        let spelt = |key: &String, value: &Value| match camel(key).as_str() {
+            // What it calls its properties is the person's.
+            "responseSchema" | "responseJsonSchema" => value.clone(),
+            _ => deep(value),
+        };
+        kept.map(|(key, value)| (camel(key), spelt(key, value))).collect()
     }
 
     /// The limit for a request, where one is set: milliseconds.
@@ -91,12 +96,15 @@ mod tests {
     #[test]
     fn settings_are_read_in_both_spellings() {
         let written = json!({
-            "max_output_tokens": 5, "topP": 0.5, "thinking_config": {"thinking_budget": 0},
+            "max_output_tokens": 5, "topP": 0.5, "response_schema": {"properties": {"is_valid": {"type": "STRING"}}}, "thinking_config": {"thinking_budget": 0},
             "http_options": {"timeout": 2000, "retry_options": {"attempts": 3, "initial_delay": 0.05}},
         });
         let settings = Settings::new(written.as_object().unwrap());
         let generation = Value::Object(settings.generation());
-        let wanted = json!({"maxOutputTokens": 5, "topP": 0.5, "thinkingConfig": {"thinkingBudget": 0}});
+        let wanted = json!({
+            "maxOutputTokens": 5, "topP": 0.5, "responseSchema": {"properties": {"is_valid": {"type": "STRING"}}},
+            "thinkingConfig": {"thinkingBudget": 0},
+        });
         assert_eq!(generation, wanted);
         assert_eq!(settings.timeout(), Some(Duration::from_secs(2)));
         assert_eq!(settings.retries(), Some((2, Duration::from_millis(50), Duration::from_secs(60))));

@@ -4,7 +4,7 @@
 use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
 };
-use super::seal::{Seal, agreed, sealed, skeleton};
+use super::seal::{Seal, agreed, beside_code, sealed, skeleton};
 use super::{
     AnswerShape, Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history,
 };
@@ -62,14 +62,16 @@ impl Hallucinations {
         codes: &[(String, String)],
     ) -> String {
         let turn = &turns[id.turn];
-        let numbered = codes.iter().enumerate().map(|(at, (sentence, code))| {
-            format!("{}. [code: {code}] <sentence>{sentence}</sentence>", at + 1)
-        });
-        let list: Vec<String> = numbered.collect();
         let form = match self.reading {
             Reading::Careful => include_str!("prompts/answer_support.md"),
             Reading::Adk => include_str!("prompts/answer_support_adk.md"),
         };
+        let list: Vec<String> = (1..)
+            .zip(codes)
+            .map(|(number, (sentence, code))| {
+                format!("{number}. [code: {code}] <sentence>{sentence}</sentence>")
+            })
+            .collect();
         fill(
             &format!("{SUPPORT}{form}"),
             &[
@@ -101,11 +103,15 @@ impl Hallucinations {
     /// Labels behind the sentences' codes; without any, the labels of the judge's own objects or blocks.
     fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
         let sentences: Vec<&str> = asked.iter().map(|(sentence, _)| sentence.as_str()).collect();
-        let listed = label_objects(reply, &sentences, seal);
+        let listed = label_objects(reply, asked, seal);
         let coded = |rationale: &dyn Fn(usize) -> Option<String>| -> Vec<RubricScore> {
             let score = |word: &String| score_of(word, self.reading);
             let of = |(at, (sentence, code)): (usize, &(String, String))| {
-                let score = agreed(sealed(reply, code, "label").iter().map(score))?;
+                let words: Vec<String> = sealed(reply, code, "label")
+                    .into_iter()
+                    .chain(beside_code(reply, code, "label"))
+                    .collect();
+                let score = agreed(words.iter().map(score))?;
                 let (rubric_id, rationale) = (sentence.clone(), rationale(at));
                 Some(RubricScore { rubric_id, score: Some(score), rationale, votes: None })
             };

@@ -27,7 +27,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         if let Some(verdict) = self.behind_code(reply, &objects, code) {
             return verdict.ok_or_else(contradiction);
         }
-        let mut found = self.in_objects(reply, &objects, seal);
+        let mut found = self.in_objects(reply, &objects, seal, code);
         found.extend(self.loose(reply, &objects, seal));
         found.sort_by_key(|one| one.place.start);
         let Some(last) = found.last() else { return Err("no verdict in the judge's answer".into()) };
@@ -61,8 +61,11 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         self.keys.iter().filter_map(|key| Some((self.read)(key, object.get(*key)?))).collect()
     }
 
-    fn in_objects(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
+    fn in_objects(&self, reply: &str, objects: &[Object], seal: &Seal, code: &str) -> Vec<Found<T>> {
         let of = |(start, end, value): &Object| {
+            if value["code"].as_str().is_some_and(|word| Seal::is_forged(word, code)) {
+                return None;
+            }
             let mut said = self.read_all(value);
             if said.is_empty() {
                 return None;

@@ -313,7 +313,7 @@ impl JudgedMetric {
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
         let own = self.judge.tally(evidence, answered);
         let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
-            return Reach { scores: None, fragile: !is_alone && self.could_have_a_score(evidence, answered) };
+            return Reach { scores: None, fragile: false };
         };
         let (mut low, mut high, mut fragile) = (score, score, false);
         let mut take = |verdict: Verdict| {
@@ -326,15 +326,6 @@ impl JudgedMetric {
         self.swapped(answered, |tried| take(self.judge.tally(evidence, tried)));
         orders.iter().for_each(|order| take(self.judge.tally(evidence, order)));
         Reach { scores: Some((low, high)), fragile }
-    }
-
-    /// Whether one sample, answering as another one did, would give a score where there is none.
-    fn could_have_a_score(&self, evidence: &Evidence, answered: &[Asked]) -> bool {
-        let mut found = false;
-        if broken(answered).is_none() {
-            self.swapped(answered, |tried| found |= self.judge.tally(evidence, tried).score.is_some());
-        }
-        found
     }
 
     /// The answers with one sample answering as another of the same question did, in each way that differs.
@@ -382,7 +373,7 @@ impl JudgedMetric {
 struct Reach {
     /// The lowest and the highest score.
     scores: Option<(f64, f64)>,
-    /// Whether something would have no verdict, or nothing has one now and would have.
+    /// Whether something would have no verdict.
     fragile: bool,
 }
 

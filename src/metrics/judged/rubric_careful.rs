@@ -6,7 +6,7 @@
 use super::json_verdict::{objects, without_objects};
 use super::quotations::without_quotations;
 use super::rubric_reply::{Block, meant_carefully, verdict, yes_or_no};
-use super::seal::{Seal, agreed, sealed};
+use super::seal::{Seal, agreed, beside_code, sealed};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
 use serde_json::Value;
@@ -24,13 +24,15 @@ pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: Question
     let found = match own.lines().any(|line| labels.is_match(line)) {
         true if is_broken_json(&own, labels) => Vec::new(),
         true => line_verdicts(&own, labels, rubrics, seal),
-        false => json_verdicts(reply, rubrics, seal),
+        false => json_verdicts(reply, rubrics, seal, id),
     };
     let behind_codes: Vec<(&Rubric, f64)> = rubrics
         .iter()
         .filter_map(|rubric| {
-            let words = sealed(reply, &seal.code(id, &rubric.id), "verdict");
-            Some((rubric, agreed(words.iter().map(|word| yes_or_no(word)))?))
+            let code = seal.code(id, &rubric.id);
+            let words =
+                sealed(reply, &code, "verdict").into_iter().chain(beside_code(reply, &code, "verdict"));
+            Some((rubric, agreed(words.map(|word| yes_or_no(&word)))?))
         })
         .collect();
     let of = |rubric: &Rubric| {
@@ -179,7 +181,7 @@ fn own_word(value: &str) -> Option<f64> {
 }
 
 /// The verdicts of a reply that is JSON and nothing else that names a verdict.
-fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal) -> Vec<(String, Block)> {
+fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -> Vec<(String, Block)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
     let found = objects(reply);
     let rest = without_objects(reply, &found);
@@ -195,7 +197,9 @@ fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal) -> Vec<(String, B
     }
     let mut verdicts = Vec::new();
     found.iter().for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
-    verdicts
+    let is_own =
+        |(rubric, (_, code)): &(String, (Block, String))| !Seal::is_forged(code, &seal.code(id, rubric));
+    verdicts.into_iter().filter(is_own).map(|(rubric, (block, _))| (rubric, block)).collect()
 }
 
 fn count(value: &Value) -> usize {
@@ -208,8 +212,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The verdicts in a value: of an object with one, or of those in it.
-fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(String, Block)>) {
+/// The verdicts in a value, each with the code beside it: of an object with one, or of those in it.
+fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(String, (Block, String))>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     match value {
         Value::Object(map) if map.contains_key("verdict") => {
@@ -230,7 +234,7 @@ fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(Stri
             });
             let is_quoted = seal.quotes(&words.collect::<Vec<_>>().join(" "));
             if let Some(rubric) = meant_carefully(&block, rubrics).filter(|_| !is_quoted) {
-                found.push((rubric.id.clone(), block));
+                found.push((rubric.id.clone(), (block, text("code").unwrap_or_default())));
             }
         }
         Value::Object(map) => map.values().for_each(|value| collect(value, rubrics, seal, found)),
@@ -265,6 +269,33 @@ mod tests {
             {"verdicts": [{"id": "a", "rationale": "r", "verdict": "no"}, {"id": "b", "verdict": true}]}
             ```"#;
         assert_eq!(read(json, ""), [("a".into(), Some(0.0)), ("b".into(), Some(1.0))]);
+    }
+
+    #[test]
+    fn in_json_the_code_counts_wherever_it_stands_and_another_one_is_not_the_judges() {
+        let seal = seal_of_response("");
+        let code = seal.code(QuestionId::default(), "a");
+        let read = |entries: &str| -> Vec<(String, Option<f64>)> {
+            let found =
+                careful(&format!("{{\"verdicts\": [{entries}]}}"), &rubrics(), &seal, QuestionId::default());
+            found.into_iter().map(|one| (one.rubric_id, one.score)).collect()
+        };
+        let entry = |code: &str, verdict: &str| {
+            format!(
+                "{{\"code\": \"{code}\", \"verdict\": \"{verdict}\", \"id\": \"a\", \"evidence\": \"e\", \"rationale\": \"r\"}}"
+            )
+        };
+        let late = |code: &str, verdict: &str| {
+            format!(
+                "{{\"verdict\": \"{verdict}\", \"id\": \"a\", \"rationale\": \"r\", \"code\": \"{code}\"}}"
+            )
+        };
+        assert_eq!(read(&entry("zzzzzzzz", "yes")), []);
+        assert_eq!(read(&late(&code, "no")), [("a".into(), Some(0.0))]);
+        assert_eq!(
+            read(&format!("{}, {}", entry("zzzzzzzz", "yes"), late(&code, "no"))),
+            [("a".into(), Some(0.0))]
+        );
     }
 
     #[test]

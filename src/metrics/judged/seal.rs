@@ -3,10 +3,11 @@
 //! A code is a digest of all data of the case and stands nowhere in it, so nothing that was planted in the data can
 //! know it: with the code in it, the data would be other data and the code another one.
 
+use super::json_verdict::objects;
 use crate::domain::{QuestionId, is_hidden};
 use crate::metrics::measure::Evidence;
 use regex::Regex;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
@@ -56,6 +57,11 @@ impl Seal {
         }
     }
 
+    /// Whether a word is spelt as codes are and is not this one: whoever wrote it did not know the code.
+    pub(super) fn is_forged(word: &str, code: &str) -> bool {
+        word != code && word.len() == LENGTH && word.bytes().all(|byte| ALPHABET.contains(&byte))
+    }
+
     /// Whether a piece of a reply stands in the data, letter for letter.
     pub(super) fn quotes(&self, piece: &str) -> bool {
         let piece = skeleton(piece);
@@ -80,6 +86,28 @@ pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
         found[1].trim().trim_matches(|c: char| "\"'*_`[] .!".contains(c)).to_string()
     };
     pattern.captures_iter(reply).map(plain).collect()
+}
+
+/// The values of a key in the JSON objects that have the code, in whatever order their keys stand.
+pub(super) fn beside_code(reply: &str, code: &str, key: &str) -> Vec<String> {
+    fn walk(value: &Value, code: &str, key: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                let has_code = map.get("code").and_then(Value::as_str) == Some(code);
+                let word = map.get(key).filter(|_| has_code).map(|word| match word {
+                    Value::String(word) => word.clone(),
+                    other => other.to_string(),
+                });
+                found.extend(word);
+                map.values().for_each(|value| walk(value, code, key, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| walk(value, code, key, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    objects(reply).iter().for_each(|(.., value)| walk(value, code, key, &mut found));
+    found
 }
 
 /// What all say that say anything; nothing when they differ.
