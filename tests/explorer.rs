@@ -204,7 +204,7 @@ fn programs_are_asked_about_and_no_is_the_default() {
 }
 
 #[test]
-fn without_a_key_that_may_not_be_used_the_run_goes_on() {
+fn a_key_that_may_not_be_used_is_declined_for_the_session() {
     let question = TrustQuestion {
         deed: evaltrail::runner::Deed::Use,
         command: "use GOOGLE_API_KEY of /w/.env to ask gemini-2.5-flash".into(),
@@ -215,12 +215,12 @@ fn without_a_key_that_may_not_be_used_the_run_goes_on() {
         let mut model = sample();
         let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Saved);
         update(&mut model, Msg::Run(msg));
-        let (cases, questions) = (vec![case(0, 0)], vec![question.clone()]);
+        let questions = vec![question.clone()];
         let wanted = match allowed {
-            true => Effect::StartTrusted(cases, questions, Against::Saved),
-            false => Effect::StartWithoutKeys(cases, questions, Against::Saved),
+            true => Effect::StartTrusted(vec![case(0, 0)], questions, Against::Saved),
+            false => Effect::DeclineKeys(questions),
         };
-        assert_eq!(press(&mut model, key), [wanted], "{key}");
+        assert_eq!(press(&mut model, key), [wanted], "{key} starts nothing but what was allowed");
     }
 }
 

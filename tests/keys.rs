@@ -61,7 +61,7 @@ fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
     let (status, code, told) = scored(&mut score(&place, &judge));
     assert_eq!((status.as_str(), code), ("not_evaluated", 1), "{told}");
     assert!(
-        told.contains("GOOGLE_API_KEY of ") && told.contains("garden/.env") && told.contains("--trust"),
+        told.contains("GOOGLE_API_KEY in ") && told.contains("garden/.env") && told.contains("--trust"),
         "{told}"
     );
     assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
@@ -222,7 +222,7 @@ fn the_judge_says_hello_with_a_key_of_a_file() {
     };
     let refused = hello(&[]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    assert!(both(&refused).contains("GEMINI_API_KEY of "), "{}", both(&refused));
+    assert!(both(&refused).contains("GEMINI_API_KEY in "), "{}", both(&refused));
     let asked = hello(&["--trust"]);
     judge.was_asked_rightly();
     assert!(text(&asked).contains("its provider holds it to the form of the answer"), "{}", both(&asked));

@@ -182,31 +182,32 @@ fn a_key_of_a_file_is_asked_about() {
                 let journal = std::fs::read_to_string(run.path().join("journal.jsonl"));
                 journal.is_ok_and(|text| text.ends_with('\n'))
             });
-            written.count() == count && !screen.contains("Use this key?")
+            written.count() == count && !screen.contains("Use this?")
         }
     };
     let mut terminal = open();
     terminal.keys("s");
-    terminal.wait_for("Use this key?");
+    terminal.wait_for("Use this? It is in a .env file");
     terminal.wait_for("use GOOGLE_API_KEY of");
-    terminal.keys("n");
-    terminal.wait_for("? gemini-x needs a key");
+    terminal.keys("\x1b");
+    terminal.wait_for("not started; from now on runs go without it");
     terminal.keys("s");
-    terminal.wait_until("a second run without it", ended(2));
+    terminal.wait_for("? gemini-x needs a key");
+    terminal.wait_until("a run without it", ended(1));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     let mut terminal = open();
     terminal.keys("s");
-    terminal.wait_for("Use this key?");
+    terminal.wait_for("Use this? It is in a .env file");
     terminal.keys("y");
     terminal.wait_for("✓ a");
-    terminal.wait_until("a run with it", ended(3));
+    terminal.wait_until("a run with it", ended(2));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     write(".env", &format!("# another\nGOOGLE_API_KEY=\"{KEY}\"\n"));
     let mut terminal = open();
     terminal.keys("s");
-    terminal.wait_until("a run with the next one", ended(4));
+    terminal.wait_until("a run with the next one", ended(3));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     judge.was_asked_rightly();

@@ -61,10 +61,10 @@ pub enum Effect {
     },
     /// Run these cases, or score what the files hold.
     StartRun(Vec<CaseRef>, Against),
-    /// Run these cases, having been allowed to start these programs.
+    /// Run these cases; what was asked about is allowed.
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Run these cases without the keys that were asked about, and do not ask again in this session.
-    StartWithoutKeys(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Do not use the keys that were asked about, and do not ask again in this session.
+    DeclineKeys(Vec<TrustQuestion>),
     /// Rescore outcomes away from the screen.
     Rescore {
         /// The answer carries it.

@@ -36,13 +36,13 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
 pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
     let KeyOffer { question, keys } = offer;
     let mut trust = Trust::load(Places::find().as_ref());
+    let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
     if trust_all || trust.allows(&question.fingerprint) {
+        tell(&clean_line(&format!("using {names} of {file}")));
         return Ok(keys);
     }
-    let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
     if !can_ask() {
-        let words =
-            format!("{names} of {file} is not used without a yes: --trust uses it, for ADK loads it too");
+        let words = format!("{names} in {file} would let the judge be asked; run with --trust to use it");
         tell(&clean_line(&words));
         return Ok(Keys::default());
     }

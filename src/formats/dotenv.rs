@@ -1,5 +1,6 @@
-//! `.env` files, as python-dotenv 1.2 reads them, which ADK uses (`facts/adk.md`). It is ours since other readers give
-//! up the whole file at a line that python-dotenv passes over, and put the environment's variables into values.
+//! `.env` files as python-dotenv 1.2 reads them, which is what ADK loads them with (`tests/dotenv.rs` compares). The
+//! reader is our own: others give the whole file up at a line that python-dotenv passes over, and put variables of the
+//! environment into values.
 
 use regex::Regex;
 use std::borrow::Cow;

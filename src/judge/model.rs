@@ -28,7 +28,7 @@ pub(super) struct Model {
     timeout: Duration,
     retries: u32,
     reading: Reading,
-    /// How it was first told the form of an answer with success; that is where every other question begins.
+    /// The mode of the first question that was answered; later questions begin with it.
     pub(super) mode: OnceLock<FormMode>,
 }
 
@@ -69,7 +69,7 @@ impl Model {
             let answer = self.once(prompt, settings, timeout, mode).await;
             drop(room);
             let error = match answer {
-                // What the form was refused for may be answered without: nothing is waited for, and no try is used up.
+                // The form may be what was refused: asked again in a weaker one, at once, and not counted as a retry.
                 Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
                     Some(weaker) => {
                         mode = weaker;

@@ -1,4 +1,4 @@
-//! Keys: taken from the environment, sent as headers, shown nowhere.
+//! Keys: taken from the environment or from a file that was allowed, sent as headers, shown nowhere.
 
 use std::fmt;
 

@@ -190,14 +190,14 @@ impl<'a> Rescorer<'a> {
         };
         let scored = &self.ready[at].1;
         match known {
-            Some(known) if !scored.is_computed() => held_against(known, criterion),
+            Some(known) if !scored.is_computed() => compared_with(known, criterion),
             _ => scored.score(evidence),
         }
     }
 }
 
 /// A score that is known, under another threshold.
-fn held_against(known: &MetricResult, criterion: &Criterion) -> MetricResult {
+fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
     let direction = match criterion.options.get("direction").and_then(Value::as_str) {
         Some("lower") => Direction::Lower,
         _ => info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),

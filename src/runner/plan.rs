@@ -9,7 +9,7 @@ use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::workspace::{
-    OpenSet, SetPath, Workspace, agent_for, criteria_for, open_set, read_notes, user_for,
+    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, open_set, read_notes, user_for,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -207,7 +207,10 @@ fn plan_set(
             chosen.into_iter().filter(fits).collect()
         }
     };
-    let app_dir = agent.app().and_then(|app| app_folder(workspace, set, app));
+    let app_dir = match agent.app() {
+        Some(app) => app_folder(workspace, set, app),
+        None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
+    };
     let planned = PlannedSet {
         id: open.file.id.clone(),
         file: set.shown.clone(),

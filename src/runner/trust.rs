@@ -197,3 +197,22 @@ fn question(
     let fingerprint = fingerprint(&parts);
     TrustQuestion { deed, command, folder, fingerprint }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_yes_to_an_address_is_none_to_a_program_of_that_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let url = Some("https://judge.example/v1".to_string());
+        let judge = JudgeSpec { url, from_folder: true, ..JudgeSpec::standard() };
+        let send = judge_questions(&workspace, &judge).remove(0);
+        let argv = vec![send.command.clone()];
+        let agent = AgentSpec::Command { argv, cwd: workspace.root.clone() };
+        let start = agent_question(&workspace, &agent).unwrap();
+        assert_eq!((&start.command, &start.folder), (&send.command, &send.folder));
+        assert_ne!(start.fingerprint, send.fingerprint);
+    }
+}

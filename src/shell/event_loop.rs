@@ -239,9 +239,8 @@ impl Loop {
             }
             Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
             Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
-            Effect::StartWithoutKeys(cases, questions, against) => {
+            Effect::DeclineKeys(questions) => {
                 self.hands.declined.extend(questions.into_iter().map(|question| question.fingerprint));
-                self.start(cases, Vec::new(), against);
             }
             Effect::OpenEditor { path, line } => return self.edit(path, line),
             Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),

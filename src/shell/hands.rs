@@ -92,7 +92,7 @@ impl Hands {
             // The loop does these itself.
             Effect::StartRun(..)
             | Effect::StartTrusted(..)
-            | Effect::StartWithoutKeys(..)
+            | Effect::DeclineKeys(_)
             | Effect::Copy(_)
             | Effect::OpenEditor { .. }
             | Effect::EditText { .. }

@@ -337,8 +337,11 @@ pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
         (ConfirmKind::WriteCriteria(..) | ConfirmKind::DropDraft | ConfirmKind::TypeAgain(..), false) => {
             Vec::new()
         }
-        (ConfirmKind::Trust(cases, questions, against), false) if is_about_keys(&questions) => {
-            vec![Effect::StartWithoutKeys(cases, questions, against)]
+        (ConfirmKind::Trust(_, questions, _), false) if is_about_keys(&questions) => {
+            let words = "not started; from now on runs go without it, and what needs it is not evaluated";
+            let mut effects = super::global::tell(model, words.into(), false);
+            effects.push(Effect::DeclineKeys(questions));
+            effects
         }
         (ConfirmKind::Trust(..), false) => {
             super::global::tell(model, format!("{}: not started", command(CommandId::Run).name), false)

@@ -219,8 +219,10 @@ pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) 
     let sends = questions.iter().any(|question| question.deed == Deed::Send);
     let title = match sends {
         _ if is_about_keys(questions) => {
-            lines.push("With a no the run goes on without it, and what needs it is not evaluated.".into());
-            "Use this key? ADK reads it from this file, too."
+            lines.push(
+                "Without it a run can be started all the same; what needs it is then not evaluated.".into(),
+            );
+            "Use this? It is in a .env file, and the judge cannot be asked without it."
         }
         true => "Allow this? It is what this folder's files say.",
         false => "Start this program? It runs what this folder's files say.",
@@ -228,7 +230,7 @@ pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) 
     (title.into(), lines)
 }
 
-/// Whether keys are asked about, without which a run goes on. They are asked about alone.
+/// Whether keys of a file are asked about. They are asked about alone.
 pub(super) fn is_about_keys(questions: &[TrustQuestion]) -> bool {
     questions.iter().any(|question| question.deed == Deed::Use)
 }
