@@ -4,7 +4,7 @@
 use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, preview};
-use evaltrail::store::{Deed, FileJob, make};
+use evaltrail::store::{Deed, EditLog, FileJob, Places};
 use evaltrail::ui::{Theme, draw};
 use evaltrail::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
@@ -88,6 +88,8 @@ fn opening(set: &SetPath) {
 
 /// From what is meant to the file that is safe on the disk.
 fn saving(set: &SetPath, root: &std::path::Path) {
+    let places = Places { data: root.join("own"), cache: root.join("own") };
+    let log = EditLog::of(Some(&places));
     let mut times = Vec::new();
     let mut plain = Vec::new();
     for round in 0..ROUNDS {
@@ -99,7 +101,7 @@ fn saving(set: &SetPath, root: &std::path::Path) {
         let change = plan(&file, &[Edit::Case(CASES / 2, Box::new(case))]).unwrap();
         assert_eq!(preview(file.text(), &change, 0).len(), 3, "one line goes and one comes");
         let jobs = [FileJob { path: set.path.clone(), deed: Deed::Change(file.shared_text(), change) }];
-        make(root, Some(root), "edit", &jobs).unwrap();
+        log.make(Some(root), "edit", &jobs).unwrap();
         times.push(began.elapsed().as_secs_f64() * 1e3);
         let bytes = std::fs::read(&set.path).unwrap();
         let began = Instant::now();

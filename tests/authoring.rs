@@ -17,7 +17,7 @@ use evaltrail::domain::{
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::runner::ChatEvent;
-use evaltrail::store::{make, undo};
+use evaltrail::store::{EditLog, Places};
 use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
 use past::past;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ impl House {
             panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.toast)
         };
         let within = (!anywhere).then_some(self.place.path());
-        let done = make(self.place.path(), within, &words, &jobs);
+        let done = self.log().make(within, &words, &jobs);
         let msg = match done {
             Ok(done) => {
                 let (words, note, written) = (done.words, done.note, done.written);
@@ -159,9 +159,14 @@ impl House {
         self.place.path().join(name)
     }
 
+    fn log(&self) -> EditLog {
+        let own = self.place.path().join(".own");
+        EditLog::of(Some(&Places { data: own.clone(), cache: own }))
+    }
+
     fn undo(&mut self, name: &str) {
         let path = self.path(name);
-        undo(self.place.path(), None, &edited_with(&path)).unwrap();
+        self.log().undo(None, &edited_with(&path)).unwrap();
         self.load();
     }
 
@@ -243,7 +248,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
     assert!(house.press("enter").is_empty(), "there is nothing that enter could do");
     let effects = house.press("o");
     let Some(Effect::MakeEdit { jobs, words, .. }) = effects.first() else { panic!("{effects:?}") };
-    make(house.place.path(), None, words, jobs).unwrap();
+    house.log().make(None, words, jobs).unwrap();
     assert!(house.text("a.evalset.json.mine").contains("\"litres\": 7"));
     assert_eq!(house.text("a.evalset.json"), theirs);
 }

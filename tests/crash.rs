@@ -82,7 +82,7 @@ impl Bench {
 
     fn reset(&self) {
         std::fs::write(self.file(), set(&long("old"))).unwrap();
-        let _ = std::fs::remove_file(self.place.path().join(".evaltrail/edits.jsonl"));
+        let _ = std::fs::remove_file(self.place.path().join("edits.jsonl"));
     }
 
     /// What the file is: the old one, or the new one.

@@ -9,7 +9,7 @@ mod terminal;
 
 use common::{Server, adk, both, copy_folder, evaltrail, output, python, root};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use terminal::Terminal;
 
@@ -287,5 +287,5 @@ fn what_was_talked_is_kept_as_a_case() {
     let target = format!("{}:talked", real.agents.join("garden/watering.evalset.json").display());
     let ran = real.evaltrail(&["run", &target, "--agent", &real.agent(), "-q"]);
     assert!(ran.status.success(), "{}", both(&ran));
-    assert!(Path::new(garden).join(".evaltrail/edits.jsonl").is_file());
+    assert!(home.path().join("edits.jsonl").is_file());
 }

@@ -7,7 +7,7 @@ use super::paths::parse_target;
 use super::write::make_asking;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::shell::edit_text;
-use crate::store::{Deed, Done, FileJob, redo, sweep, undo};
+use crate::store::{Deed, Done, EditLog, FileJob, Places, sweep};
 use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -21,9 +21,8 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         sweep(folder);
     }
     if args.undo || args.redo {
-        let turn = if args.undo { undo } else { redo };
-        let files = edited_with(&target.path);
-        let done = turn(root, None, &files)?;
+        let (log, files) = (EditLog::of(Places::find().as_ref()), edited_with(&target.path));
+        let done = if args.undo { log.undo(None, &files)? } else { log.redo(None, &files)? };
         let what = if args.undo { "undone" } else { "made again" };
         return Ok(told(&format!("{what}: "), done));
     }

@@ -9,7 +9,7 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, wrong_eval_id, wrong_set_id,
 };
 use crate::formats::{Edit, blank_set, plan};
-use crate::store::{Deed, FileJob, make};
+use crate::store::{Deed, EditLog, FileJob, Places};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -57,10 +57,13 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
         bail!("{why}");
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let root = Workspace::open(folder).with_context(|| folder.display().to_string())?.root;
+    if !folder.is_dir() {
+        bail!("{}: there is no such folder", folder.display());
+    }
     let text = blank_set(id, args.description.as_deref(), now());
     let jobs = [FileJob { path: path.to_path_buf(), deed: Deed::Create(text) }];
-    let done = make(&root, None, &format!("make {name}"), &jobs)?;
+    let log = EditLog::of(Places::find().as_ref());
+    let done = log.make(None, &format!("make {name}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("{} is made", path.display()));
     Ok(Exit::Fine)

@@ -3,13 +3,14 @@
 
 use super::output::{can_ask, says_yes};
 use crate::domain::clean_line;
-use crate::store::{Done, EditFailed, FileJob, SaveError, make};
+use crate::store::{Done, EditFailed, EditLog, FileJob, Places, SaveError};
 use anyhow::bail;
 use std::path::Path;
 
 /// Makes an edit of files below `root`.
 pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
-    match make(root, Some(root), words, jobs) {
+    let log = EditLog::of(Places::find().as_ref());
+    match log.make(Some(root), words, jobs) {
         Err(EditFailed { path, why: SaveError::Outside(target) }) => {
             let (path, target) = (path.display().to_string(), target.display().to_string());
             let words_of_link =
@@ -18,7 +19,7 @@ pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow:
                 bail!("{words_of_link}; nothing was written. Name the file itself to write there");
             }
             match says_yes(&format!("{words_of_link}. Write there?"))? {
-                true => Ok(make(root, None, words, jobs)?),
+                true => Ok(log.make(None, words, jobs)?),
                 false => bail!("nothing was written"),
             }
         }

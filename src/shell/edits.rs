@@ -1,15 +1,15 @@
 //! Making edits, and taking them back.
 
 use crate::app::{EditDone, EditFailure, Msg};
-use crate::store::{self, Done, FileJob, SaveError, Scope, UndoError};
-use crate::workspace::{Workspace, edited_with};
+use crate::store::{Done, EditLog, FileJob, SaveError, Scope, UndoError};
+use crate::workspace::edited_with;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Makes an edit; links may lead out of the folder only where that was asked.
-pub(super) fn make(root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -> Msg {
+pub(super) fn make(log: &EditLog, root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -> Msg {
     let within = (!anywhere).then_some(root);
-    match store::make(root, within, words, jobs) {
+    match log.make(within, words, jobs) {
         Ok(done) => Msg::Edited(done_of(done, true)),
         Err(failed) => Msg::EditFailed(match failed.why {
             SaveError::Changed { theirs } => match String::from_utf8(theirs) {
@@ -23,12 +23,12 @@ pub(super) fn make(root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -
 }
 
 /// Takes the last edit of what was opened back, or makes it again.
-pub(super) fn turn(workspace: &Workspace, opened: &Path, back: bool) -> Msg {
+pub(super) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
     let scope = match opened.is_file() {
-        true => Scope::files(&workspace.root, &edited_with(opened)),
-        false => Scope::folder(&workspace.root, opened, &workspace.folders),
+        true => Scope::files(&edited_with(opened)),
+        false => Scope::folder(opened),
     };
-    match store::turn(&scope, None, back) {
+    match log.turn(&scope, None, back) {
         Ok(done) => Msg::Edited(done_of(done, !back)),
         Err(UndoError::Nothing(what)) => Msg::Told(format!("there is nothing to {what} here")),
         Err(error) => Msg::EditFailed(EditFailure::Other(error.to_string())),

@@ -10,7 +10,7 @@ use crate::app::{
 use crate::domain::{Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
 use crate::runner::{self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
-use crate::store::{Places, Trust, keep_verdicts, kept_verdicts, sweep};
+use crate::store::{EditLog, Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -107,11 +107,14 @@ impl Hands {
     fn author(&mut self, effect: Effect) {
         match effect {
             Effect::MakeEdit { words, jobs, anywhere } => {
-                self.elsewhere(move |hands| Some(edits::make(&hands.workspace.root, &words, &jobs, anywhere)))
+                let log = EditLog::of(self.places.as_ref());
+                self.elsewhere(move |hands| {
+                    Some(edits::make(&log, &hands.workspace.root, &words, &jobs, anywhere))
+                })
             }
             Effect::TurnEdit { back } => {
-                let opened = self.opened.clone();
-                self.elsewhere(move |hands| Some(edits::turn(&hands.workspace, &opened, back)))
+                let (log, opened) = (EditLog::of(self.places.as_ref()), self.opened.clone());
+                self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
             }
             Effect::OpenChat { set, session, number, granted } => {
                 self.open_chat(set, session, number, granted)

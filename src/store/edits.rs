@@ -2,10 +2,14 @@
 //! file is as we left it.
 //!
 //! ```text
-//! make ──▶ each file replaced (or made, or deleted) ──▶ a line in .evaltrail/edits.jsonl
+//! make ──▶ each file replaced (or made, or deleted) ──▶ a line in the log
 //! undo ──▶ the newest edit of the file that stands ──▶ its pieces put back ──▶ a line
 //! ```
+//!
+//! There is one log, outside of any workspace: a folder that came from elsewhere brings no edits along that would be
+//! taken back, and the last edit is the same from whichever folder it is looked for.
 
+use super::Places;
 use super::save::{Replace, SaveError, create, remove, replace};
 use crate::formats::json::TextChange;
 use serde::{Deserialize, Serialize};
@@ -74,58 +78,39 @@ pub struct Done {
     pub written: Vec<(PathBuf, Option<Arc<str>>)>,
 }
 
-/// Which edits are meant: those of files, or all below a folder. Their logs lie in the folder that was open when they
-/// were made, so several are looked at.
+/// Which edits are meant.
 #[derive(Clone, Debug)]
-pub struct Scope {
-    of: ScopeOf,
-    /// The folders with a log.
-    logs: Vec<PathBuf>,
-}
-
-#[derive(Clone, Debug)]
-enum ScopeOf {
+pub enum Scope {
+    /// Those of these files.
     Files(Vec<PathBuf>),
+    /// Those of all files below a folder.
     Folder(PathBuf),
 }
 
 impl Scope {
     /// The edits of these files.
-    pub fn files(workspace: &Path, files: &[PathBuf]) -> Scope {
-        let folders = files.iter().filter_map(|file| file.parent().map(Path::to_path_buf));
-        let logs = logs(std::iter::once(workspace.to_path_buf()).chain(folders));
-        Scope { of: ScopeOf::Files(files.iter().map(|file| real(file)).collect()), logs }
+    pub fn files(files: &[PathBuf]) -> Scope {
+        Scope::Files(files.iter().map(|file| real(file)).collect())
     }
 
-    /// The edits of all files below a folder of a workspace; `below` are folders in it that may have been open.
-    pub fn folder(workspace: &Path, folder: &Path, below: &[PathBuf]) -> Scope {
-        let folders = [workspace.to_path_buf(), folder.to_path_buf()].into_iter();
-        let logs = logs(folders.chain(below.iter().cloned()));
-        Scope { of: ScopeOf::Folder(real(folder)), logs }
+    /// The edits of all files below a folder.
+    pub fn folder(folder: &Path) -> Scope {
+        Scope::Folder(real(folder))
     }
 
-    fn holds(&self, base: &Path, kept: &Kept) -> bool {
-        kept.files.iter().any(|file| {
-            let path = base.join(&file.path);
-            match &self.of {
-                ScopeOf::Files(files) => files.contains(&path),
-                ScopeOf::Folder(folder) => path.starts_with(folder),
-            }
+    fn holds(&self, kept: &Kept) -> bool {
+        kept.files.iter().any(|file| match self {
+            Scope::Files(files) => files.contains(&file.path),
+            Scope::Folder(folder) => file.path.starts_with(folder),
         })
     }
 }
 
-/// The folders with a log among these and those above them, each once.
-fn logs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for folder in folders.map(|folder| real(&folder)) {
-        for above in folder.ancestors() {
-            if !found.iter().any(|known| known == above) && log(above).is_file() {
-                found.push(above.to_path_buf());
-            }
-        }
-    }
-    found
+/// The log of edits.
+#[derive(Clone, Debug, Default)]
+pub struct EditLog {
+    /// Nothing where the platform has no place for it: then nothing can be taken back.
+    path: Option<PathBuf>,
 }
 
 /// An edit as it is kept.
@@ -139,7 +124,7 @@ struct Kept {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct KeptFile {
-    /// Relative to the workspace where it lies in it.
+    /// Absolute, with the links in its folders resolved.
     path: PathBuf,
     /// Hash of the file before; nothing when there was none.
     before: Option<String>,
@@ -156,86 +141,122 @@ enum Line {
     Redone(u64),
 }
 
-/// The edits of a workspace that can be taken back or made again, oldest first.
+/// The edits that can be taken back or made again, oldest first.
 #[derive(Default)]
 struct History {
     edits: Vec<(Kept, bool)>,
 }
 
-/// Makes an edit: all of its files, or none.
-pub fn make(
-    workspace: &Path,
-    within: Option<&Path>,
-    words: &str,
-    jobs: &[FileJob],
-) -> Result<Done, EditFailed> {
-    let mut files = Vec::new();
-    let mut notes = Vec::new();
-    for job in jobs {
-        let file = kept_file(workspace, job);
-        match write(workspace, within, &file, false) {
-            Ok(note) => notes.extend(note),
-            Err(why) => {
-                take_back(workspace, &files);
-                return Err(EditFailed { path: job.path.clone(), why });
+impl EditLog {
+    /// The log in the person's own places.
+    pub fn of(places: Option<&Places>) -> EditLog {
+        EditLog { path: places.map(|places| places.data.join("edits.jsonl")) }
+    }
+
+    /// Makes an edit: all of its files, or none.
+    pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
+        let mut files = Vec::new();
+        let mut notes = Vec::new();
+        for job in jobs {
+            let file = kept_file(job);
+            match write(within, &file, false) {
+                Ok(note) => notes.extend(note),
+                Err(why) => {
+                    take_back(&files);
+                    return Err(EditFailed { path: job.path.clone(), why });
+                }
+            }
+            files.push(file);
+        }
+        let id = self.history().edits.last().map_or(1, |(last, _)| last.id + 1);
+        let at = jiff::Timestamp::now().to_string();
+        let kept = Kept { id, at, words: words.to_string(), files };
+        if let Err(error) = self.append(&Line::Made(kept)) {
+            notes.push(format!("saved, but undo will not know of it: {error}"));
+        }
+        let written = texts_of(jobs.iter().map(|job| job.path.clone()));
+        Ok(Done { words: words.to_string(), note: notes.into_iter().next(), written })
+    }
+
+    /// Takes the newest edit of any of these files back.
+    pub fn undo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+        self.turn(&Scope::files(files), within, true)
+    }
+
+    /// Makes the edit again that was taken back last.
+    pub fn redo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+        self.turn(&Scope::files(files), within, false)
+    }
+
+    /// Takes the newest edit of a scope back, or makes the one again that was taken back last.
+    pub fn turn(&self, scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
+        let edits = self.history().edits;
+        let meant = |(kept, undone): &&(Kept, bool)| *undone != back && scope.holds(kept);
+        let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
+        let Some((kept, _)) = found else {
+            return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
+        };
+        if let Some(other) = kept.files.iter().find(|file| !is_as_left(file, back)) {
+            return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
+        }
+        let mut notes = Vec::new();
+        for (at, one) in kept.files.iter().enumerate() {
+            match write(within, one, back) {
+                Ok(note) => notes.extend(note),
+                Err(why) => {
+                    // What was turned so far is turned the other way.
+                    kept.files[..at].iter().for_each(|one| drop(write(within, one, !back)));
+                    return Err(EditFailed { path: one.path.clone(), why }.into());
+                }
             }
         }
-        files.push(file);
-    }
-    let id = History::load(workspace).edits.last().map_or(1, |(last, _)| last.id + 1);
-    let at = jiff::Timestamp::now().to_string();
-    let kept = Kept { id, at, words: words.to_string(), files };
-    if let Err(error) = append(workspace, &Line::Made(kept)) {
-        notes.push(format!("saved, but undo will not know of it: {error}"));
-    }
-    let written = texts_of(jobs.iter().map(|job| job.path.clone()));
-    Ok(Done { words: words.to_string(), note: notes.into_iter().next(), written })
-}
-
-/// Takes the newest edit of any of these files back.
-pub fn undo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
-    turn(&Scope::files(workspace, files), within, true)
-}
-
-/// Makes the edit again that was taken back last.
-pub fn redo(workspace: &Path, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
-    turn(&Scope::files(workspace, files), within, false)
-}
-
-/// Takes the newest edit of a scope back, or makes the one again that was taken back last.
-pub fn turn(scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
-    let mut edits: Vec<(&Path, Kept, bool)> = Vec::new();
-    for base in &scope.logs {
-        let of_log = History::load(base).edits.into_iter();
-        edits.extend(of_log.map(|(kept, undone)| (base.as_path(), kept, undone)));
-    }
-    let time = |kept: &Kept| kept.at.parse::<jiff::Timestamp>().unwrap_or_default();
-    edits.sort_by_key(|(_, kept, _)| time(kept));
-    let meant = |(base, kept, undone): &&(&Path, Kept, bool)| *undone != back && scope.holds(base, kept);
-    let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
-    let Some((base, kept, _)) = found else {
-        return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
-    };
-    if let Some(other) = kept.files.iter().find(|file| !is_as_left(base, file, back)) {
-        return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
-    }
-    let mut notes = Vec::new();
-    for (at, one) in kept.files.iter().enumerate() {
-        match write(base, within, one, back) {
-            Ok(note) => notes.extend(note),
-            Err(why) => {
-                // What was turned so far is turned the other way.
-                kept.files[..at].iter().for_each(|one| drop(write(base, within, one, !back)));
-                return Err(EditFailed { path: base.join(&one.path), why }.into());
-            }
+        let line = if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) };
+        if let Err(error) = self.append(&line) {
+            notes.push(format!("done, but it is not kept that it was: {error}"));
         }
+        let written = texts_of(kept.files.iter().map(|file| file.path.clone()));
+        Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
     }
-    let line = if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) };
-    if let Err(error) = append(base, &line) {
-        notes.push(format!("done, but it is not kept that it was: {error}"));
+
+    fn append(&self, line: &Line) -> io::Result<()> {
+        let nowhere =
+            || io::Error::new(io::ErrorKind::NotFound, "this platform names no folder to keep it in");
+        let path = self.path.as_ref().ok_or_else(nowhere)?;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = private(OpenOptions::new().create(true).append(true)).open(path)?;
+        let _ = file.lock();
+        // A line that a crash tore must not tear this one.
+        let length = file.metadata()?.len();
+        let torn = length > 0 && !fs::read(path).is_ok_and(|bytes| bytes.ends_with(b"\n"));
+        let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
     }
-    let written = texts_of(kept.files.iter().map(|file| base.join(&file.path)));
-    Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
+
+    fn history(&self) -> History {
+        let Some(path) = &self.path else { return History::default() };
+        let mut text = fs::read_to_string(path).unwrap_or_default();
+        if text.len() as u64 > KEPT {
+            let half = text.ceil_char_boundary(text.len() / 2);
+            let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
+            text.drain(..line);
+            let _ = super::write_whole(path, text.as_bytes());
+        }
+        let mut history = History::default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            history.take(line);
+        }
+        history
+    }
+}
+
+/// The log holds what files say: a new one is for its owner alone.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
 }
 
 /// What files hold now.
@@ -243,9 +264,9 @@ fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<st
     paths.map(|path| (path.clone(), fs::read_to_string(&path).ok().map(Arc::from))).collect()
 }
 
-fn take_back(workspace: &Path, files: &[KeptFile]) {
+fn take_back(files: &[KeptFile]) {
     for file in files.iter().rev() {
-        let _ = write(workspace, None, file, true);
+        let _ = write(None, file, true);
     }
 }
 
@@ -263,14 +284,9 @@ fn real(path: &Path) -> PathBuf {
     canonical(folder).join(path.file_name().unwrap_or_default())
 }
 
-fn kept_path(workspace: &Path, path: &Path) -> PathBuf {
-    let path = real(path);
-    path.strip_prefix(real(workspace)).map(Path::to_path_buf).unwrap_or(path)
-}
-
-fn kept_file(workspace: &Path, job: &FileJob) -> KeptFile {
+fn kept_file(job: &FileJob) -> KeptFile {
     let whole = |old: &str, new: &str| TextChange::one(0, old, new);
-    let path = kept_path(workspace, &job.path);
+    let path = real(&job.path);
     match &job.deed {
         Deed::Change(text, change) => {
             let after = change.apply(text).unwrap_or_default();
@@ -285,20 +301,15 @@ fn kept_file(workspace: &Path, job: &FileJob) -> KeptFile {
     }
 }
 
-fn is_as_left(workspace: &Path, file: &KeptFile, back: bool) -> bool {
+fn is_as_left(file: &KeptFile, back: bool) -> bool {
     let left = if back { &file.after } else { &file.before };
-    let now = fs::read_to_string(workspace.join(&file.path)).ok().map(|text| hash(&text));
+    let now = fs::read_to_string(&file.path).ok().map(|text| hash(&text));
     now == *left
 }
 
 /// Writes a file's edit, or its reverse.
-fn write(
-    workspace: &Path,
-    within: Option<&Path>,
-    file: &KeptFile,
-    back: bool,
-) -> Result<Option<String>, SaveError> {
-    let path = workspace.join(&file.path);
+fn write(within: Option<&Path>, file: &KeptFile, back: bool) -> Result<Option<String>, SaveError> {
+    let path = &file.path;
     let (from, to, change) = match back {
         false => (&file.before, &file.after, file.change.clone()),
         true => (&file.after, &file.before, file.change.inverse()),
@@ -311,16 +322,16 @@ fn write(
         }
     };
     match (from, to) {
-        (None, _) => create(&path, changed_from_nothing(&change).as_bytes()),
+        (None, _) => create(path, changed_from_nothing(&change).as_bytes()),
         (Some(_), None) => {
-            let text = read(&path)?;
+            let text = read(path)?;
             changed(&text)?;
-            remove(&path, within, text.as_bytes()).map(|()| None)
+            remove(path, within, text.as_bytes()).map(|()| None)
         }
         (Some(_), Some(_)) => {
-            let text = read(&path)?;
+            let text = read(path)?;
             let new = changed(&text)?;
-            replace(Replace { path: &path, within, read: text.as_bytes(), new: new.as_bytes() })
+            replace(Replace { path, within, read: text.as_bytes(), new: new.as_bytes() })
         }
     }
 }
@@ -336,40 +347,7 @@ fn read(path: &Path) -> Result<String, SaveError> {
     })
 }
 
-fn log(workspace: &Path) -> PathBuf {
-    workspace.join(".evaltrail/edits.jsonl")
-}
-
-fn append(workspace: &Path, line: &Line) -> io::Result<()> {
-    super::journal::own_folder(workspace)?;
-    let path = log(workspace);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-    let _ = file.lock();
-    // A line that a crash tore must not tear this one.
-    let length = file.metadata()?.len();
-    let torn = length > 0 && !fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"\n"));
-    let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
-    file.write_all(text.as_bytes())?;
-    file.sync_data()
-}
-
 impl History {
-    fn load(workspace: &Path) -> History {
-        let path = log(workspace);
-        let mut text = fs::read_to_string(&path).unwrap_or_default();
-        if text.len() as u64 > KEPT {
-            let half = text.ceil_char_boundary(text.len() / 2);
-            let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
-            text.drain(..line);
-            let _ = super::write_whole(&path, text.as_bytes());
-        }
-        let mut history = History::default();
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
-            history.take(line);
-        }
-        history
-    }
-
     fn take(&mut self, line: Line) {
         match line {
             Line::Made(made) => {
@@ -397,6 +375,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn log(folder: &Path) -> EditLog {
+        EditLog { path: Some(folder.join("own/edits.jsonl")) }
+    }
+
     fn change(path: &Path, new: &str) -> FileJob {
         let text: Arc<str> = fs::read_to_string(path).unwrap().into();
         let change = TextChange::one(0, &text, new);
@@ -417,18 +399,18 @@ mod tests {
                 match step {
                     0 | 1 => {
                         let new = format!("{at}");
-                        make(folder.path(), None, "edit", &[change(file, &new)]).unwrap();
+                        log(folder.path()).make(None, "edit", &[change(file, &new)]).unwrap();
                         states.truncate(*now + 1);
                         states.push(new);
                         *now += 1;
                     }
                     2 => {
-                        let undone = undo(folder.path(), None, std::slice::from_ref(file));
+                        let undone = log(folder.path()).undo(None, std::slice::from_ref(file));
                         prop_assert_eq!(undone.is_ok(), *now > 0);
                         *now = now.saturating_sub(1);
                     }
                     _ => {
-                        let redone = redo(folder.path(), None, std::slice::from_ref(file));
+                        let redone = log(folder.path()).redo(None, std::slice::from_ref(file));
                         prop_assert_eq!(redone.is_ok(), *now + 1 < states.len());
                         *now = (*now + 1).min(states.len() - 1);
                     }
@@ -445,14 +427,14 @@ mod tests {
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
         let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Create("x".into()) }];
-        let failed = make(folder.path(), None, "both", &jobs).unwrap_err();
+        let failed = log(folder.path()).make(None, "both", &jobs).unwrap_err();
         assert!(matches!(failed.why, SaveError::Exists));
         assert_eq!(fs::read_to_string(&a).unwrap(), "a");
         let text: Arc<str> = "b".into();
         let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Delete(text) }];
-        make(folder.path(), None, "both", &jobs).unwrap();
+        log(folder.path()).make(None, "both", &jobs).unwrap();
         assert!(!b.exists());
-        assert_eq!(undo(folder.path(), None, std::slice::from_ref(&b)).unwrap().words, "both");
+        assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&b)).unwrap().words, "both");
         assert_eq!(
             (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
             ("a".into(), "b".into())
@@ -466,7 +448,7 @@ mod tests {
         fs::write(&file, "one two").unwrap();
         let job = change(&file, "1 two");
         fs::write(&file, "one TWO").unwrap();
-        let failed = make(folder.path(), None, "edit", &[job]).unwrap_err();
+        let failed = log(folder.path()).make(None, "edit", &[job]).unwrap_err();
         assert!(matches!(failed.why, SaveError::Changed { theirs } if theirs == b"one TWO"));
         assert_eq!(fs::read_to_string(&file).unwrap(), "one TWO");
     }
@@ -476,17 +458,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "one").unwrap();
-        make(folder.path(), None, "edit", &[change(&file, "two")]).unwrap();
+        log(folder.path()).make(None, "edit", &[change(&file, "two")]).unwrap();
         fs::write(&file, "theirs").unwrap();
-        assert!(matches!(undo(folder.path(), None, std::slice::from_ref(&file)), Err(UndoError::Moved(..))));
+        assert!(matches!(
+            log(folder.path()).undo(None, std::slice::from_ref(&file)),
+            Err(UndoError::Moved(..))
+        ));
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
         fs::write(&file, "two").unwrap();
-        undo(folder.path(), None, std::slice::from_ref(&file)).unwrap();
+        log(folder.path()).undo(None, std::slice::from_ref(&file)).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "one");
         // A torn line costs itself alone.
-        fs::OpenOptions::new().append(true).open(log(folder.path())).unwrap().write_all(b"{\"made").unwrap();
-        make(folder.path(), None, "again", &[change(&file, "three")]).unwrap();
-        assert_eq!(undo(folder.path(), None, std::slice::from_ref(&file)).unwrap().words, "again");
+        fs::OpenOptions::new()
+            .append(true)
+            .open(folder.path().join("own/edits.jsonl"))
+            .unwrap()
+            .write_all(b"{\"made")
+            .unwrap();
+        log(folder.path()).make(None, "again", &[change(&file, "three")]).unwrap();
+        assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&file)).unwrap().words, "again");
     }
 
     #[test]
@@ -497,14 +487,15 @@ mod tests {
         let (a, b) = (folder.path().join("a"), sub.join("b"));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        make(folder.path(), None, "of a", &[change(&a, "A")]).unwrap();
-        make(&sub, None, "of b", &[change(&b, "B")]).unwrap();
-        make(folder.path(), None, "of b again", &[change(&b, "BB")]).unwrap();
-        let whole = Scope::folder(folder.path(), folder.path(), std::slice::from_ref(&sub));
-        let below = Scope::folder(&sub, &sub, &[]);
-        let words = |scope: &Scope, back| turn(scope, None, back).map(|done| done.words).unwrap_or_default();
-        assert_eq!(words(&below, true), "of b again", "the log of a folder above is looked at");
-        assert_eq!(words(&whole, true), "of b", "and those of folders below");
+        log(folder.path()).make(None, "of a", &[change(&a, "A")]).unwrap();
+        log(folder.path()).make(None, "of b", &[change(&b, "B")]).unwrap();
+        log(folder.path()).make(None, "of b again", &[change(&b, "BB")]).unwrap();
+        let (whole, below) = (Scope::folder(folder.path()), Scope::folder(&sub));
+        let words = |scope: &Scope, back| {
+            log(folder.path()).turn(scope, None, back).map(|done| done.words).unwrap_or_default()
+        };
+        assert_eq!(words(&below, true), "of b again");
+        assert_eq!(words(&whole, true), "of b");
         assert_eq!(words(&whole, true), "of a");
         assert_eq!(words(&whole, true), "");
         assert_eq!(words(&below, false), "of b", "of b alone: a lies elsewhere");

@@ -4,9 +4,8 @@
 //! ```text
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
 //! <workspace>/.evaltrail/verdicts.jsonl                           what people say of judges
-//! <workspace>/.evaltrail/edits.jsonl                              edits that can be taken back
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
-//! the platform's own places: trust, state, logs
+//! the platform's own places: trust, state, edits that can be taken back
 //! ```
 
 mod answers;
@@ -20,7 +19,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
-pub use edits::{Deed, Done, EditFailed, FileJob, Scope, UndoError, make, redo, turn, undo};
+pub use edits::{Deed, Done, EditFailed, EditLog, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, LoadedRun, RUN_FORMAT, RunFolder, load_plan, load_run, remove_run, run_folders,
 };

@@ -5,7 +5,7 @@ use crate::common::Place;
 use crate::open;
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, rebase};
-use evaltrail::store::{Deed, FileJob, SaveError, make};
+use evaltrail::store::{Deed, EditLog, FileJob, Places, SaveError};
 use std::path::Path;
 
 const ROUNDS: usize = 100;
@@ -33,13 +33,14 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
 
 /// Saves an edit; where someone else wrote, on their file if both go together. Says whether it was made.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
-    let root = path.parent().unwrap();
+    let own = path.parent().unwrap().join("own");
+    let log = EditLog::of(Some(&Places { data: own.clone(), cache: own }));
     let mut file = open(&std::fs::read_to_string(path).unwrap());
     let mut edits = vec![to_say(&file, at, &words(&file))];
     loop {
         let change = plan(&file, &edits).unwrap();
         let jobs = [FileJob { path: path.to_path_buf(), deed: Deed::Change(file.shared_text(), change) }];
-        match make(root, None, "edit", &jobs) {
+        match log.make(None, "edit", &jobs) {
             Ok(_) => return true,
             Err(failed) => match failed.why {
                 SaveError::Changed { theirs } => {
