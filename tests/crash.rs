@@ -76,13 +76,13 @@ impl Bench {
     fn save(&self, strace: &[&str]) -> Output {
         let mut command = Command::new("strace");
         command.arg("-f").args(strace).arg(env!("CARGO_BIN_EXE_evaltrail"));
-        command.env("EVALTRAIL_HOME", self.place.path()).arg("edit").arg(self.file());
+        command.env("EVALTRAIL_HOME", self.place.path().join("home")).arg("edit").arg(self.file());
         command.arg("--from").arg(self.place.path().join("new.json")).output().unwrap()
     }
 
     fn reset(&self) {
         std::fs::write(self.file(), set(&long("old"))).unwrap();
-        let _ = std::fs::remove_file(self.place.path().join("edits.jsonl"));
+        let _ = std::fs::remove_file(self.place.path().join("home/edits.jsonl"));
     }
 
     /// What the file is: the old one, or the new one.
@@ -102,7 +102,7 @@ impl Bench {
     fn left_behind(&self) -> Vec<PathBuf> {
         let is_ours = |path: &Path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            name != "s.evalset.json" && name != "new.json" && name != ".evaltrail"
+            !["s.evalset.json", "new.json", "home", ".evaltrail"].contains(&name.as_str())
         };
         let entries = std::fs::read_dir(self.place.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| is_ours(path)).collect()

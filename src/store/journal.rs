@@ -5,9 +5,9 @@
 //! read as well. A damaged line of the journal costs that line: its attempt counts as not run. The torn last
 //! line that a kill leaves is cut off when the run goes on.
 
-use super::write_whole;
+use super::own_folder::OwnFolder;
 use crate::domain::{Attempt, AttemptKey, RunEvent, RunPlan, RunState};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,49 +53,33 @@ pub struct LoadedRun {
     whole: u64,
 }
 
-/// Where a workspace keeps its runs.
-fn runs_folder(workspace: &Path) -> PathBuf {
-    workspace.join(".evaltrail").join("runs")
-}
-
-/// Makes our folder in a workspace; it ignores itself for git.
-pub(super) fn own_folder(workspace: &Path) -> io::Result<()> {
-    let ours = workspace.join(".evaltrail");
-    fs::create_dir_all(&ours)?;
-    let ignore = ours.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n")?;
-    }
-    Ok(())
-}
+/// The folder of runs in `.evaltrail`.
+const RUNS: &str = "runs";
+const PLAN: &str = "run.json";
+const JOURNAL: &str = "journal.jsonl";
 
 impl RunFolder {
     /// Makes the folder of a new run.
     pub fn create(workspace: &Path, plan: &RunPlan) -> Result<RunFolder, JournalError> {
-        let ours = workspace.join(".evaltrail");
-        own_folder(workspace).map_err(at(&ours))?;
-        let path = runs_folder(workspace).join(&plan.run_id);
-        fs::create_dir_all(&path).map_err(at(&path))?;
-        let journal_path = path.join("journal.jsonl");
-        let journal = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .open(&journal_path)
-            .map_err(at(&journal_path))?;
+        let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
+        let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
+        let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
+        let journal_path = folder.path().join(JOURNAL);
+        let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
-        let plan_path = path.join("run.json");
-        write_plan(&plan_path, plan)?;
-        Ok(RunFolder { path, journal })
+        write_plan(&folder, plan)?;
+        Ok(RunFolder { path: folder.path().to_path_buf(), journal })
     }
 
     /// Goes on with a run that was read back, as this plan says; a torn line is cut off first.
     pub fn resume(run: &LoadedRun, plan: &RunPlan) -> Result<RunFolder, JournalError> {
-        let journal_path = run.path.join("journal.jsonl");
-        let journal = OpenOptions::new().append(true).open(&journal_path).map_err(at(&journal_path))?;
+        let folder = OwnFolder::of_run(&run.path).map_err(at(&run.path))?;
+        let journal_path = run.path.join(JOURNAL);
+        let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
         journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
         journal.set_len(run.whole).map_err(at(&journal_path))?;
-        write_plan(&run.path.join("run.json"), plan)?;
+        write_plan(&folder, plan)?;
         Ok(RunFolder { path: run.path.clone(), journal })
     }
 
@@ -117,7 +101,8 @@ impl RunFolder {
     }
 }
 
-fn write_plan(path: &Path, plan: &RunPlan) -> Result<(), JournalError> {
+fn write_plan(folder: &OwnFolder, plan: &RunPlan) -> Result<(), JournalError> {
+    let path = folder.path().join(PLAN);
     let text = || -> serde_json::Result<String> {
         let mut value = serde_json::to_value(plan)?;
         if let Some(members) = value.as_object_mut() {
@@ -125,15 +110,16 @@ fn write_plan(path: &Path, plan: &RunPlan) -> Result<(), JournalError> {
         }
         serde_json::to_string_pretty(&value)
     };
-    let text = text().map_err(|error| at(path)(error.into()))?;
-    write_whole(path, text.as_bytes()).map_err(at(path))
+    let text = text().map_err(|error| at(&path)(error.into()))?;
+    folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
 }
 
 /// Reads the plan of a run. Its indices are in range; a plan of a newer format, or one that contradicts itself,
 /// is an error.
 pub fn load_plan(folder: &Path) -> Result<RunPlan, JournalError> {
-    let path = folder.join("run.json");
-    let text = fs::read_to_string(&path).map_err(at(&path))?;
+    let path = folder.join(PLAN);
+    let bytes = OwnFolder::of_run(folder).and_then(|ours| ours.read(PLAN)).map_err(at(&path))?;
+    let text = String::from_utf8_lossy(&bytes);
     let invalid = |why: String| at(&path)(io::Error::new(io::ErrorKind::InvalidData, why));
     let plan: RunPlan = serde_json::from_str(&text).map_err(|error| at(&path)(error.into()))?;
     match format_of(&text) {
@@ -170,8 +156,8 @@ fn format_of(text: &str) -> Option<u64> {
 /// Reads a run back.
 pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
     let plan = load_plan(path)?;
-    let journal_path = path.join("journal.jsonl");
-    let journal = fs::read(&journal_path).map_err(at(&journal_path))?;
+    let read = OwnFolder::of_run(path).and_then(|ours| ours.read(JOURNAL));
+    let journal = read.map_err(at(&path.join(JOURNAL)))?;
     let mut state = RunState::new(Arc::new(plan));
     let mut damaged = 0;
     let whole = journal.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -208,19 +194,22 @@ impl LoadedRun {
     }
 }
 
-/// The folders of a workspace's runs, in no order and without reading them.
+/// The folders of a workspace's runs, in no order and without reading them. Links are none.
 pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(runs_folder(workspace)) else { return Vec::new() };
+    let Ok(runs) = OwnFolder::of(workspace).and_then(|ours| ours.folder(RUNS)) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(runs.path()) else { return Vec::new() };
     entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.join("run.json").exists())
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .filter(|path| path.join(PLAN).exists())
         .collect()
 }
 
 /// Removes the folder of a run. False when another evaltrail is writing it.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
-    let journal_path = path.join("journal.jsonl");
-    if let Ok(journal) = OpenOptions::new().append(true).open(&journal_path)
+    let folder = OwnFolder::of_run(path).map_err(at(path))?;
+    if let Ok(journal) = folder.append(JOURNAL)
         && journal.try_lock().is_err()
     {
         return Ok(false);
@@ -233,6 +222,7 @@ pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
 mod tests {
     use super::*;
     use crate::domain::{Invocation, PlannedCase, PlannedSet, RunOptions, ToolCall, Trajectory};
+    use std::fs::OpenOptions;
 
     fn plan() -> RunPlan {
         RunPlan {

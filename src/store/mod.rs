@@ -11,6 +11,7 @@
 mod answers;
 mod edits;
 mod journal;
+mod own_folder;
 mod places;
 mod remembered;
 mod save;

@@ -1,32 +1,29 @@
 //! What people say of verdicts: a line each, appended; of two about the same thing the later counts.
 
+use super::own_folder::OwnFolder;
 use crate::domain::HumanVerdict;
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-fn file(workspace: &Path) -> PathBuf {
-    workspace.join(".evaltrail/verdicts.jsonl")
-}
+const NAME: &str = "verdicts.jsonl";
 
 /// Keeps verdicts, each with the time of now.
 pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
-    let path = file(workspace);
-    super::journal::own_folder(workspace)?;
     let at = jiff::Timestamp::now().to_string();
     let line = |verdict: &HumanVerdict| {
         let verdict = HumanVerdict { at: at.clone(), ..verdict.clone() };
         serde_json::to_string(&verdict).map(|line| line + "\n")
     };
     let lines = verdicts.iter().map(line).collect::<Result<String, _>>()?;
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    let mut file = OwnFolder::make(workspace)?.append(NAME)?;
     file.write_all(lines.as_bytes())?;
     file.sync_data()
 }
 
 /// The verdicts that count, in the order they were given. A line that cannot be read is left out.
 pub fn kept_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
-    let text = fs::read_to_string(file(workspace)).unwrap_or_default();
+    let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     let mut kept: Vec<HumanVerdict> = Vec::new();
     for verdict in text.lines().filter_map(|line| serde_json::from_str::<HumanVerdict>(line).ok()) {
         kept.retain(|known| !known.is_about(&verdict));

@@ -1,0 +1,287 @@
+//! Our own files below a workspace's `.evaltrail`. The workspace may have come from elsewhere, so each folder and file
+//! is opened relative to the one above it, and none that is a link: nothing is written or read outside.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = ".evaltrail";
+/// A larger file is none that was written here.
+const LARGEST: u64 = 1 << 30;
+
+/// A folder that was reached without following a link.
+#[derive(Debug)]
+pub(super) struct OwnFolder {
+    path: PathBuf,
+    handle: Handle,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    Read,
+    /// Its end, as it is or made.
+    Append,
+    /// Its end, and it must not be there yet.
+    Create,
+}
+
+impl OwnFolder {
+    /// `.evaltrail` of a workspace, where there is one.
+    pub(super) fn of(workspace: &Path) -> io::Result<OwnFolder> {
+        OwnFolder::opened(workspace.join(NAME), Handle::outer(workspace)?.folder(NAME))
+    }
+
+    /// The same, made where it is missing; it tells git to ignore it.
+    pub(super) fn make(workspace: &Path) -> io::Result<OwnFolder> {
+        let outer = Handle::outer(workspace)?;
+        outer.make_folder(NAME)?;
+        let ours = OwnFolder::opened(workspace.join(NAME), outer.folder(NAME))?;
+        match ours.open(".gitignore", How::Create) {
+            Ok(mut file) => file.write_all(b"*\n")?,
+            // What is there already stays as it is, whatever it is.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        Ok(ours)
+    }
+
+    /// A folder two levels below `.evaltrail`, by its path: that of a run.
+    pub(super) fn of_run(path: &Path) -> io::Result<OwnFolder> {
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "this is no folder of a run");
+        let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
+        let runs = path.parent().ok_or_else(missing)?;
+        let workspace = runs.parent().and_then(Path::parent).ok_or_else(missing)?;
+        let (of_runs, of_run) = (name(runs).ok_or_else(missing)?, name(path).ok_or_else(missing)?);
+        OwnFolder::of(workspace)?.folder(&of_runs)?.folder(&of_run)
+    }
+
+    pub(super) fn folder(&self, name: &str) -> io::Result<OwnFolder> {
+        OwnFolder::opened(self.path.join(name), self.handle.folder(name))
+    }
+
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<OwnFolder> {
+        self.handle.make_folder(name)?;
+        self.folder(name)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A new file, to be written at its end. An error where there is one.
+    pub(super) fn create(&self, name: &str) -> io::Result<File> {
+        self.open(name, How::Create)
+    }
+
+    /// A file, to be written at its end; made where it is missing.
+    pub(super) fn append(&self, name: &str) -> io::Result<File> {
+        self.open(name, How::Append)
+    }
+
+    /// What a file holds.
+    pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        let file = self.open(name, How::Read)?;
+        let length = file.metadata()?.len();
+        if length > LARGEST {
+            let why =
+                format!("{} has {} MB, which none of ours has", self.path.join(name).display(), length >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let mut bytes = Vec::with_capacity(length as usize + 1);
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Puts a file in place of what was there, whole or not at all.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let temporary = format!(".{name}-{}", uuid::Uuid::new_v4().simple());
+        let mut file = self.create(&temporary)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let renamed = written.and_then(|()| self.handle.rename(&temporary, name));
+        if renamed.is_err() {
+            let _ = self.handle.remove(&temporary);
+        }
+        renamed
+    }
+
+    fn open(&self, name: &str, how: How) -> io::Result<File> {
+        let file = self.handle.file(name, how).map_err(|error| explained(error, &self.path.join(name)))?;
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => {
+                let why = format!("{} is no regular file", self.path.join(name).display());
+                Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+            }
+        }
+    }
+
+    fn opened(path: PathBuf, handle: io::Result<Handle>) -> io::Result<OwnFolder> {
+        let handle = handle.map_err(|error| explained(error, &path))?;
+        Ok(OwnFolder { path, handle })
+    }
+}
+
+/// The system's words for a link that is not followed are about loops, or about what is no folder.
+fn explained(error: io::Error, path: &Path) -> io::Error {
+    match std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+        true if error.kind() != io::ErrorKind::AlreadyExists => {
+            let why = format!("{} is a link, and evaltrail follows none to its own files", path.display());
+            io::Error::new(io::ErrorKind::InvalidInput, why)
+        }
+        _ => error,
+    }
+}
+
+#[cfg(unix)]
+#[derive(Debug)]
+struct Handle(std::os::fd::OwnedFd);
+
+#[cfg(unix)]
+impl Handle {
+    /// The folder that was opened by the person, through whichever links.
+    fn outer(path: &Path) -> io::Result<Handle> {
+        Ok(Handle(std::os::fd::OwnedFd::from(File::open(path)?)))
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Handle> {
+        use rustix::fs::{Mode, OFlags, openat};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Handle(openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    fn make_folder(&self, name: &str) -> io::Result<()> {
+        use rustix::fs::{Mode, mkdirat};
+        match mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
+            Err(rustix::io::Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
+    /// Files of ours hold what agents said: new ones are for their owner alone.
+    fn file(&self, name: &str, how: How) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags, openat};
+        // A pipe without a writer would never open.
+        let usual = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let flags = match how {
+            How::Read => OFlags::RDONLY,
+            How::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+            How::Create => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+        };
+        Ok(File::from(openat(&self.0, name, usual | flags, Mode::from_raw_mode(0o600))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
+    }
+}
+
+/// Where folders have no handles, links are looked for before each step.
+#[cfg(not(unix))]
+#[derive(Debug)]
+struct Handle(PathBuf);
+
+#[cfg(not(unix))]
+impl Handle {
+    fn outer(path: &Path) -> io::Result<Handle> {
+        Ok(Handle(path.to_path_buf()))
+    }
+
+    fn below(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.0.join(name);
+        match std::fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_symlink() => Err(io::ErrorKind::InvalidInput.into()),
+            _ => Ok(path),
+        }
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Handle> {
+        let path = self.below(name)?;
+        match std::fs::metadata(&path)?.is_dir() {
+            true => Ok(Handle(path)),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn make_folder(&self, name: &str) -> io::Result<()> {
+        std::fs::create_dir_all(self.below(name)?)
+    }
+
+    fn file(&self, name: &str, how: How) -> io::Result<File> {
+        let mut options = std::fs::OpenOptions::new();
+        match how {
+            How::Read => options.read(true),
+            How::Append => options.create(true).append(true),
+            How::Create => options.create_new(true).append(true),
+        };
+        options.open(self.below(name)?)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        std::fs::rename(self.below(from)?, self.below(to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        std::fs::remove_file(self.below(name)?)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn files_are_private_and_replaced_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let ours = OwnFolder::make(place.path()).unwrap();
+        assert_eq!(fs::read_to_string(place.path().join(".evaltrail/.gitignore")).unwrap(), "*\n");
+        ours.append("a").unwrap().write_all(b"1").unwrap();
+        ours.append("a").unwrap().write_all(b"2").unwrap();
+        assert_eq!(ours.read("a").unwrap(), b"12");
+        ours.replace("a", b"3").unwrap();
+        assert_eq!(ours.read("a").unwrap(), b"3");
+        let mode = fs::metadata(place.path().join(".evaltrail/a")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(ours.create("a").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_dir(place.path().join(".evaltrail")).unwrap().count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn links_and_what_is_no_file_are_refused_without_waiting() {
+        let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("secret"), "mine").unwrap();
+        let ours = OwnFolder::make(place.path()).unwrap();
+        symlink(outside.path().join("secret"), ours.path().join("link")).unwrap();
+        symlink(outside.path(), ours.path().join("runs")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            ours.path().join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        for error in [
+            ours.read("link").unwrap_err(),
+            ours.append("link").unwrap_err(),
+            ours.folder("runs").unwrap_err(),
+            ours.make_folder("runs").unwrap_err(),
+            OwnFolder::of_run(&ours.path().join("runs/x")).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("is a link"), "{error}");
+        }
+        assert!(ours.read("pipe").unwrap_err().to_string().contains("no regular file"));
+        assert!(ours.append("pipe").is_err());
+        ours.replace("link", b"ours").unwrap();
+        assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "mine");
+        let another = tempfile::tempdir().unwrap();
+        symlink(outside.path(), another.path().join(".evaltrail")).unwrap();
+        assert!(OwnFolder::make(another.path()).unwrap_err().to_string().contains("is a link"));
+    }
+}
