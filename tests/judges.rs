@@ -502,6 +502,52 @@ fn a_folder_that_names_a_project_is_asked_about() {
     judge.was_asked_rightly();
 }
 
+/// An address is asked about as it is used: what looks like another host is not that host.
+#[test]
+fn an_address_is_shown_as_it_is_used() {
+    use evaltrail::domain::{JudgeSpec, Provider};
+    use evaltrail::judge::Judges;
+    let destination = |url: &str| {
+        let url = Some(url.to_string());
+        let spec =
+            JudgeSpec { provider: Some(Provider::Openai), url, from_folder: true, ..JudgeSpec::standard() };
+        Judges::destination(&spec).unwrap()
+    };
+    for (written, used) in [
+        ("https://оpenai.com/v1", "https://xn--penai-iye.com/v1"),
+        ("http://2130706433/v1", "http://127.0.0.1/v1"),
+        ("https://api.openai.com\\\\evil.example/v1", "https://api.openai.com//evil.example/v1"),
+        ("HTTPS://Evil.Example/v1", "https://evil.example/v1"),
+    ] {
+        assert_eq!(destination(written), format!("send what agents say to {used}"), "{written}");
+    }
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    for hidden in ["api.openai.com@", "api.openai.com with the key in OPENAI_API_KEY      @", "user:word@"] {
+        let toml = format!(
+            "[judge]\nkind = \"openai\"\nbase_url = \"http://{hidden}127.0.0.1:{}/v1\"\n",
+            judge.port
+        );
+        let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gpt-x", 1)), ("evaltrail.toml", toml)];
+        let asked =
+            output(&mut Place::new(&files).command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+        assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
+        assert!(both(&asked).contains("a base_url holds no user name"), "{}", both(&asked));
+    }
+}
+
+/// A refusal is cut where it is long; a key at the cut is not shown in part.
+#[test]
+fn no_part_of_a_key_is_told_in_a_long_refusal() {
+    for before in (480..610).step_by(10) {
+        let message = format!("{}{KEY} {}", "x".repeat(before), "y".repeat(1000));
+        let body = json!({"error": {"message": message}}).to_string();
+        let judge = JudgeDouble::start(move |_| Say::Raw(403, vec![], body.clone()));
+        let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1))];
+        let (report, ..) = Place::new(&files).score(&judge, &[]);
+        assert!(!report.to_string().contains(&KEY[..6]), "{before}: {report}");
+    }
+}
+
 /// Whoever forgets to ask gets no client: what was allowed is compared where the client is made.
 #[test]
 fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed() {

@@ -208,6 +208,33 @@ fn a_scenario_that_nothing_judges_sends_nothing_unasked() {
     }
 }
 
+/// Rows that no model judges or plays ask nothing, whatever the folder says of a judge.
+#[test]
+fn what_asks_no_model_asks_no_person() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    let toml = format!("[judge]\nkind = \"ollama\"\nbase_url = \"{}\"\n", judge.url());
+    for (name, rows) in [
+        ("rows.jsonl", "{\"prompt\": \"a\", \"reference\": \"ok\"}\n"),
+        ("rows.csv", "prompt,reference\na,ok\n"),
+        ("rows.json", "{\"eval_cases\": [{\"prompt\": \"a\", \"reference\": \"ok\"}]}"),
+    ] {
+        let place = Place::new(&[
+            ("evaltrail.toml", toml.clone()),
+            (name, rows.into()),
+            ("test_config.json", json!({"criteria": {"response_match_score": 0.5}}).to_string()),
+            (
+                "agent.py",
+                "import json\nwhile input():\n    print(json.dumps({'response': 'ok'}), flush=True)\n".into(),
+            ),
+        ]);
+        let mut command = evaltrail(&place.path().join("home"));
+        let agent = format!("cmd:{} agent.py", python.display());
+        let ran = output(command.args(["run", name, "--agent", &agent]).current_dir(place.path()));
+        assert_eq!(ran.status.code(), Some(0), "{name}: {}", both(&ran));
+    }
+}
+
 #[test]
 fn the_judge_says_hello_with_a_key_of_a_file() {
     let judge = JudgeDouble::agreeing();

@@ -4,6 +4,7 @@ use super::file::parse_duration;
 use crate::domain::{JudgeSpec, Provider, Reading};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use url::Url;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +54,10 @@ impl RawJudge {
             return Err(
                 "with a base_url, kind says what is spoken there: gemini, openai, anthropic or ollama".into(),
             );
+        }
+        let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
+        if self.base_url.as_deref().and_then(|url| Url::parse(url).ok()).is_some_and(|url| has_user(&url)) {
+            return Err("a base_url holds no user name: what stands before its @ hides where it leads".into());
         }
         if self.spending_limit.is_some() && self.prices.is_none() {
             return Err(

@@ -284,7 +284,7 @@ impl SetFile {
     }
 
     /// The text of a case of any form; of a table and a frame, the row as JSON. Nothing when it cannot be read.
-    pub(super) fn case_text(&self, at: usize) -> Option<Cow<'_, str>> {
+    pub fn case_text(&self, at: usize) -> Option<Cow<'_, str>> {
         match &self.cases {
             _ if at >= self.len() => None,
             Cases::Document(entries, _) => Some(Cow::Borrowed(&self.text()[entries[at].range.clone()])),

@@ -15,6 +15,7 @@ use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use url::Url;
 
 /// All judges of a run.
 #[derive(Debug)]
@@ -275,7 +276,13 @@ impl Judges {
         if !spec.from_folder || Judges::is_recorded(spec) {
             return None;
         }
-        let to = spec.url.clone().unwrap_or_else(|| "the provider's own address".into());
+        // As it is used, not as it is written: what looks like another host is not.
+        let parsed = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
+        let to = match (&spec.url, spec.provider) {
+            (Some(url), _) => parsed(url),
+            (None, Some(provider)) => format!("{}'s own address", provider.name()),
+            (None, None) => "the own address of whichever provider a model is of".into(),
+        };
         let key = spec.key_env.as_ref().map(|name| format!(" with the key in {name}")).unwrap_or_default();
         let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// A model is asked whether it is there before a run begins: not for long.
 const HELLO: Duration = Duration::from_secs(10);
+/// Characters of what a judge says of a failure.
+const LONGEST_MESSAGE: usize = 600;
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
@@ -171,7 +173,9 @@ impl Model {
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
-        JudgeError { message: self.mask(&error.message), ..error }
+        // A key that is cut in two would be shown in part.
+        let message = self.mask(&error.message).chars().take(LONGEST_MESSAGE).collect();
+        JudgeError { message, ..error }
     }
 
     /// A text without the key.

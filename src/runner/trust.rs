@@ -168,13 +168,13 @@ fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
     found
 }
 
-/// Whether a case is a scenario. Of a file too large to be held any case may be one: reading all would take too long.
+/// Whether a case is a scenario; one that cannot be read may be.
 fn may_be_scenario(file: &SetFile, at: usize) -> bool {
     // Without these letters a text holds no such key, however it is escaped.
     let may_be = |text: &str| text.contains("cenario") || text.contains("\\u");
     let is_scenario =
         || file.case(at).is_ok_and(|case| matches!(case.conversation, Conversation::Scenario(_)));
-    file.text_of(at).is_none_or(|text| may_be(text) && is_scenario())
+    file.case_text(at).is_none_or(|text| may_be(&text) && is_scenario())
 }
 
 fn question(

@@ -113,16 +113,16 @@ pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Resul
     answer.map_err(|why| JudgeError::new(Fault::NoAnswer, why))
 }
 
+/// So much of a refusal is kept until the key in it is masked.
+const SAID: usize = 100_000;
+
 /// What a refusal means: whether waiting helps, what to do.
 pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> JudgeError {
     let parsed: Value = serde_json::from_str(body).unwrap_or(Value::Null);
     // Google sometimes puts the error into a list.
     let error = parsed.get("error").or_else(|| parsed.get(0)?.get("error")).unwrap_or(&Value::Null);
     let said = error.get("message").or(Some(error)).and_then(Value::as_str);
-    let said = said.map_or_else(
-        || body.trim().chars().take(200).collect(),
-        |words| words.chars().take(500).collect::<String>(),
-    );
+    let said: String = said.unwrap_or(body).trim().chars().take(SAID).collect();
     let has = |word: &str| body.contains(word);
     let fault = match status {
         401 | 403 => Fault::Refused,
