@@ -73,3 +73,46 @@ fn links_in_our_own_folder_are_not_followed() {
         }
     }
 }
+
+/// What is not a file of the folder is no configuration: none of it is read, and nothing of it is shown.
+#[test]
+fn a_configuration_is_a_regular_file_of_the_folder() {
+    let criteria = json!({"criteria": {"response_match_score": 0.5}}).to_string();
+    for name in ["evaltrail.toml", "test_config.json"] {
+        for (what, make) in planted() {
+            let place = Place::new(&[("w/rows.jsonl", rows()), ("secret", "machine canary-secret\n".into())]);
+            let folder = place.path().join("w");
+            if name == "evaltrail.toml" {
+                std::fs::write(folder.join("test_config.json"), &criteria).unwrap();
+            }
+            make(&folder.join(name), place.path());
+            for args in [&["score", "rows.jsonl"][..], &["list", "."], &["check", "."]] {
+                let ran = run(&folder, "home", args);
+                let said = both(&ran);
+                assert!(!said.contains("canary"), "{name} {what} {args:?}: {said}");
+                // A set's criteria are looked at when it is scored.
+                if name == "evaltrail.toml" || args[0] == "score" {
+                    assert_eq!(ran.status.code(), Some(2), "{name} {what} {args:?}: {said}");
+                    assert!(said.contains(name), "{name} {what} {args:?}: {said}");
+                }
+            }
+        }
+    }
+}
+
+type Make = fn(&Path, &Path);
+
+fn planted() -> Vec<(&'static str, Make)> {
+    vec![
+        ("link", |path, place| symlink(place.join("secret"), path).unwrap()),
+        ("link to the environment", |path, _| symlink("/proc/self/environ", path).unwrap()),
+        ("link to nothing", |path, place| symlink(place.join("none"), path).unwrap()),
+        ("device", |path, _| symlink("/dev/zero", path).unwrap()),
+        ("folder", |path, _| std::fs::create_dir(path).unwrap()),
+        ("Latin-1", |path, _| std::fs::write(path, b"[run] # \xe9\n").unwrap()),
+        ("pipe", |path, _| {
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        }),
+        ("large", |path, _| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap()),
+    ]
+}

@@ -221,7 +221,7 @@ fn plan_set(
         agent_name,
         app_dir,
         criteria,
-        user: user_for(set, request.config.as_deref()),
+        user: user_for(workspace, set, request.config.as_deref()),
     };
     Ok((planned, indices))
 }

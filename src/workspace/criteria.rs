@@ -1,7 +1,7 @@
 //! What a set is scored by: its config, or defaults by what it holds; with the workspace's own metrics
 //! and rules.
 
-use super::sets::read_text;
+use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace, find_python};
 use crate::config::{DefinedKind, DefinedMetric};
 use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, Trajectory, UserSpec};
@@ -34,7 +34,7 @@ pub fn criteria_for(
         Some(path) => {
             let shown = path.display().to_string();
             let failed = |why: String| (shown.clone(), why);
-            let text = read_text(&path).map_err(|error| failed(error.to_string()))?;
+            let text = read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
             let config = adk::read_config(&text).map_err(|error| failed(error.to_string()))?;
             (config.criteria, config.custom_metrics, CriteriaSource::File(shown))
         }
@@ -54,14 +54,22 @@ fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
     let beside = set.path.with_file_name("test_config.json");
     match config {
         Some(path) => Some(path.to_path_buf()),
-        None => beside.is_file().then_some(beside),
+        None => beside.symlink_metadata().is_ok().then_some(beside),
+    }
+}
+
+/// What a person named is read wherever it lies.
+fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std::io::Result<String> {
+    match named {
+        Some(_) => read_text(path),
+        None => read_config_text(path, &workspace.root),
     }
 }
 
 /// Who plays the user of a set's scenarios, as its config says. A config that cannot be read is told of
 /// where the criteria are read.
-pub fn user_for(set: &SetPath, config: Option<&Path>) -> UserSpec {
-    let text = config_path(set, config).and_then(|path| read_text(&path).ok());
+pub fn user_for(workspace: &Workspace, set: &SetPath, config: Option<&Path>) -> UserSpec {
+    let text = config_path(set, config).and_then(|path| read_config(workspace, &path, config).ok());
     let config = text.and_then(|text| adk::read_config(&text).ok());
     config.and_then(|config| config.user_simulator).map(|user| UserSpec::of(&user)).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! Finding what is there.
 
+use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::formats::{HEAD, looks_like_cases};
 use std::collections::HashSet;
@@ -342,7 +343,14 @@ fn agent_folder(folder: &Path) -> Option<AgentFolder> {
 
 fn read_config(root: &Path) -> Result<ConfigFile, WorkspaceError> {
     let path = root.join(FILE_NAME);
-    let Ok(text) = fs::read_to_string(&path) else { return Ok(ConfigFile::default()) };
+    let text = match read_config_text(&path, root) {
+        Ok(text) => text,
+        // A link to nothing is not found either, and is there all the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
+            return Ok(ConfigFile::default());
+        }
+        Err(source) => return Err(WorkspaceError::Io { path: path.display().to_string(), source }),
+    };
     ConfigFile::parse(&text, root)
         .map_err(|source| WorkspaceError::Config { path: path.display().to_string(), source })
 }

@@ -94,6 +94,24 @@ impl Pieces for PiecesOf {
     }
 }
 
+/// A larger configuration is none.
+const LARGEST_CONFIG: u64 = 8 << 20;
+
+/// Reads a configuration that lies in a folder, which may have come from elsewhere: a regular file, and of a link only
+/// one that leads to a place below `root`, so that nothing of anyone else's is read and quoted.
+pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<String> {
+    let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
+    let target = std::fs::canonicalize(path)?;
+    let is_link = std::fs::symlink_metadata(path)?.is_symlink();
+    if is_link && !target.starts_with(std::fs::canonicalize(root)?) {
+        return Err(invalid("it is a link that leads out of the folder".into()));
+    }
+    if std::fs::metadata(&target)?.len() > LARGEST_CONFIG {
+        return Err(invalid(format!("it has more than {} MB", LARGEST_CONFIG >> 20)));
+    }
+    read_text(&target)
+}
+
 /// Reads a regular file as text. Pipes and devices, which could block for ever, are refused.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
     let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
