@@ -92,11 +92,8 @@ fn pure_rooms_touch_nothing() {
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("Command::new(", &["agents/process.rs", "shell/clipboard.rs", "shell/editor.rs"]),
     ("Client::builder", &["agents/http.rs"]),
-    ("fs::write(", &["store/journal.rs"]),
-    (
-        "OpenOptions::new()",
-        &["store/edits.rs", "store/journal.rs", "store/save.rs", "store/verdicts.rs", "cli/explore.rs"],
-    ),
+    ("fs::write(", &[]),
+    ("OpenOptions::new()", &["store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"]),
     ("enable_raw_mode", &["shell/terminal.rs"]),
     ("set_symbol(", &[]),
     ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),

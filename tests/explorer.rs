@@ -203,6 +203,40 @@ fn programs_are_asked_about_and_no_is_the_default() {
     );
 }
 
+/// What is below the screen, or behind blanks, is not allowed unread.
+#[test]
+fn a_yes_counts_only_when_all_of_the_question_was_seen() {
+    let question = |n: usize| TrustQuestion {
+        deed: evaltrail::runner::Deed::Start,
+        command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
+        folder: "/w".into(),
+        fingerprint: n.to_string(),
+    };
+    let questions: Vec<TrustQuestion> = (0..15).map(question).collect();
+    let mut model = sample();
+    let ask = |model: &mut Model, size: (u16, u16)| {
+        update(model, Msg::Resize(size.0, size.1));
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], questions.clone(), Against::Agent);
+        update(model, Msg::Run(msg));
+    };
+    for size in [(120, 24), (60, 12), (30, 5), (10, 3)] {
+        ask(&mut model, size);
+        assert_eq!(press(&mut model, "y"), [], "{size:?}: there is more below");
+        assert!(model.overlay.is_some());
+    }
+    ask(&mut model, (120, 24));
+    let mut pressed = 0;
+    while press(&mut model, "y").is_empty() {
+        press(&mut model, "j");
+        pressed += 1;
+        assert!(pressed < 200);
+    }
+    assert!(pressed > 10, "{pressed}");
+    ask(&mut model, (120, 24));
+    press(&mut model, "G");
+    assert_eq!(press(&mut model, "y").len(), 1, "at its end");
+}
+
 #[test]
 fn a_key_that_may_not_be_used_is_declined_for_the_session() {
     let question = TrustQuestion {

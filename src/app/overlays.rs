@@ -5,9 +5,11 @@ use super::effect::{Against, EditorOf};
 use super::model::CaseRef;
 use super::opinion::Opinions;
 use super::proposal::Proposal;
-use crate::domain::SessionInput;
+use crate::diff::{Line, Span, wrap_line};
+use crate::domain::{SessionInput, clean_exact};
 use crate::metrics::{Aggregate, Agreement, WhatIf};
 use crate::runner::TrustQuestion;
+use ratatui::layout::Rect;
 use tui_input::Input;
 
 /// What lies over the screen.
@@ -151,6 +153,40 @@ pub struct Confirm {
     pub lines: Vec<String>,
     /// What a yes does.
     pub kind: ConfirmKind,
+    /// The first line shown.
+    pub scroll: usize,
+}
+
+impl Confirm {
+    /// A question, shown from its beginning.
+    pub fn new(title: impl Into<String>, lines: Vec<String>, kind: ConfirmKind) -> Confirm {
+        Confirm { title: title.into(), lines, kind, scroll: 0 }
+    }
+
+    /// Its lines as they are shown, exactly and wrapped, in this part of the screen.
+    pub fn laid_out(&self, body: Rect) -> Vec<Line> {
+        let width = usize::from(Confirm::width(body).saturating_sub(4));
+        let of = |text: &String| {
+            let span = Span { text: clean_exact(text), ..Span::default() };
+            wrap_line(&[span], width.max(1))
+        };
+        self.lines.iter().flat_map(of).collect()
+    }
+
+    /// Columns of it, frame included.
+    pub fn width(body: Rect) -> u16 {
+        body.width.saturating_sub(4).min(100)
+    }
+
+    /// How many lines are seen at once: all of the screen but the frame, a margin and the answers.
+    pub fn rows(body: Rect) -> usize {
+        usize::from(body.height.saturating_sub(4))
+    }
+
+    /// How many lines stand below those that are seen. A yes counts only where there are none.
+    pub fn below(&self, body: Rect) -> usize {
+        self.laid_out(body).len().saturating_sub(self.scroll + Confirm::rows(body))
+    }
 }
 
 /// What a yes does.

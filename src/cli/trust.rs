@@ -1,7 +1,7 @@
 //! Asking before anything runs that a folder's own files name.
 
 use super::output::{can_ask, says_yes, tell};
-use crate::domain::clean_line;
+use crate::domain::{clean_exact, clean_line};
 use crate::judge::Keys;
 use crate::runner::{Deed, KeyOffer, TrustQuestion};
 use crate::store::{Places, Trust};
@@ -15,8 +15,8 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
     let asked = can_ask();
     for question in &open {
         tell(question.deed.words());
-        tell(&format!("    {}", clean_line(&question.command)));
-        tell(&format!("    in {}", clean_line(&question.folder)));
+        tell(&format!("    {}", clean_exact(&question.command)));
+        tell(&format!("    in {}", clean_exact(&question.folder)));
         if asked && !said_yes(question.deed)? {
             tell("Not allowed. Nothing was run.");
             return Ok(false);
@@ -47,7 +47,7 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
         return Ok(Keys::default());
     }
     tell(question.deed.words());
-    tell(&format!("    {}", clean_line(&question.command)));
+    tell(&format!("    {}", clean_exact(&question.command)));
     if !said_yes(question.deed)? {
         tell("Not used.");
         return Ok(Keys::default());

@@ -25,6 +25,24 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(rewrite(text, "⏎"))
 }
 
+/// The same with every blank that could hide something: of several spaces all but the first are `␣`, and other
+/// characters that look like spaces are spelt out. For what a person is asked to allow.
+pub fn clean_exact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = 'x';
+    for c in clean_line(text).chars() {
+        match c {
+            ' ' if before == ' ' => out.push('␣'),
+            ' ' => out.push(' '),
+            '\u{2800}' => spell_out(&mut out, c),
+            c if c.is_whitespace() => spell_out(&mut out, c),
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
 /// Whether a character is invisible or acts on its surroundings, so that it must be spelt out.
 pub fn is_hidden(c: char) -> bool {
     matches!(c,
@@ -86,6 +104,14 @@ fn spell_out(out: &mut String, c: char) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn blanks_that_could_hide_something_are_seen() {
+        assert_eq!(clean_exact("run x"), "run x");
+        assert_eq!(clean_exact("run   x\ty"), "run ␣␣x ␣␣␣y");
+        assert_eq!(clean_exact("a\u{2800}\u{a0}\u{3000}b"), "a\\u{2800}\\u{a0}\\u{3000}b");
+        assert_eq!(clean_exact("a\nb"), "a⏎b");
+    }
 
     #[test]
     fn plain_text_is_borrowed() {

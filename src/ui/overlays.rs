@@ -172,25 +172,28 @@ pub(super) fn confirm(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let width = areas.body.width.saturating_sub(4).min(100);
-    let mut lines = Vec::new();
-    for text in &confirm.lines {
-        let span =
-            crate::diff::Span { text: crate::domain::clean_line(text).into_owned(), ..Default::default() };
-        lines.extend(crate::diff::wrap_line(&[span], usize::from(width.saturating_sub(4))));
-    }
+    let lines = confirm.laid_out(areas.body);
+    let width = Confirm::width(areas.body);
     let inner = over(areas.body, width, lines.len() as u16 + 5, &confirm.title, theme, buffer);
-    for (row, line) in lines.iter().take(usize::from(inner.height.saturating_sub(2))).enumerate() {
+    let seen = lines.iter().skip(confirm.scroll).take(usize::from(inner.height.saturating_sub(2)));
+    for (row, line) in seen.enumerate() {
         let place = (inner.x + 1, inner.y + 1 + row as u16);
         super::text::put_spans(buffer, place, inner.width.saturating_sub(2), line, theme, Role::Text);
     }
     let y = inner.bottom().saturating_sub(1);
+    let no = command(CommandId::No).keys.join(" ");
     put(
         buffer,
         inner.x + 1,
         y,
         inner.width.saturating_sub(2),
-        &format!("{} yes    {} no", CommandId::Yes.key(), command(CommandId::No).keys.join(" ")),
+        &match confirm.below(areas.body) {
+            0 => format!("{} yes    {no} no", CommandId::Yes.key()),
+            below => {
+                let (down, page) = (CommandId::Down.key(), CommandId::PageDown.key());
+                format!("{below} more lines to read before a yes: {down}, {page}    {no} no")
+            }
+        },
         theme.style(Role::Accent),
     );
     None

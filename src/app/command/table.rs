@@ -9,8 +9,15 @@ use crate::app::model::Model;
 
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
 const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Edit];
-const SCROLLED: &[Context] =
-    &[Context::Browse, Context::Case, Context::Run, Context::Help, Context::Proposal, Context::Edit];
+const SCROLLED: &[Context] = &[
+    Context::Browse,
+    Context::Case,
+    Context::Run,
+    Context::Help,
+    Context::Confirm,
+    Context::Proposal,
+    Context::Edit,
+];
 pub(super) const LISTS: &[Context] = &[Context::Browse, Context::Case];
 
 fn always(_: &Model) -> Result<(), &'static str> {

@@ -107,7 +107,7 @@ pub(super) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
             let (set, session) = (chat.set, Box::new(chat.session.clone()));
             let (title, lines) = super::run::trust_words(&questions);
             let kind = ConfirmKind::TrustChat { set, session, number, questions };
-            model.overlay = Some(Overlay::Confirm(Confirm { title, lines, kind }));
+            model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
         }
         ChatMsg::Refused(why) => chat.status = ChatStatus::Broken(why),
         ChatMsg::Event(ChatEvent::Opened) => chat.status = ChatStatus::Ready,
@@ -207,11 +207,11 @@ pub(super) fn was_kept(model: &mut Model) {
 fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.is_unkept() {
-        model.overlay = Some(Overlay::Confirm(Confirm {
-            title: "Leave the conversation?".into(),
-            lines: vec!["Not all of its turns are kept as a case.".into()],
-            kind: ConfirmKind::LeaveChat,
-        }));
+        model.overlay = Some(Overlay::Confirm(Confirm::new(
+            "Leave the conversation?",
+            vec!["Not all of its turns are kept as a case.".into()],
+            ConfirmKind::LeaveChat,
+        )));
         return Vec::new();
     }
     close(model)

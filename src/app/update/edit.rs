@@ -324,11 +324,11 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
 }
 
 fn ask_again(model: &mut Model, why: String, kind: ConfirmKind) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Confirm(Confirm {
-        title: "The text cannot be taken. Open it again?".into(),
-        lines: vec![why, "Nothing was changed; what you typed is kept while you decide.".into()],
+    model.overlay = Some(Overlay::Confirm(Confirm::new(
+        "The text cannot be taken. Open it again?",
+        vec![why, "Nothing was changed; what you typed is kept while you decide.".into()],
         kind,
-    }));
+    )));
     Vec::new()
 }
 
@@ -358,11 +358,11 @@ fn save(model: &mut Model) -> Vec<Effect> {
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     if edit.is_changed() {
-        model.overlay = Some(Overlay::Confirm(Confirm {
-            title: "Leave without saving?".into(),
-            lines: vec!["What was changed here is not in the file.".into()],
-            kind: ConfirmKind::DropDraft,
-        }));
+        model.overlay = Some(Overlay::Confirm(Confirm::new(
+            "Leave without saving?",
+            vec!["What was changed here is not in the file.".into()],
+            ConfirmKind::DropDraft,
+        )));
         return Vec::new();
     }
     close(model);

@@ -32,7 +32,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
         matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
     let Some((title, line)) = what_would_end(model).filter(|_| !asked) else { return vec![Effect::Quit] };
     let (title, lines) = (title.to_string(), vec![line.to_string()]);
-    model.overlay = Some(Overlay::Confirm(Confirm { title, lines, kind: ConfirmKind::Quit }));
+    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, ConfirmKind::Quit)));
     Vec::new()
 }
 

@@ -130,6 +130,7 @@ fn give(model: &mut Model, id: CommandId) -> Vec<Effect> {
         }
         (_, Context::Proposal) => author::decide(model, id),
         (CommandId::Yes | CommandId::No, _) => overlay::answer(model, id == CommandId::Yes),
+        (_, Context::Confirm) => overlay::scroll_question(model, id),
         (_, Context::Help) => overlay::help_command(model, id),
         (CommandId::Help, _) => open(model, Overlay::Help(0)),
         (CommandId::Palette, _) => overlay::open_palette(model),

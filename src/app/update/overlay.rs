@@ -5,8 +5,9 @@ use super::{browse, give, moved, opinion};
 use crate::app::command::{COMMANDS, CommandId, command};
 use crate::app::effect::Effect;
 use crate::app::key::{Key, KeyCode};
+use crate::app::layout::layout;
 use crate::app::model::{CaseRef, Model};
-use crate::app::overlays::{ConfirmKind, Overlay, Picker};
+use crate::app::overlays::{Confirm, ConfirmKind, Overlay, Picker};
 use crate::domain::Query;
 use crate::metrics::{aggregates, catalog};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -314,8 +315,23 @@ pub(super) fn help_command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The answer to a question.
+/// Moves in a question that is longer than the screen.
+pub(super) fn scroll_question(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    let body = layout(model).body;
+    if let Some(Overlay::Confirm(confirm)) = &mut model.overlay {
+        let page = Confirm::rows(body);
+        let last = confirm.laid_out(body).len().saturating_sub(page);
+        confirm.scroll = moved(confirm.scroll, id, last + 1, page);
+    }
+    Vec::new()
+}
+
+/// The answer to a question. A yes counts when all of the question was in sight.
 pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
+    let body = layout(model).body;
+    if yes && matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.below(body) > 0) {
+        return Vec::new();
+    }
     let Some(Overlay::Confirm(confirm)) = model.overlay.take() else { return Vec::new() };
     match (confirm.kind, yes) {
         (ConfirmKind::Quit, true) => vec![Effect::Quit],

@@ -206,7 +206,7 @@ fn relist_if_needed(model: &mut Model) {
 fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>, against: Against) {
     let (title, lines) = trust_words(&questions);
     let kind = ConfirmKind::Trust(cases, questions, against);
-    model.overlay = Some(Overlay::Confirm(Confirm { title, lines, kind }));
+    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
 }
 
 /// What is asked, and about what exactly.

@@ -237,6 +237,6 @@ fn ask_to_write(model: &mut Model) -> Vec<Effect> {
         lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
     }
     let kind = ConfirmKind::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
-    model.overlay = Some(Overlay::Confirm(Confirm { title: "Write this?".into(), lines, kind }));
+    model.overlay = Some(Overlay::Confirm(Confirm::new("Write this?", lines, kind)));
     Vec::new()
 }
