@@ -208,6 +208,28 @@ fn a_scenario_that_nothing_judges_sends_nothing_unasked() {
     }
 }
 
+/// Where the model that plays the user cannot be asked, the agent is not asked either.
+#[test]
+fn a_scenario_without_a_key_asks_no_agent() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    let case = json!({"eval_id": "fly", "conversation_scenario": {"starting_prompt": "Hi", "conversation_plan": "Book."},
+                      "session_input": {"app_name": "a", "user_id": "u"}});
+    let agent = "import json\nwhile input():\n    open('asked', 'w')\n    print(json.dumps({'response': 'ok'}), flush=True)\n";
+    let place = Place::new(&[
+        ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
+        ("agent.py", agent.into()),
+    ]);
+    let mut command = evaltrail(&place.path().join("home"));
+    judge.answers_for(&mut command);
+    command.env_remove("GOOGLE_API_KEY").env_remove("GEMINI_API_KEY");
+    command.args(["run", "s.evalset.json", "--agent", &format!("cmd:{} agent.py", python.display())]);
+    let ran = output(command.current_dir(place.path()));
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    assert!(both(&ran).contains("cannot be played: gemini-2.5-flash needs a key"), "{}", both(&ran));
+    assert!(!place.path().join("asked").exists());
+}
+
 /// Rows that no model judges or plays ask nothing, whatever the folder says of a judge.
 #[test]
 fn what_asks_no_model_asks_no_person() {

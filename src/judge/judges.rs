@@ -147,6 +147,11 @@ impl Judges {
         hello
     }
 
+    /// Whether it is known where a model is asked and with which key. Nothing is sent.
+    pub fn is_configured(&self, model: &str) -> Result<(), JudgeError> {
+        if self.is_replay() { Ok(()) } else { self.model(model).map(|_| ()) }
+    }
+
     /// How a model is told the form of its answers, in words; nothing before it has answered.
     pub fn form_words(&self, model: &str) -> Option<&'static str> {
         self.model(model).ok()?.mode.get().map(|mode| mode.words())

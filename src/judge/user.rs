@@ -67,6 +67,19 @@ impl<'a> SimulatedUser<'a> {
         self.spec.limit()
     }
 
+    /// Whether the model that plays the user can be asked, as far as that is known without asking it.
+    pub fn can_play(&self, judges: &Judges) -> Result<(), JudgeError> {
+        match self.limit() {
+            // Only the first message is said, which the scenario gives.
+            Some(..=1) => Ok(()),
+            _ => judges.is_configured(&self.model(judges)),
+        }
+    }
+
+    fn model(&self, judges: &Judges) -> String {
+        judges.model_for(&JudgeOptions { model: self.spec.model.clone(), ..JudgeOptions::default() })
+    }
+
     /// The next message; `None` when the conversation is over.
     pub async fn next(
         &self,
@@ -80,7 +93,6 @@ impl<'a> SimulatedUser<'a> {
         if self.spec.limit().is_some_and(|limit| done.len() >= limit) {
             return Ok(None);
         }
-        let options = JudgeOptions { model: self.spec.model.clone(), ..JudgeOptions::default() };
         let asking = Asking {
             eval_id: playing.eval_id,
             metric: "user",
@@ -91,7 +103,7 @@ impl<'a> SimulatedUser<'a> {
             prompt: &self.prompt(done),
             shape: None,
         };
-        let answer = judges.ask(&judges.model_for(&options), &self.spec.config, asking).await?;
+        let answer = judges.ask(&self.model(judges), &self.spec.config, asking).await?;
         if answer.text.to_lowercase().contains(STOP) {
             return Ok(None);
         }

@@ -118,6 +118,10 @@ impl Shared {
         match SimulatedUser::of(scenario, &self.plan.set_of(attempt.key.case).user) {
             Err(why) => attempt.fail(why),
             Ok(user) => {
+                // The agent is not asked in vain.
+                if let Err(error) = user.can_play(&self.judges) {
+                    return attempt.fail(format!("the user of the scenario cannot be played: {error}"));
+                }
                 let (judges, attempt_) = (&self.judges, attempt.key.attempt);
                 self.converse(attempt, case, Speaker::Simulated { user, judges, attempt: attempt_ }, tell)
                     .await;
