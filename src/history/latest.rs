@@ -14,15 +14,15 @@ const READ_AT_MOST: u64 = 512 << 20;
 
 /// A file of cases, as far as results are matched to it.
 #[derive(Clone, Debug)]
-pub struct HistorySet {
+pub struct HistorySet<'a> {
     /// The file.
     pub path: PathBuf,
     /// The folder of the agent that runs it, where there is one here.
     pub app_dir: Option<PathBuf>,
     /// The ids under which ADK may have stored its results: the file's own id and its name.
     pub ids: Vec<String>,
-    /// The ids of its cases.
-    pub eval_ids: Vec<String>,
+    /// Its cases.
+    pub file: &'a SetFile,
 }
 
 /// The newest result of a case, as it was stored.
@@ -52,7 +52,7 @@ impl History {
     /// content that was run (of equal ids in a file, the content tells which case is meant), and those of single
     /// turns beside it.
     pub fn latest(&self, sets: &[HistorySet]) -> Vec<PastResult> {
-        let mut found = Found::of(sets);
+        let mut found = Found::of(self, sets);
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
             if found.is_complete_for(head, sets) {
@@ -83,16 +83,26 @@ struct Found {
     results: Vec<PastResult>,
     /// File, id, content and turn of what was found.
     known: HashSet<(PathBuf, String, String, Option<u32>)>,
-    /// The cases of each file without a result: how many are left of each id.
-    open: HashMap<PathBuf, HashMap<String, usize>>,
+    /// The cases without a result of each file that some run is about: how many are left of each id, which stands here
+    /// as its hash, for there may be millions.
+    open: HashMap<PathBuf, HashMap<u64, usize>>,
 }
 
 impl Found {
-    fn of(sets: &[HistorySet]) -> Found {
+    fn of(history: &History, sets: &[HistorySet]) -> Found {
+        let mut about: HashSet<&Path> = HashSet::new();
+        for head in &history.runs {
+            match &head.source {
+                RunSource::Evaltrail { sets } => about.extend(sets.iter().map(|(path, _)| path.as_path())),
+                RunSource::Adk { app_dir, set_id, .. } => {
+                    about.extend(matching(sets, app_dir, set_id).iter().map(|set| set.path.as_path()));
+                }
+            }
+        }
         let mut found = Found::default();
-        for set in sets {
+        for set in sets.iter().filter(|set| about.contains(set.path.as_path())) {
             let open = found.open.entry(set.path.clone()).or_default();
-            set.eval_ids.iter().for_each(|id| *open.entry(id.clone()).or_default() += 1);
+            set.file.eval_ids().for_each(|id| *open.entry(hash_of(&id)).or_default() += 1);
         }
         found
     }
@@ -104,11 +114,11 @@ impl Found {
             return;
         }
         if let (None, Some(open)) = (turn, self.open.get_mut(&result.file))
-            && let Some(left) = open.get_mut(&result.eval_id)
+            && let Some(left) = open.get_mut(&hash_of(&result.eval_id))
         {
             *left -= 1;
             if *left == 0 {
-                open.remove(&result.eval_id);
+                open.remove(&hash_of(&result.eval_id));
             }
         }
         self.results.push(result);
@@ -127,13 +137,17 @@ impl Found {
     }
 }
 
+fn hash_of(eval_id: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(eval_id.as_bytes())
+}
+
 /// The sets that a result of ADK can be about: run by that agent, and of that id. A file's own id goes before its
 /// name.
-fn matching<'a>(sets: &'a [HistorySet], app_dir: &Path, set_id: &str) -> Vec<&'a HistorySet> {
+fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec<&'a HistorySet<'a>> {
     let of_agent = || sets.iter().filter(|set| set.app_dir.as_deref() == Some(app_dir));
     // The older forms have a path for an id.
     let name = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
-    let by_rank = |rank: usize| -> Vec<&HistorySet> {
+    let by_rank = |rank: usize| -> Vec<&'a HistorySet<'a>> {
         let is_it = |set: &&HistorySet| set.ids.get(rank).is_some_and(|id| id == set_id || id == name);
         of_agent().filter(is_it).collect()
     };

@@ -36,11 +36,11 @@ pub fn past_results(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Ve
     found
 }
 
-fn history_set(workspace: &Workspace, set: &SetPath, file: &SetFile) -> HistorySet {
+fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> HistorySet<'a> {
     HistorySet {
         path: set.path.clone(),
         app_dir: agent_of_set(workspace, set, file).map(|agent| agent.path.clone()),
         ids: vec![file.id.clone(), set.stem.clone()],
-        eval_ids: file.eval_ids().map(|id| id.into_owned()).collect(),
+        file,
     }
 }
