@@ -548,6 +548,26 @@ fn no_part_of_a_key_is_told_in_a_long_refusal() {
     }
 }
 
+/// So may the owner of the project that a criterion's model names.
+#[test]
+fn a_model_with_a_project_of_its_own_is_asked_about() {
+    let judge = JudgeDouble::agreeing();
+    for model in [
+        "projects/p/locations/l/publishers/google/models/gemini-x",
+        "vertex_ai/projects/p/locations/l/endpoints/6",
+    ] {
+        let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
+        let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+        assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
+        assert!(both(&asked).contains("send what agents say to the model projects/p"), "{}", both(&asked));
+        assert!(judge.seen.lock().unwrap().is_empty());
+    }
+    let model = "projects/p/locations/l/publishers/google/models/gemini-x";
+    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
+    assert_eq!(place.score(&judge, &["--trust"]).1, 0);
+    judge.was_asked_rightly();
+}
+
 /// Whoever forgets to ask gets no client: what was allowed is compared where the client is made.
 #[test]
 fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed() {
@@ -564,7 +584,7 @@ fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed()
     let another = allowed.clone().map(|line| line + "/other");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (destination, is_asked) in [(None, false), (another, false), (allowed, true)] {
-        let grant = JudgeGrant { destination, ..JudgeGrant::default() };
+        let grant = JudgeGrant { destinations: destination.into_iter().collect(), ..JudgeGrant::default() };
         let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).ready("llama-x"));
         assert_eq!(
             found.as_ref().err().map(|error| error.fault),

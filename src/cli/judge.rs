@@ -7,7 +7,7 @@ use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
 use crate::judge::{JudgeGrant, Judges, Probed};
 use crate::metrics::JudgeOptions;
-use crate::runner::{allowed_destination, judge_questions, keys_that_help};
+use crate::runner::{allowed_destinations, judge_questions, keys_that_help};
 use crate::store::{Answers, Places};
 use crate::workspace::Workspace;
 use std::time::Instant;
@@ -23,16 +23,16 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     // What the judge says now is what is asked for.
     let spec = JudgeSpec { model: args.judge.or(configured.model), cache: false, ..configured };
-    let questions = judge_questions(&workspace, &spec);
+    let judges = Judges::new(&spec, None);
+    let model = judges.model_for(&JudgeOptions::default());
+    let questions = judge_questions(&workspace, &spec, std::slice::from_ref(&model));
     if !trust::allowed(&questions, args.trust)? {
         return Ok(Exit::Wrong);
     }
-    let judges = Judges::new(&spec, None);
-    let model = judges.model_for(&JudgeOptions::default());
     let folders = workspace.agents.iter().map(|agent| agent.path.clone()).chain([workspace.root.clone()]);
     let offer = keys_that_help(&workspace, &spec, std::slice::from_ref(&model), folders);
     let keys = offer.map(|offer| trust::allowed_keys(offer, args.trust)).transpose()?;
-    let grant = JudgeGrant { destination: allowed_destination(&questions), keys: keys.unwrap_or_default() };
+    let grant = JudgeGrant { destinations: allowed_destinations(&questions), keys: keys.unwrap_or_default() };
     let judges = judges.with_grant(grant);
     if judges.is_replay() {
         say("recorded answers are played; there is no judge to say hello to");

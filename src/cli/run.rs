@@ -86,7 +86,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if !trust::allowed(&questions, cases.trust)? {
         return Ok(Exit::Wrong);
     }
-    prepared.grant.destination = runner::allowed_destination(&questions);
+    prepared.grant.destinations = runner::allowed_destinations(&questions);
     if let Some(offer) = runner::offered_keys(workspace, &prepared) {
         prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }

@@ -13,7 +13,7 @@ use crate::formats::{RecordedAnswers, read_answers};
 use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
 use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use url::Url;
 
@@ -35,8 +35,9 @@ pub struct Judges {
 /// What a person allowed a judge, beyond what the person's own environment and flags say. The default is nothing.
 #[derive(Clone, Debug, Default)]
 pub struct JudgeGrant {
-    /// Where the folder says things go, as [`Judges::destination`] has it: exactly that is allowed.
-    pub destination: Option<String>,
+    /// Where the folder says things go, as [`Judges::destination`] and [`Judges::destination_of_model`] have it: exactly
+    /// that is allowed.
+    pub destinations: BTreeSet<String>,
     /// Keys of a file.
     pub keys: Keys,
 }
@@ -161,7 +162,7 @@ impl Judges {
         let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
-            self.is_allowed()?;
+            self.is_allowed(name)?;
             let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
             let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
@@ -175,12 +176,12 @@ impl Judges {
     }
 
     /// Every client is made here, so nothing is sent where the folder says unless a person allowed exactly that.
-    fn is_allowed(&self) -> Result<(), JudgeError> {
-        match Judges::destination(&self.spec) {
-            Some(line) if self.grant.destination.as_ref() != Some(&line) => {
-                Err(JudgeError::new(Fault::Setup, format!("it was not allowed to {line}")))
-            }
-            _ => Ok(()),
+    fn is_allowed(&self, model: &str) -> Result<(), JudgeError> {
+        let mut wanted =
+            Judges::destination(&self.spec).into_iter().chain(Judges::destination_of_model(model));
+        match wanted.find(|line| !self.grant.destinations.contains(line)) {
+            Some(line) => Err(JudgeError::new(Fault::Setup, format!("it was not allowed to {line}"))),
+            None => Ok(()),
         }
     }
 
@@ -273,6 +274,12 @@ impl Judges {
             // The form that is wished for; which of them the model takes is found out.
             schema.map(Value::to_string).unwrap_or_default().as_bytes(),
         ])
+    }
+
+    /// What a person is asked before a model is used that names a project of its own, whose owner may keep what is sent.
+    pub fn destination_of_model(model: &str) -> Option<String> {
+        let own = model.strip_prefix("vertex_ai/").unwrap_or(model);
+        own.starts_with("projects/").then(|| format!("send what agents say to the model {own}"))
     }
 
     /// What a person is asked before anything goes where the folder says: the address, the project that is charged and

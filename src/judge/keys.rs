@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 /// What of a file says which Google Cloud is asked; no secrets.
 const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
 
-/// Variables of a `.env` file that a judge may use. Their values are shown nowhere.
+/// Google Cloud's names are shorter.
+const LONGEST_NAME: usize = 100;
+
+/// Variables of a `.env` file that a judge may use. Keys among them are shown nowhere.
 #[derive(Clone, Default)]
 pub struct Keys {
     file: PathBuf,
@@ -28,8 +31,15 @@ impl Keys {
             let is_key = own == Some(name) || key_names().any(|key| key == name);
             (is_key || PLACES.contains(&name.as_str())) && !ADDRESSES.contains(&name.as_str())
         };
+        // What is shown in a question is a name, and no sentence.
+        let is_name = |value: &str| {
+            value.len() <= LONGEST_NAME
+                && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+        };
+        let is_usable =
+            |name: &str, value: &str| !value.is_empty() && (!PLACES.contains(&name) || is_name(value));
         let wanted =
-            read_dotenv(text).into_iter().filter(|(name, value)| is_wanted(name) && !value.is_empty());
+            read_dotenv(text).into_iter().filter(|(name, value)| is_wanted(name) && is_usable(name, value));
         let values = wanted.map(|(name, value)| (name, Secret::new(value))).collect();
         Keys { file: file.to_path_buf(), values }
     }
@@ -119,6 +129,10 @@ mod tests {
         let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
         assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
         assert!(!format!("{keys:?}").contains("canary"));
+        let sentence =
+            "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
+        let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
+        assert_eq!(keys.words(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
         // A folder that calls an address a key does not get it in.
         let address = JudgeSpec { key_env: Some("OPENAI_BASE_URL".into()), ..JudgeSpec::standard() };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &address);

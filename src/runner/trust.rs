@@ -4,7 +4,7 @@ use super::plan::Prepared;
 use crate::domain::{AdkServer, AgentSpec, Conversation, JudgeSpec, PlannedSet};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
-use crate::metrics::{JudgeOptions, JudgedMetric, asks_judge};
+use crate::metrics::{JudgeOptions, JudgedMetric};
 use crate::store::fingerprint;
 use crate::workspace::{Workspace, dotenv_near};
 use std::collections::{BTreeSet, HashSet};
@@ -65,9 +65,9 @@ pub fn trust_questions(
             }
         }
     }
-    let is_judged = plan.sets.iter().flat_map(|set| &set.criteria).any(asks_judge);
-    if is_judged || sets_with_users(prepared).contains(&true) {
-        questions.extend(judge_questions(workspace, &plan.judge));
+    let models = all_models(prepared);
+    if !models.is_empty() {
+        questions.extend(judge_questions(workspace, &plan.judge, &models));
     }
     let mut seen = HashSet::new();
     questions.retain(|question| seen.insert(question.fingerprint.clone()));
@@ -84,17 +84,23 @@ pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQ
     }
 }
 
-/// Where a judge of the folder's own would be sent things, to be allowed first.
-pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec) -> Vec<TrustQuestion> {
-    let line = Judges::destination(judge);
-    line.into_iter()
+/// Where these models of a folder's own would be sent things, to be allowed first.
+pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[String]) -> Vec<TrustQuestion> {
+    if Judges::is_recorded(judge) {
+        return Vec::new();
+    }
+    let of_models = models.iter().filter_map(|model| Judges::destination_of_model(model));
+    Judges::destination(judge)
+        .into_iter()
+        .chain(of_models)
         .map(|line| question(workspace, Deed::Send, line.clone(), &[line], &workspace.root))
         .collect()
 }
 
 /// Where things may be sent when all of these questions were allowed. What was not asked about is not allowed.
-pub fn allowed_destination(questions: &[TrustQuestion]) -> Option<String> {
-    questions.iter().find(|question| question.deed == Deed::Send).map(|question| question.command.clone())
+pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
+    let sends = questions.iter().filter(|question| question.deed == Deed::Send);
+    sends.map(|question| question.command.clone()).collect()
 }
 
 /// Keys of a `.env` file, and the question whether they may be used.
@@ -109,9 +115,7 @@ pub struct KeyOffer {
 /// Keys that a run lacks and that a `.env` file has, which ADK would load for one of the agents.
 pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOffer> {
     let plan = &prepared.plan;
-    let of_sets = sets_with_users(prepared).into_iter().enumerate();
-    let models: BTreeSet<String> = of_sets.flat_map(|(set, plays)| models(prepared, set, plays)).collect();
-    let models: Vec<String> = models.into_iter().collect();
+    let models = all_models(prepared);
     let folder = |set: &PlannedSet| {
         set.app_dir.clone().or_else(|| set.path.parent().map(Path::to_path_buf)).unwrap_or_default()
     };
@@ -141,6 +145,13 @@ pub fn keys_that_help(
     // The names and what is no secret: a new key in the same place is not asked about again.
     let question = question(workspace, Deed::Use, command, &words, folder);
     Some(KeyOffer { question, keys })
+}
+
+/// The models that a run asks, each once.
+fn all_models(prepared: &Prepared) -> Vec<String> {
+    let of_sets = sets_with_users(prepared).into_iter().enumerate();
+    let models: BTreeSet<String> = of_sets.flat_map(|(set, plays)| models(prepared, set, plays)).collect();
+    models.into_iter().collect()
 }
 
 /// The models that a set's cases ask.
@@ -208,7 +219,7 @@ mod tests {
         let workspace = Workspace::open(folder.path()).unwrap();
         let url = Some("https://judge.example/v1".to_string());
         let judge = JudgeSpec { url, from_folder: true, ..JudgeSpec::standard() };
-        let send = judge_questions(&workspace, &judge).remove(0);
+        let send = judge_questions(&workspace, &judge, &[]).remove(0);
         let argv = vec![send.command.clone()];
         let agent = AgentSpec::Command { argv, cwd: workspace.root.clone() };
         let start = agent_question(&workspace, &agent).unwrap();

@@ -400,12 +400,12 @@ fn open_questions(
         trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
     }
     let mut questions = runner::trust_questions(workspace, prepared, None);
-    let destination = runner::allowed_destination(&questions);
+    let destinations = runner::allowed_destinations(&questions);
     questions.retain(|question| !trust.allows(&question.fingerprint));
     if !questions.is_empty() {
         return Ok(questions);
     }
-    prepared.grant.destination = destination;
+    prepared.grant.destinations = destinations;
     // Without a place to remember the answer it would be asked about again and again.
     if places.is_none() {
         return Ok(questions);

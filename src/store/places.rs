@@ -14,7 +14,8 @@ pub struct Places {
 impl Places {
     /// Finds the places; `None` when the platform names none (no home folder).
     pub fn find() -> Option<Places> {
-        if let Some(home) = std::env::var_os("EVALTRAIL_HOME") {
+        // An empty one would be the folder that was opened, and what lies there may be anybody's.
+        if let Some(home) = std::env::var_os("EVALTRAIL_HOME").filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
             return Some(Places { cache: home.join("cache"), data: home });
         }

@@ -216,7 +216,7 @@ pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) 
         lines.push(question.command.clone());
         lines.push(format!("in {}", question.folder));
     }
-    lines.push("A yes is remembered; it is asked again when anything of this changes.".into());
+    lines.push("When you allow it, that is remembered until anything of this changes.".into());
     let sends = questions.iter().any(|question| question.deed == Deed::Send);
     let title = match sends {
         _ if is_about_keys(questions) => {
