@@ -61,7 +61,7 @@ pub enum Effect {
     },
     /// Run these cases, or score what the files hold.
     StartRun(Vec<CaseRef>, Against),
-    /// Run these cases; what was asked about is allowed.
+    /// Run these cases. The person allowed what these questions ask.
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
     /// Do not use the keys that were asked about, and do not ask again in this session.
     DeclineKeys(Vec<TrustQuestion>),

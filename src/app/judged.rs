@@ -198,7 +198,7 @@ impl Lines {
         }
     }
 
-    /// The answers as they came; an object in one line is laid out.
+    /// The raw answers. A JSON object on one line is pretty-printed.
     fn answers(&mut self, metric: &MetricResult, asked: &Asked) {
         for (at, sample) in asked.samples.iter().enumerate() {
             let kept = if sample.cached { ", kept from before" } else { "" };

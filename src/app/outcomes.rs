@@ -24,7 +24,7 @@ pub struct CaseOutcome {
     pub run: Arc<RunRef>,
     /// Its attempts, by number.
     pub attempts: Vec<Arc<Attempt>>,
-    /// The attempts as they ran, when the case was edited since and those above are compared with it.
+    /// The original attempts, when the case was edited since and `attempts` are the re-evaluated ones.
     ran: Option<Vec<Arc<Attempt>>>,
     /// The status a person should look at first.
     pub worst: Status,

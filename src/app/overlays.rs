@@ -163,7 +163,7 @@ impl Confirm {
         Confirm { title: title.into(), lines, kind, scroll: 0 }
     }
 
-    /// Its lines as they are shown, exactly and wrapped, in this part of the screen.
+    /// Its lines, cleaned and wrapped to the width of this part of the screen.
     pub fn laid_out(&self, body: Rect) -> Vec<Line> {
         let width = usize::from(Confirm::width(body).saturating_sub(4));
         let of = |text: &String| {
@@ -173,17 +173,17 @@ impl Confirm {
         self.lines.iter().flat_map(of).collect()
     }
 
-    /// Columns of it, frame included.
+    /// Its width in columns, with the frame.
     pub fn width(body: Rect) -> u16 {
         body.width.saturating_sub(4).min(100)
     }
 
-    /// How many lines are seen at once: all of the screen but the frame, a margin and the answers.
+    /// How many text lines fit: the height without the frame, a margin and the line of answers.
     pub fn rows(body: Rect) -> usize {
         usize::from(body.height.saturating_sub(4))
     }
 
-    /// How many lines stand below those that are seen. A yes counts only where there are none.
+    /// How many lines are below the visible ones. A yes is accepted only when there are none.
     pub fn below(&self, body: Rect) -> usize {
         self.laid_out(body).len().saturating_sub(self.scroll + Confirm::rows(body))
     }

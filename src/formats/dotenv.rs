@@ -50,7 +50,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What stands next, if it is of this form.
+    /// Takes the text at the current position that matches the pattern.
     fn take(&mut self, form: &Option<Regex>) -> Option<&'a str> {
         let end = form.as_ref()?.find(self.rest)?.end();
         let (taken, rest) = self.rest.split_at(end);
@@ -149,7 +149,7 @@ mod tests {
             ("N", "spaced words"),
             ("A", "again"),
         ];
-        // An open quotation ends at the next quotation mark, and what follows that makes its line unreadable.
+        // An unclosed quote ends at the next quotation mark; the rest of that line cannot be read and is dropped.
         let wanted: BTreeMap<String, String> =
             wanted.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         assert_eq!(found, wanted);

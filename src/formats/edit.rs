@@ -22,7 +22,7 @@ pub enum EditError {
     /// The file cannot be read where it is to be changed.
     #[error("{0}")]
     Unreadable(FileProblem),
-    /// The case cannot be written so: ADK would not load the file any more.
+    /// ADK would refuse to load the file with this change.
     #[error("ADK refuses this: {0}")]
     Refused(FileProblem),
     /// What was asked for cannot be said in this file.

@@ -106,7 +106,7 @@ impl Judges {
         &self.spec
     }
 
-    /// Whether a judge so configured plays recorded answers.
+    /// Whether this configuration plays recorded answers instead of asking a model.
     pub fn is_recorded(spec: &JudgeSpec) -> bool {
         spec.provider == Some(Provider::Replay)
     }
@@ -148,12 +148,12 @@ impl Judges {
         hello
     }
 
-    /// Whether it is known where a model is asked and with which key. Nothing is sent.
+    /// Checks that an address and a key are configured for a model. Nothing is sent.
     pub fn is_configured(&self, model: &str) -> Result<(), JudgeError> {
         if self.is_replay() { Ok(()) } else { self.model(model).map(|_| ()) }
     }
 
-    /// How a model is told the form of its answers, in words; nothing before it has answered.
+    /// How the form of its answers is requested from a model, in words; nothing until it has answered.
     pub fn form_words(&self, model: &str) -> Option<&'static str> {
         self.model(model).ok()?.mode.get().map(|mode| mode.words())
     }
@@ -200,7 +200,7 @@ impl Judges {
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
         let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let settings = Settings::new(config);
-        // A person's own form goes before ours, where it is sent.
+        // The user's own schema takes precedence, where the provider is sent it.
         let is_gemini = matches!(found.endpoint.provider, Provider::Gemini | Provider::Vertex);
         let has_own = is_gemini && settings.has_form();
         let schema = asking.shape.filter(|_| !has_own).map(AnswerShape::schema);
@@ -252,7 +252,7 @@ impl Judges {
         Ok(Some(body.to_string()))
     }
 
-    /// What an answer depends on: whom, how, what, and which sample.
+    /// The cache key of an answer: everything that it depends on.
     fn digest(
         &self,
         model: &Model,
@@ -271,7 +271,7 @@ impl Judges {
             &asking.sample.to_le_bytes(),
             // ADK's reading takes thoughts for a part of the answer.
             if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
-            // The form that is wished for; which of them the model takes is found out.
+            // The schema that was asked for, also when the model then had to be asked without it.
             schema.map(Value::to_string).unwrap_or_default().as_bytes(),
         ])
     }
@@ -301,7 +301,7 @@ impl Judges {
     }
 }
 
-/// Where Google's buckets are instead of at Google.
+/// The address of a storage emulator that stands in for Google's, from the environment.
 fn emulator() -> Option<String> {
     std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
 }

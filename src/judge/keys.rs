@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What of a file says which Google Cloud is asked; no secrets.
+/// Variables that select a project on Google Cloud. They are not secret.
 const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
 
-/// Google Cloud's names are shorter.
+/// No name on Google Cloud is longer, in bytes.
 const LONGEST_NAME: usize = 100;
 
 /// Variables of a `.env` file that a judge may use. Keys among them are shown nowhere.
@@ -31,7 +31,7 @@ impl Keys {
             let is_key = own == Some(name) || key_names().any(|key| key == name);
             (is_key || PLACES.contains(&name.as_str())) && !ADDRESSES.contains(&name.as_str())
         };
-        // What is shown in a question is a name, and no sentence.
+        // These values are shown in a question: only names, so that none can pose as part of the sentence.
         let is_name = |value: &str| {
             value.len() <= LONGEST_NAME
                 && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
@@ -44,8 +44,8 @@ impl Keys {
         Keys { file: file.to_path_buf(), values }
     }
 
-    /// Those with which models can be asked that cannot be asked without them, and these models; nothing when they
-    /// help none.
+    /// The variables that are needed to ask some of these models, and those models. Nothing when every model can be
+    /// asked without them, or none with them.
     pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
         let mut helped = Vec::new();
@@ -91,7 +91,7 @@ impl Keys {
         &self.file
     }
 
-    /// The names; with the values of those that are no secrets.
+    /// The names of the variables, as `NAME=value` for those that are not secret.
     pub fn words(&self) -> Vec<String> {
         let word = |(name, value): (&String, &Secret)| match PLACES.contains(&name.as_str()) {
             true => format!("{name}={}", value.expose()),
@@ -133,7 +133,7 @@ mod tests {
             "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
         let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
         assert_eq!(keys.words(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
-        // A folder that calls an address a key does not get it in.
+        // An address is not taken, even when the folder names it as its key.
         let address = JudgeSpec { key_env: Some("OPENAI_BASE_URL".into()), ..JudgeSpec::standard() };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
         assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);

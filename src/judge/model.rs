@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A model is asked whether it is there before a run begins: not for long.
 const HELLO: Duration = Duration::from_secs(10);
-/// Characters of what a judge says of a failure.
+/// The longest error message of a judge, in characters.
 const LONGEST_MESSAGE: usize = 600;
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
@@ -71,7 +71,7 @@ impl Model {
             let answer = self.once(prompt, settings, timeout, mode).await;
             drop(room);
             let error = match answer {
-                // The form may be what was refused: asked again in a weaker one, at once, and not counted as a retry.
+                // The schema may be the reason: ask again at once in a weaker mode. This is no retry.
                 Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
                     Some(weaker) => {
                         mode = weaker;
@@ -173,7 +173,7 @@ impl Model {
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
-        // A key that is cut in two would be shown in part.
+        // Masked before it is cut: half a key must not be shown either.
         let message = self.mask(&error.message).chars().take(LONGEST_MESSAGE).collect();
         JudgeError { message, ..error }
     }

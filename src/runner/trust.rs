@@ -1,4 +1,4 @@
-//! What a folder's own files would make us do: run programs, send things, use keys. It is allowed first.
+//! What a folder's files would make evaltrail do: run programs, send data, use keys. A person must allow it first.
 
 use super::plan::Prepared;
 use crate::domain::{AdkServer, AgentSpec, Conversation, JudgeSpec, PlannedSet};
@@ -84,7 +84,7 @@ pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQ
     }
 }
 
-/// Where these models of a folder's own would be sent things, to be allowed first.
+/// Where a judge that the folder configures, and these models, would have data sent: to be allowed first.
 pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[String]) -> Vec<TrustQuestion> {
     if Judges::is_recorded(judge) {
         return Vec::new();
@@ -142,7 +142,7 @@ pub fn keys_that_help(
     let command =
         format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), helped.join(", "));
     let folder = keys.file().parent().unwrap_or(&workspace.root);
-    // The names and what is no secret: a new key in the same place is not asked about again.
+    // The fingerprint covers names and values that are not secret: a new key is not asked about again.
     let question = question(workspace, Deed::Use, command, &words, folder);
     Some(KeyOffer { question, keys })
 }
@@ -166,7 +166,7 @@ fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
     judged.chain(plays_users.then(|| judges.model_for(&options))).collect()
 }
 
-/// Of each set whether a model plays the user of some planned case.
+/// For each set, whether a model plays the user in some planned case.
 fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
     let plan = &prepared.plan;
     let mut found = vec![false; plan.sets.len()];

@@ -97,8 +97,8 @@ impl Pieces for PiecesOf {
 /// A larger configuration is none.
 const LARGEST_CONFIG: u64 = 8 << 20;
 
-/// Reads a configuration that lies in a folder, which may have come from elsewhere: a regular file, and of a link only
-/// one that leads to a place below `root`, so that nothing of anyone else's is read and quoted.
+/// Reads a configuration file of a folder that may be hostile. It must be a regular file; a link must lead to one below
+/// `root`, so that no other file of the user is read and quoted in an error.
 pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<String> {
     let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
     let target = std::fs::canonicalize(path)?;

@@ -1,5 +1,5 @@
-//! Files that were edited: the results of their cases follow the cases, and are re-evaluated: compared with the cases
-//! as they are now.
+//! After a file was edited: results move with their cases and are re-evaluated, that is, compared with the cases as
+//! they are now.
 
 use super::browse::relist;
 use super::{load, trial};
@@ -70,8 +70,8 @@ pub(super) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     effects
 }
 
-/// Results of cases that are gone wait for the cases to come back: a file that is written anew, or another branch,
-/// may have them again.
+/// Keeps the results of cases that are gone, in case they come back: the file may be in the middle of being rewritten,
+/// or another branch may be checked out for now.
 fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
     let file = model.sets[set].path.path.clone();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());

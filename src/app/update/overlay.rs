@@ -326,7 +326,7 @@ pub(super) fn scroll_question(model: &mut Model, id: CommandId) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The answer to a question. A yes counts when all of the question was in sight.
+/// Answers the open question. A yes is ignored until the end of the question is visible.
 pub(super) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
     let body = layout(model).body;
     if yes && matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.below(body) > 0) {

@@ -1,4 +1,4 @@
-//! A case with the keys of ADK's models in another spelling. Keys that are people's own stay as they are.
+//! Rewrites the keys of a case that ADK defines between camelCase and snake_case. All other keys stay as they are.
 
 use super::schema::{EVAL_CASE, Field, INTERMEDIATE_DATA, INVOCATION_EVENTS, Model, PARTS, Type};
 use crate::formats::read::{camel, lookup, same_name};

@@ -33,7 +33,7 @@ pub(super) fn call(
     }
     match (schema, mode) {
         (None, _) => {}
-        // Models before 4.5 take only tools, those that always think only the format.
+        // Models before 4.5 accept only tools; models that always think accept only the format.
         (Some(schema), FormMode::Tool) => {
             let tool = json!({"name": TOOL, "description": "Give the answer.", "input_schema": schema});
             body.insert("tools".into(), json!([tool]));

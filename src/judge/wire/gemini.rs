@@ -75,7 +75,7 @@ pub(super) fn read(body: &Value, reading: Reading) -> Result<Answer, String> {
     let usage = body.get("usageMetadata");
     let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
     Ok(Answer {
-        // Several parts are lines to ADK. A JSON string may go on from one to the next.
+        // ADK joins parts with line breaks. Inside JSON, a string may continue in the next part.
         text: texts.join(if is_adk { "\n" } else { "" }),
         input_tokens: tokens("promptTokenCount"),
         output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),

@@ -28,7 +28,7 @@ pub(super) struct Call {
     pub(super) body: Option<Value>,
 }
 
-/// How a provider is told the form of the answer, the strictest first.
+/// How the form of the answer is requested from a provider, the strictest way first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormMode {
     /// The JSON Schema holds the model to it.
@@ -113,7 +113,7 @@ pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Resul
     answer.map_err(|why| JudgeError::new(Fault::NoAnswer, why))
 }
 
-/// So much of a refusal is kept until the key in it is masked.
+/// How many characters of a refusal are kept before the key in it is masked.
 const SAID: usize = 100_000;
 
 /// What a refusal means: whether waiting helps, what to do.
@@ -129,7 +129,7 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         400 if has("API_KEY_INVALID") || has("API key not valid") => Fault::Refused,
         404 => Fault::UnknownModel,
         429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
-        // How a form of answer is refused that the model or its server does not know.
+        // The statuses with which models and servers refuse structured output.
         400 | 415 | 422 | 501 => Fault::Rejected,
         500 if ["invalid JSON schema in format", "required for format"].iter().any(|said| has(said)) => {
             Fault::Rejected

@@ -45,7 +45,7 @@ impl Settings {
             |key: &str| !NOT_GENERATION.iter().any(|other| key == *other || key == camel(other));
         let kept = self.written.iter().filter(|(key, value)| is_generation(key) && !value.is_null());
         let spelt = |key: &String, value: &Value| match camel(key).as_str() {
-            // What it calls its properties is the person's.
+            // The property names in it are the user's own and keep their spelling.
             "responseSchema" | "responseJsonSchema" => value.clone(),
             _ => deep(value),
         };

@@ -93,9 +93,10 @@ pub(super) fn own_blocks<'a>(
     found
 }
 
-/// The labels of a reply that is one JSON object of the form asked for and nothing else, in the order of the sentences,
-/// which come with their codes. Nothing for another reply, for one that stands in the data, and for one that speaks of
-/// a sentence twice or of one that was not asked about. A label beside another code is not the judge's.
+/// Reads a reply that is exactly one JSON object of the requested form: for each sentence its label, or nothing where
+/// it has none. `sentences` holds the sentences with their codes. Returns nothing for any other reply, for one that is
+/// quoted from the data, and for one that labels a sentence twice or an unknown sentence. A label with a wrong code is
+/// ignored.
 pub(super) fn label_objects(
     reply: &str,
     sentences: &[(String, String)],

@@ -100,7 +100,8 @@ impl Hallucinations {
         sample.verdicts = verdicts;
     }
 
-    /// Labels behind the sentences' codes; without any, the labels of the judge's own objects or blocks.
+    /// The labels that come with their sentence's code. When there are none, the labels of the judge's own objects or
+    /// blocks.
     fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
         let sentences: Vec<&str> = asked.iter().map(|(sentence, _)| sentence.as_str()).collect();
         let listed = label_objects(reply, asked, seal);

@@ -212,7 +212,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The verdicts in a value, each with the code beside it: of an object with one, or of those in it.
+/// Collects the verdicts in a JSON value and in all that is nested in it, each with the code given beside it.
 fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(String, (Block, String))>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     match value {

@@ -57,7 +57,7 @@ impl Seal {
         }
     }
 
-    /// Whether a word is spelt as codes are and is not this one: whoever wrote it did not know the code.
+    /// Whether a word has the form of a code but is not this one: whoever wrote it did not know the code.
     pub(super) fn is_forged(word: &str, code: &str) -> bool {
         word != code && word.len() == LENGTH && word.bytes().all(|byte| ALPHABET.contains(&byte))
     }
