@@ -206,15 +206,19 @@ fn a_resumed_run_is_what_was_asked_for_or_says_what_differs() {
         both(&judged)
     );
     assert!(both(&judged).contains("samples: as the criteria say then, 3 now"), "{}", both(&judged));
-    // What is carried out is the plan of today: a time limit that was put into the file ends nothing.
+    // What is carried out is the plan of today, and one that somebody changed is nobody's.
+    let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "--timeout", "90s", "."]);
+    assert_eq!(went_on.status.code(), Some(0), "{}", both(&went_on));
+    assert!(both(&went_on).contains("time limit: 120 s then, 90 s now"), "{}", both(&went_on));
+    interrupt(&desk);
     let plan = desk.newest_run().join("run.json");
     let stored = std::fs::read_to_string(&plan).unwrap();
-    let planted = stored.replacen("\"timeout_ms\": 120000", "\"timeout_ms\": 0", 1);
+    let planted = stored.replacen("\"timeout_ms\": 90000", "\"timeout_ms\": 0", 1);
     assert_ne!(stored, planted);
     std::fs::write(&plan, planted).unwrap();
-    let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "."]);
-    assert_eq!(went_on.status.code(), Some(0), "{}", both(&went_on));
-    assert!(both(&went_on).contains("time limit: 0 s then, 120 s now"), "{}", both(&went_on));
+    let refused = desk.run(&["--resume", "--turn", "1", "."]);
+    assert!(both(&refused).contains("there is no unfinished run"), "{}", both(&refused));
+    std::fs::write(&plan, stored).unwrap();
     interrupt(&desk);
     desk.write("s.evalset.json", vec![two, case("b", "fine b", "another")]);
     let other = desk.run(&["--resume", "--turn", "1", "."]);

@@ -2,8 +2,8 @@
 
 use super::command::CommandId;
 use super::model::{CaseRef, Model, Screen};
+use super::outcomes::CaseOutcome;
 use super::overlays::Overlay;
-use crate::domain::Status;
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -57,7 +57,7 @@ pub(super) fn can_rerun(model: &Model) -> Enabled {
 }
 
 pub(super) fn has_failing(model: &Model) -> Enabled {
-    let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
+    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
 }
 

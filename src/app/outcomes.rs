@@ -1,7 +1,7 @@
 //! What came of each case when it was last run.
 
 use super::CaseRef;
-use crate::domain::{Attempt, RunRef, Status, Totals};
+use crate::domain::{Attempt, RunBy, RunRef, Status, Totals};
 use crate::history::is_unsteady;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +58,16 @@ impl CaseOutcome {
     /// Whether the case was edited since it was run.
     pub fn is_edited(&self) -> bool {
         self.ran.is_some()
+    }
+
+    /// Whether it is of a run that was recorded elsewhere, so that nothing is decided by it.
+    pub fn is_foreign(&self) -> bool {
+        self.run.by == RunBy::Foreign
+    }
+
+    /// Whether the case is to be run again: it did not pass in a run of this person's.
+    pub fn is_failing(&self) -> bool {
+        self.worst != Status::Passed && !self.is_foreign()
     }
 
     /// The attempts as they ran, whatever became of the case since.

@@ -25,6 +25,7 @@ impl Model {
         let by = match run.by {
             RunBy::File => return "scores of the file".into(),
             RunBy::Adk => "ADK run",
+            RunBy::Foreign => "foreign run",
             RunBy::Evaltrail => "run",
         };
         match when {

@@ -9,7 +9,7 @@ use crate::domain::{Attempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
 use crate::runner::history_of;
-use crate::store::{Deed, FileJob, LoadedRun, load_run};
+use crate::store::{Deed, FileJob, LoadedRun, RunKey, load_run};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     let folder = Path::new(named);
     let history = history_of(workspace);
     let path = match named {
-        _ if folder.join("run.json").is_file() => folder.to_path_buf(),
+        _ if folder.join("run.json").is_file() => std::fs::canonicalize(folder)?,
         "last" => history.ours().next().context("nothing has been run here yet")?.path.clone(),
         _ => {
             let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
@@ -75,7 +75,14 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
             first.path.clone()
         }
     };
-    load_run(&path).with_context(|| path.display().to_string())
+    let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
+    if !run.is_signed {
+        bail!(
+            "run {} was not recorded here by you (it has no signature of yours): nothing is taken from it",
+            run.state.plan.run_id
+        );
+    }
+    Ok(run)
 }
 
 type Chosen<'a> = BTreeMap<usize, Vec<&'a Attempt>>;

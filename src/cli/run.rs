@@ -10,10 +10,10 @@ use crate::domain::{
 };
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
-use crate::history::{CaseResult, Resume, case_results, unfinished};
+use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
 use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{LoadedRun, write_whole};
+use crate::store::write_whole;
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -145,6 +145,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
         let Some(open) = open else { return selection };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
         let results = case_results(&open.file, &selection.set.path, &notes, &past);
+        let results: Vec<CaseResult> = results.into_iter().filter(|result| !result.is_foreign()).collect();
         if results.is_empty() {
             tell(&format!("{} has not been run yet: all of its cases", selection.set.shown));
             return selection;
@@ -160,7 +161,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
 }
 
 /// The unfinished run that goes on; `Err` when it would not be what was asked for.
-fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<LoadedRun>, Exit> {
+fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
         Resume::None(near) => {
             near.into_iter().for_each(|why| tell(&clean_line(&why)));
@@ -171,6 +172,10 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<LoadedRu
             tell(&format!("run {run_id} is unfinished, and was started differently:"));
             differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
             tell("give the same flags to go on with it, or leave --resume out to start a new run");
+            Err(Exit::Wrong)
+        }
+        Resume::Taken(run_id) => {
+            tell(&format!("run {run_id} is being written by another evaltrail; wait for it to end"));
             Err(Exit::Wrong)
         }
         Resume::Run(run, differences) => {
@@ -192,7 +197,7 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<LoadedRu
 async fn listen(
     args: &CaseArgs,
     prepared: Prepared,
-    resumed: Option<LoadedRun>,
+    resumed: Option<ResumedRun>,
     root: &Path,
 ) -> anyhow::Result<(RunState, bool)> {
     let Run { mut state, mut events, handle } = runner::start(prepared, resumed, root);

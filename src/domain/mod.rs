@@ -28,6 +28,7 @@ mod run;
 mod run_ref;
 mod run_state;
 mod score;
+pub mod stored_path;
 mod template;
 mod user;
 

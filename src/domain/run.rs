@@ -55,6 +55,7 @@ pub struct PlannedSet {
     /// The file, as shown: relative to the workspace where it lies inside.
     pub file: String,
     /// The file, to be opened.
+    #[serde(with = "super::stored_path")]
     pub path: PathBuf,
     /// SHA-256 of the file's bytes, so that a resumed run is the same experiment.
     pub digest: String,
@@ -66,6 +67,7 @@ pub struct PlannedSet {
     #[serde(default)]
     pub agent_jobs: Option<u32>,
     /// The folder of the agent, where ADK's history lies, if it is an ADK agent here.
+    #[serde(default, with = "super::stored_path::option")]
     pub app_dir: Option<PathBuf>,
     /// What the cases are scored by.
     pub criteria: Vec<Criterion>,
@@ -139,6 +141,7 @@ pub enum AgentSpec {
         /// Program and arguments; never a shell's text.
         argv: Vec<String>,
         /// Where it runs.
+        #[serde(with = "super::stored_path")]
         cwd: PathBuf,
     },
     /// Nothing: what the file says an agent already did is scored.
@@ -148,6 +151,7 @@ pub enum AgentSpec {
     /// Recorded events, played with their timing.
     Replay {
         /// The recording.
+        #[serde(with = "super::stored_path")]
         path: PathBuf,
         /// Times as fast in percent; 0 is without waiting.
         speed: u32,
@@ -201,6 +205,7 @@ pub enum AdkServer {
         /// Program and arguments.
         argv: Vec<String>,
         /// Where it runs.
+        #[serde(with = "super::stored_path")]
         cwd: PathBuf,
     },
 }

@@ -19,6 +19,9 @@ pub struct RunRef {
 pub enum RunBy {
     /// evaltrail.
     Evaltrail,
+    /// An evaltrail of somebody else, or of another machine; or it was planted. It is not signed with this person's
+    /// key.
+    Foreign,
     /// `adk eval` or `adk web`.
     Adk,
     /// The results stand in the file of the cases.

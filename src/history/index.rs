@@ -1,9 +1,9 @@
 //! The index of runs: what a run was about and what it came to, without reading it. It can be made again from
 //! the runs at any time, so it lies in the cache folder.
 
-use crate::domain::{RunBy, RunRef, Totals, rfc3339, unix_seconds};
+use crate::domain::{PlannedSet, RunBy, RunRef, Totals, rfc3339, stored_path, unix_seconds};
 use crate::formats::adk::{ResultFile, app_history};
-use crate::store::{Places, fingerprint, load_run, run_folders, write_whole};
+use crate::store::{Places, RunKey, fingerprint, load_run, run_folders, write_whole};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The format of the index. An index of another format is made anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A run, before it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ pub struct RunHead {
     /// The run's id; of ADK's results, the id of the result.
     pub run_id: String,
     /// The run's folder, or the result file.
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// When it began, RFC 3339; of ADK's results, when they were written.
     pub started: String,
@@ -31,6 +32,10 @@ pub struct RunHead {
     pub attempts: usize,
     /// Attempts that ended, by status.
     pub totals: Totals,
+    /// Whether the run went through to its end.
+    pub ended: bool,
+    /// The run's number among those that this person recorded, in their order; 0 for all others.
+    pub number: u64,
 }
 
 /// Where a run is from, and the cases it is about.
@@ -40,11 +45,14 @@ pub enum RunSource {
     /// evaltrail: the files with the number of their cases in the plan.
     Evaltrail {
         /// Files and counts.
-        sets: Vec<(PathBuf, usize)>,
+        sets: Vec<SetCount>,
+        /// Whether it was recorded elsewhere, or planted: it is not signed with this person's key.
+        is_foreign: bool,
     },
     /// ADK.
     Adk {
         /// The agent's folder.
+        #[serde(with = "stored_path")]
         app_dir: PathBuf,
         /// The set's id in the result.
         set_id: String,
@@ -53,18 +61,39 @@ pub enum RunSource {
     },
 }
 
+/// How many cases of a file a run is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetCount {
+    /// The file.
+    #[serde(with = "stored_path")]
+    pub path: PathBuf,
+    /// Cases of it in the plan.
+    pub cases: usize,
+}
+
 impl RunHead {
     /// What results of the run refer to.
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {
             RunSource::Adk { by_evaltrail: false, .. } => RunBy::Adk,
+            RunSource::Evaltrail { is_foreign: true, .. } => RunBy::Foreign,
             _ => RunBy::Evaltrail,
         };
         RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
     }
 
-    /// Whether evaltrail recorded it here, so that it can be read whole.
+    /// Whether this person's evaltrail recorded it.
     pub fn is_ours(&self) -> bool {
+        matches!(self.source, RunSource::Evaltrail { is_foreign: false, .. })
+    }
+
+    /// Whether it went through to its end and no result of it is lost, so that there is nothing to go on with.
+    pub fn is_finished(&self) -> bool {
+        self.ended && self.totals.ended() >= self.attempts
+    }
+
+    /// Whether it has the form of evaltrail's runs, whoever recorded it.
+    pub fn is_of_our_form(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { .. })
     }
 }
@@ -72,8 +101,10 @@ impl RunHead {
 /// The runs of a workspace.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The newest first.
+    /// The newest first; foreign ones last.
     pub runs: Vec<RunHead>,
+    /// What recognises runs of ours.
+    pub(super) key: Option<RunKey>,
 }
 
 /// A line of the index: a run, and the sizes and times of its files when it was read.
@@ -93,6 +124,7 @@ impl History {
     /// Looks which runs there are. Runs that changed since the index was written are read anew; what cannot be
     /// read is left out. `app_dirs` are the agents' folders, where ADK keeps its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
+        let key = places.and_then(|places| RunKey::of(places).ok());
         let index = places.map(|places| index_path(places, root));
         let mut known = index.as_deref().map(read_index).unwrap_or_default();
         let mut entries = Vec::new();
@@ -107,7 +139,7 @@ impl History {
                 None => {
                     changed = true;
                     let head = match app_dir {
-                        None => head_of_run(&path),
+                        None => head_of_run(&path, key.as_ref()),
                         Some(app_dir) => head_of_result(&path, app_dir),
                     };
                     let Some(head) = head else { continue };
@@ -121,8 +153,8 @@ impl History {
             let _ = write_index(&index, &entries);
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
-        runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)).then_with(|| b.run_id.cmp(&a.run_id)));
-        History { runs }
+        sort_newest_first(&mut runs);
+        History { runs, key }
     }
 
     /// Our runs, the newest first.
@@ -131,10 +163,32 @@ impl History {
     }
 }
 
-/// What runs are sorted by. A result file that evaltrail wrote says the same as its run, and less.
-fn newness(head: &RunHead) -> f64 {
+fn sort_newest_first(runs: &mut [RunHead]) {
+    runs.sort_by(|a, b| b.number.cmp(&a.number).then_with(|| time_of(b).total_cmp(&time_of(a))));
+    // Ours are in the order in which they were recorded. Where a clock that was wrong says otherwise, a run counts as
+    // no newer than the one recorded after it.
+    let mut latest = f64::INFINITY;
+    let mut newness: HashMap<PathBuf, f64> = HashMap::new();
+    for head in runs.iter() {
+        let time = match head.is_ours() {
+            true => {
+                latest = latest.min(time_of(head));
+                latest
+            }
+            false => time_of(head),
+        };
+        newness.insert(head.path.clone(), time);
+    }
+    let newness = |head: &RunHead| newness.get(&head.path).copied().unwrap_or(f64::MIN);
+    // Of equal times the order stays.
+    runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)));
+}
+
+/// When a run began. A result file that evaltrail wrote says the same as its run, and less; a foreign run must not
+/// hide what was run here.
+fn time_of(head: &RunHead) -> f64 {
     match head.source {
-        RunSource::Adk { by_evaltrail: true, .. } => f64::MIN,
+        RunSource::Adk { by_evaltrail: true, .. } | RunSource::Evaltrail { is_foreign: true, .. } => f64::MIN,
         _ => unix_seconds(&head.started).unwrap_or(f64::MIN),
     }
 }
@@ -172,19 +226,22 @@ fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     files.iter().map(|file| of(file).unwrap_or_default()).collect()
 }
 
-fn head_of_run(path: &Path) -> Option<RunHead> {
-    let state = load_run(path).ok()?.state;
-    let plan = &state.plan;
+fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
+    let run = load_run(path, key).ok()?;
+    let (state, plan) = (&run.state, &run.state.plan);
     let count = |at: usize| plan.cases.iter().filter(|case| case.set == at).count();
-    let sets = plan.sets.iter().enumerate().map(|(at, set)| (set.path.clone(), count(at))).collect();
+    let counted = |(at, set): (usize, &PlannedSet)| SetCount { path: set.path.clone(), cases: count(at) };
+    let sets = plan.sets.iter().enumerate().map(counted).collect();
     Some(RunHead {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
         started: plan.started.clone(),
-        source: RunSource::Evaltrail { sets },
+        source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
         turn: plan.options.turn,
         attempts: plan.attempts(),
         totals: state.totals,
+        ended: run.ended,
+        number: run.number,
     })
 }
 
@@ -211,6 +268,8 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
         turn: None,
         attempts: file.entries.len(),
         totals,
+        ended: true,
+        number: 0,
     })
 }
 
@@ -223,4 +282,47 @@ pub(super) fn open_result(path: &Path) -> Option<ResultFile> {
     let file = fs::File::open(path).ok()?;
     std::io::Read::read_to_string(&mut std::io::Read::take(file, LARGEST_RESULT), &mut text).ok()?;
     ResultFile::open(Arc::from(text)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(run_id: &str, started: &str, number: u64, source: RunSource) -> RunHead {
+        RunHead {
+            run_id: run_id.into(),
+            path: run_id.into(),
+            started: started.into(),
+            source,
+            turn: None,
+            attempts: 1,
+            totals: Totals::default(),
+            ended: true,
+            number,
+        }
+    }
+
+    /// The clock stood in 2036 for the second run, and in 2001 for the last.
+    #[test]
+    fn the_order_of_runs_is_that_of_their_recording() {
+        let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
+        let adk = || RunSource::Adk { app_dir: "a".into(), set_id: "s".into(), by_evaltrail: false };
+        let foreign = RunSource::Evaltrail { sets: Vec::new(), is_foreign: true };
+        let mut runs = vec![
+            head("first", "2026-01-01T00:00:00Z", 1, ours()),
+            head("adk before", "2025-12-31T00:00:00Z", 0, adk()),
+            head("second", "2036-01-01T00:00:00Z", 2, ours()),
+            head("planted", "2040-01-01T00:00:00Z", 0, foreign),
+            head("third", "2026-01-03T00:00:00Z", 3, ours()),
+            head("adk after", "2026-01-04T00:00:00Z", 0, adk()),
+        ];
+        sort_newest_first(&mut runs);
+        let order: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();
+        assert_eq!(order, ["adk after", "third", "second", "first", "adk before", "planted"]);
+        runs.push(head("last", "2001-01-01T00:00:00Z", 4, ours()));
+        sort_newest_first(&mut runs);
+        let of_ours: Vec<&str> =
+            runs.iter().filter(|head| head.is_ours()).map(|head| head.run_id.as_str()).collect();
+        assert_eq!(of_ours, ["last", "third", "second", "first"]);
+    }
 }

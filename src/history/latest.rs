@@ -1,10 +1,10 @@
 //! The latest result of every case: which run it is from, and whether the case was edited since.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{Attempt, RunRef, Status};
+use crate::domain::{Attempt, RunBy, RunRef, Status};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
-use crate::store::load_run;
+use crate::store::{RunKey, load_run};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl History {
                 break;
             }
             budget -= size;
-            for result in results_of(head, sets) {
+            for result in results_of(head, sets, self.key.as_ref()) {
                 found.add(result);
             }
         }
@@ -73,7 +73,7 @@ impl History {
 }
 
 fn size_of(head: &RunHead) -> u64 {
-    let file = if head.is_ours() { head.path.join("journal.jsonl") } else { head.path.clone() };
+    let file = if head.is_of_our_form() { head.path.join("journal.jsonl") } else { head.path.clone() };
     std::fs::metadata(file).map_or(0, |meta| meta.len())
 }
 
@@ -93,7 +93,9 @@ impl Found {
         let mut about: HashSet<&Path> = HashSet::new();
         for head in &history.runs {
             match &head.source {
-                RunSource::Evaltrail { sets } => about.extend(sets.iter().map(|(path, _)| path.as_path())),
+                RunSource::Evaltrail { sets, .. } => {
+                    about.extend(sets.iter().map(|counted| counted.path.as_path()));
+                }
                 RunSource::Adk { app_dir, set_id, .. } => {
                     about.extend(matching(sets, app_dir, set_id).iter().map(|set| set.path.as_path()));
                 }
@@ -129,7 +131,7 @@ impl Found {
         // A file that is not among the sets is not of this workspace any more.
         let complete = |path: &Path| self.open.get(path).is_none_or(HashMap::is_empty);
         match &head.source {
-            RunSource::Evaltrail { sets } => sets.iter().all(|(path, _)| complete(path)),
+            RunSource::Evaltrail { sets, .. } => sets.iter().all(|counted| complete(&counted.path)),
             RunSource::Adk { app_dir, set_id, .. } => {
                 matching(sets, app_dir, set_id).iter().all(|set| complete(&set.path))
             }
@@ -155,9 +157,9 @@ fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(head: &RunHead, sets: &[HistorySet]) -> Vec<PastResult> {
+fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
     match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets),
+        RunSource::Evaltrail { .. } => of_run(head, sets, key),
         RunSource::Adk { app_dir, set_id, .. } => {
             let Some(set) = matching(sets, app_dir, set_id).first().copied() else { return Vec::new() };
             of_adk(head, set)
@@ -165,10 +167,12 @@ fn results_of(head: &RunHead, sets: &[HistorySet]) -> Vec<PastResult> {
     }
 }
 
-fn of_run(head: &RunHead, sets: &[HistorySet]) -> Vec<PastResult> {
-    let Ok(run) = load_run(&head.path) else { return Vec::new() };
+fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
+    let Ok(run) = load_run(&head.path, key) else { return Vec::new() };
     let (state, plan) = (&run.state, &run.state.plan);
-    let reference = Arc::new(head.run_ref());
+    // The index may be older than what lies there now.
+    let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
+    let reference = Arc::new(RunRef { by, ..head.run_ref() });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
     let of_case = |(at, planned): (usize, &crate::domain::PlannedCase)| {
         let file = &plan.sets[planned.set].path;
@@ -230,6 +234,11 @@ impl CaseResult {
     /// The status of the case: that of its worst attempt.
     pub fn status(&self) -> Status {
         Status::worst(self.attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::NotEvaluated)
+    }
+
+    /// Whether it is of a run that was recorded elsewhere, so that nothing is decided by it.
+    pub fn is_foreign(&self) -> bool {
+        self.run.by == RunBy::Foreign
     }
 
     /// Whether that status hangs on which samples a judge happened to give.

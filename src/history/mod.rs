@@ -5,6 +5,9 @@
 //! <agent>/.adk/eval_history ────┴─▶ index (a line for each run) ─▶ latest results ─▶ a case of a file
 //! ```
 //!
+//! Runs that this person's evaltrail did not record are foreign: they are shown where there is nothing else, and
+//! decide nothing.
+//!
 //! A stored case is known by its file, its `eval_id` and its content hash, never by its position.
 
 mod index;
@@ -13,10 +16,10 @@ mod recorded;
 mod retention;
 mod resume;
 
-pub use index::{History, RunHead, RunSource};
+pub use index::{History, RunHead, RunSource, SetCount};
 pub use latest::{
     CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unsteady, place, reevaluate,
 };
 pub use recorded::recorded_results;
-pub use resume::{Resume, unfinished};
+pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;

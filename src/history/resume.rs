@@ -1,8 +1,9 @@
 //! Which unfinished run a request goes on with, and what is different about it.
 
 use super::index::{History, RunSource};
-use crate::domain::{RunPlan, RunState};
-use crate::store::{LoadedRun, load_plan, load_run};
+use crate::domain::{RunEvent, RunPlan, RunState};
+use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What `--resume` comes to.
@@ -13,45 +14,75 @@ pub enum Resume {
     /// The newest unfinished run is of these cases, but its results would not be those of this request: the run,
     /// and what differs.
     Differs(String, Vec<String>),
+    /// Another evaltrail is writing this run.
+    Taken(String),
     /// This run goes on under the plan of the request; what differs without changing results.
-    Run(Box<LoadedRun>, Vec<String>),
+    Run(Box<ResumedRun>, Vec<String>),
+}
+
+/// An unfinished run that goes on. Nobody else writes it.
+#[derive(Debug)]
+pub struct ResumedRun {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// What had happened, under the plan of today.
+    pub state: RunState,
+    /// Lines of its journal that could not be read.
+    pub damaged: usize,
 }
 
 /// Finds the newest unfinished run of the cases of a plan. What the run goes on with (criteria, judge, agents,
 /// limits) is the plan's, which was made and allowed today; only the attempts that ended are taken from the run.
+/// Foreign runs are none.
 pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
     let mut near = None;
-    for head in history.ours().filter(|head| head.totals.ended() < head.attempts) {
-        let RunSource::Evaltrail { sets } = &head.source else { continue };
-        if !sets.iter().all(|(path, _)| plan.sets.iter().any(|set| set.path == *path)) {
+    for head in history.ours().filter(|head| !head.is_finished()) {
+        let RunSource::Evaltrail { sets, .. } = &head.source else { continue };
+        if !sets.iter().all(|counted| plan.sets.iter().any(|set| set.path == counted.path)) {
             continue;
         }
-        let Ok(stored) = load_plan(&head.path) else { continue };
-        if let Err(why) = same_cases(&stored, plan) {
+        let Ok(stored) = load_plan(&head.path, history.key.as_ref()) else { continue };
+        if !stored.is_signed {
+            continue;
+        }
+        if let Err(why) = same_cases(&stored.plan, plan) {
             near = near.or(Some(format!("run {}: {why}", head.run_id)));
             continue;
         }
-        let decisive = decisive_differences(&stored, plan);
+        let decisive = decisive_differences(&stored.plan, plan);
         if !decisive.is_empty() {
             return Resume::Differs(head.run_id.clone(), decisive);
         }
-        match load_run(&head.path) {
-            Ok(run) => return Resume::Run(Box::new(continued(run, plan)), other_differences(&stored, plan)),
+        match reopened(&head.path, history, plan) {
+            Ok(Some(run)) => return Resume::Run(Box::new(run), other_differences(&stored.plan, plan)),
+            // It was finished, or exchanged, in the meantime.
+            Ok(None) => {}
+            Err(error) if error.is_taken() => return Resume::Taken(head.run_id.clone()),
             Err(error) => near = near.or(Some(error.to_string())),
         }
     }
     Resume::None(near)
 }
 
+fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<ResumedRun>, JournalError> {
+    let (folder, run) = RunFolder::reopen(path, history.key.clone())?;
+    if (run.ended && run.outstanding().is_empty()) || !run.is_signed {
+        return Ok(None);
+    }
+    let damaged = run.damaged;
+    let state = continued(run, plan);
+    folder.write_plan(&state.plan)?;
+    Ok(Some(ResumedRun { folder, state, damaged }))
+}
+
 /// The run under the plan of today. Both have the same cases in the same order.
-fn continued(mut run: LoadedRun, plan: &RunPlan) -> LoadedRun {
+fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     let (run_id, started) = (run.state.plan.run_id.clone(), run.state.plan.started.clone());
     let mut state = RunState::new(Arc::new(RunPlan { run_id, started, ..plan.clone() }));
     for attempt in &run.state.finished {
-        state.apply(crate::domain::RunEvent::Finished(attempt.clone()));
+        state.apply(RunEvent::Finished(attempt.clone()));
     }
-    run.state = state;
-    run
+    state
 }
 
 fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {

@@ -29,6 +29,8 @@ pub(super) struct Dispatcher {
     pub(super) state: RunState,
     /// Nothing when the run cannot be recorded.
     pub(super) journal: Option<JournalWriter>,
+    /// Set while attempts wait for the journal to be writable again.
+    pub(super) is_journal_behind: bool,
     pub(super) outbox: Outbox,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::Receiver<Report>,
@@ -59,19 +61,32 @@ impl Dispatcher {
                 },
             }
         }
-        self.finish_journal().await;
+        self.all_written().await;
         if self.write_results {
             let state = self.state.clone();
             let written = tokio::task::spawn_blocking(move || write_results(&state)).await;
             written.unwrap_or_default().into_iter().for_each(|warning| self.warn(warning));
         }
+        self.finish_journal().await;
         self.emit(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() });
         self.outbox.deliver_all().await;
     }
 
-    /// Waits until all that was given to the journal is written and durable.
+    /// Waits until the journal has answered for every attempt.
+    async fn all_written(&mut self) {
+        while !self.writing.is_empty() {
+            let answer = written(&mut self.journal).await;
+            self.written(answer);
+        }
+    }
+
+    /// Notes that the run went through, where it did, and waits until the journal is durable.
     async fn finish_journal(&mut self) {
+        let went_through = self.state.outstanding().is_empty();
         if let Some(journal) = &mut self.journal {
+            if went_through {
+                journal.end();
+            }
             journal.close();
         }
         while let Some(journal) = &mut self.journal {
@@ -163,13 +178,32 @@ impl Dispatcher {
 
     /// The journal's answer; no answer when its thread broke.
     fn written(&mut self, written: Option<Written>) {
-        let why = match written {
-            Some((key, Ok(()))) => return self.finished(key),
-            Some((_, Err(error))) => error.to_string(),
-            None => "the journal's thread ended".into(),
-        };
+        match written {
+            Some(Written::Recorded(key)) => self.finished(key),
+            Some(Written::Waiting(key, error)) => {
+                if !std::mem::replace(&mut self.is_journal_behind, true) {
+                    let again = "it is tried again, and results are kept in memory";
+                    self.warn(format!("the run cannot be recorded now, {again}: {error}"));
+                }
+                self.finished(key);
+            }
+            Some(Written::Recovered(attempts)) => {
+                self.is_journal_behind = false;
+                self.warn(format!("the run is recorded again, with the {attempts} attempts that waited"));
+            }
+            Some(Written::Lost(attempts, error)) => {
+                let why = error.map(|error| error.to_string()).unwrap_or_default();
+                self.warn(format!("{attempts} attempts are not recorded: {why}"));
+            }
+            None => self.journal_broke(),
+        }
+    }
+
+    fn journal_broke(&mut self) {
         self.journal = None;
-        self.warn(format!("the run is no longer recorded, results are kept in memory: {why}"));
+        self.warn(
+            "the run is no longer recorded, results are kept in memory: the journal's thread ended".into(),
+        );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
             self.finished(key);
         }

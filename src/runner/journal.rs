@@ -1,23 +1,40 @@
-//! The journal of a run, written on a thread of its own: a slow disk holds up no attempt.
+//! The journal of a run, written on a thread of its own: a slow disk holds up no attempt. What cannot be written
+//! (the disk is full) waits and is tried again.
 
 use crate::domain::{Attempt, AttemptKey};
 use crate::store::{JournalError, RunFolder};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// How often the journal is made durable against loss of power. Against a kill it is at once.
+/// How often the journal is made durable against loss of power, and a failed write is tried again.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Answers that the dispatcher has not taken yet.
 const WAITING: usize = 64;
 
-/// An attempt that was written, or why it was not.
-pub(super) type Written = (AttemptKey, Result<(), JournalError>);
+enum Request {
+    Append(Arc<Attempt>),
+    /// The run went through.
+    End,
+}
+
+/// What became of requests.
+pub(super) enum Written {
+    /// The attempt is in the journal.
+    Recorded(AttemptKey),
+    /// The attempt waits for the journal to be writable again; why it is not.
+    Waiting(AttemptKey, JournalError),
+    /// This many attempts that waited are in the journal now.
+    Recovered(usize),
+    /// This many attempts could not be written before the end.
+    Lost(usize, Option<JournalError>),
+}
 
 /// Writes attempts in the order in which they are given.
 pub(super) struct JournalWriter {
-    requests: Option<Sender<Arc<Attempt>>>,
+    requests: Option<Sender<Request>>,
     written: mpsc::Receiver<Written>,
 }
 
@@ -26,14 +43,22 @@ impl JournalWriter {
     pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
         let (done, written) = mpsc::channel(WAITING);
-        std::thread::Builder::new().name("journal".into()).spawn(move || write(folder, &waiting, &done))?;
+        let mut thread = JournalThread { folder, done, unwritten: VecDeque::new(), is_dirty: false };
+        std::thread::Builder::new().name("journal".into()).spawn(move || thread.serve(&waiting))?;
         Ok(JournalWriter { requests: Some(requests), written })
     }
 
     /// Gives an attempt to be written; the answer comes from [`JournalWriter::written`]. False when the thread
     /// takes no more.
     pub(super) fn append(&self, attempt: Arc<Attempt>) -> bool {
-        self.requests.as_ref().is_some_and(|requests| requests.send(attempt).is_ok())
+        self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempt)).is_ok())
+    }
+
+    /// Notes that the run went through. Nothing is answered: where it is not noted, a resume finds nothing to do.
+    pub(super) fn end(&self) {
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(Request::End);
+        }
     }
 
     /// The next answer; nothing once the writer is closed and everything was answered. Cancel-safe.
@@ -41,34 +66,88 @@ impl JournalWriter {
         self.written.recv().await
     }
 
-    /// Takes no more attempts.
+    /// Takes no more requests.
     pub(super) fn close(&mut self) {
         self.requests = None;
     }
 }
 
-fn write(mut folder: RunFolder, waiting: &Receiver<Arc<Attempt>>, done: &mpsc::Sender<Written>) {
-    let mut dirty = false;
-    loop {
-        let attempt = match waiting.recv_timeout(if dirty { SYNC_EVERY } else { Duration::MAX }) {
-            Ok(attempt) => Some(attempt),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        match attempt {
-            Some(attempt) => {
-                let result = folder.append(&attempt);
-                dirty |= result.is_ok();
-                // Where nobody waits for the answer, the attempt is written all the same.
-                let _ = done.blocking_send((attempt.key, result));
-            }
-            None => {
-                let _ = folder.sync();
-                dirty = false;
+struct JournalThread {
+    folder: RunFolder,
+    done: mpsc::Sender<Written>,
+    /// What could not be written yet, the oldest first.
+    unwritten: VecDeque<Arc<Attempt>>,
+    is_dirty: bool,
+}
+
+impl JournalThread {
+    fn serve(&mut self, requests: &Receiver<Request>) {
+        loop {
+            let has_work = self.is_dirty || !self.unwritten.is_empty();
+            match requests.recv_timeout(if has_work { SYNC_EVERY } else { Duration::MAX }) {
+                Ok(Request::Append(attempt)) => self.append(attempt),
+                Ok(Request::End) => {
+                    self.retry();
+                    self.is_dirty |= self.unwritten.is_empty() && self.folder.end().is_ok();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.retry();
+                    self.sync();
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        let error = self.retry();
+        if !self.unwritten.is_empty() {
+            self.answer(Written::Lost(self.unwritten.len(), error));
+        }
+        self.sync();
     }
-    if dirty {
-        let _ = folder.sync();
+
+    fn append(&mut self, attempt: Arc<Attempt>) {
+        let key = attempt.key;
+        self.unwritten.push_back(attempt);
+        // The order of lines is that of the attempts' ends.
+        let error = match self.unwritten.len() {
+            1 => self.write_oldest().err(),
+            _ => self.retry(),
+        };
+        match error {
+            None => self.answer(Written::Recorded(key)),
+            Some(error) => self.answer(Written::Waiting(key, error)),
+        }
+    }
+
+    fn write_oldest(&mut self) -> Result<(), JournalError> {
+        if let Some(attempt) = self.unwritten.front() {
+            self.folder.append(attempt)?;
+            self.is_dirty = true;
+            self.unwritten.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Tries again what could not be written; why it still cannot be.
+    fn retry(&mut self) -> Option<JournalError> {
+        let before = self.unwritten.len();
+        let mut error = None;
+        while error.is_none() && !self.unwritten.is_empty() {
+            error = self.write_oldest().err();
+        }
+        if before > 0 && self.unwritten.is_empty() {
+            self.answer(Written::Recovered(before));
+        }
+        error
+    }
+
+    fn sync(&mut self) {
+        if std::mem::take(&mut self.is_dirty) {
+            let _ = self.folder.sync();
+        }
+    }
+
+    /// Where nobody waits for the answer, the attempt is written all the same.
+    fn answer(&self, written: Written) {
+        let _ = self.done.blocking_send(written);
     }
 }

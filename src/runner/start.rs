@@ -8,8 +8,9 @@ use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
+use crate::history::ResumedRun;
 use crate::judge::Judges;
-use crate::store::{Answers, JournalError, LoadedRun, Places, RunFolder};
+use crate::store::{Answers, JournalError, Places, RunFolder, RunKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,15 +55,15 @@ impl RunHandle {
 
 /// Starts a run, or goes on with one. It is recorded in the workspace; where that cannot be, it is
 /// said and the results are kept in memory.
-pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -> Run {
-    let (journal, warning) = match &resumed {
-        Some(run) => open_or_warn(RunFolder::resume(run, &run.state.plan)),
-        None => open_or_warn(RunFolder::create(workspace, &prepared.plan)),
+pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+    let (opened, state) = match resumed {
+        Some(run) => (Ok(run.folder), run.state),
+        None => {
+            let folder = RunFolder::create(workspace, &prepared.plan, RunKey::find());
+            (folder, RunState::new(prepared.plan.clone()))
+        }
     };
-    let state = match resumed {
-        Some(run) => run.state,
-        None => RunState::new(prepared.plan.clone()),
-    };
+    let (journal, warning) = open_or_warn(opened);
     let owed = state.outstanding();
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
@@ -77,6 +78,7 @@ pub fn start(prepared: Prepared, resumed: Option<LoadedRun>, workspace: &Path) -
         held: None,
         state: state.clone(),
         journal,
+        is_journal_behind: false,
         outbox: Outbox::new(listener),
         orders: order_box,
         reports: report_box,

@@ -1,11 +1,13 @@
 //! A run's folder: `run.json` (the plan) and `journal.jsonl`, one finished attempt a line, written before
-//! anything is shown.
+//! anything is shown, and a last line once the run has ended.
 //!
-//! `run.json` names the format of both files. Format 1 had no such name, and no content hashes of cases; it is
-//! read as well. A damaged line of the journal costs that line: its attempt counts as not run. The torn last
-//! line that a kill leaves is cut off when the run goes on.
+//! Plan and lines are signed. A run without this person's signature is foreign: it can be looked at, and nothing is
+//! decided by it. A line of a signed run that is damaged, or not signed, costs that line: its attempt counts as not
+//! run. The torn last line that a kill leaves is cut off when the run goes on.
 
 use super::own_folder::OwnFolder;
+use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
+use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{Attempt, AttemptKey, RunEvent, RunPlan, RunState};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,20 +25,29 @@ pub struct JournalError {
     pub source: io::Error,
 }
 
+impl JournalError {
+    /// Whether another evaltrail is writing the run.
+    pub fn is_taken(&self) -> bool {
+        self.source.kind() == io::ErrorKind::WouldBlock
+    }
+}
+
 fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     let path = path.display().to_string();
     move |source| JournalError { path, source }
 }
 
-/// The folder of a run that is being written.
+/// The folder of a run that is being written. The journal is locked.
 #[derive(Debug)]
 pub struct RunFolder {
-    path: PathBuf,
+    folder: OwnFolder,
     journal: File,
+    /// Bytes of whole lines in the journal.
+    written: u64,
+    run_id: String,
+    number: u64,
+    key: Option<RunKey>,
 }
-
-/// The format of the files of a run that is written here.
-pub const RUN_FORMAT: u64 = 2;
 
 /// A run read back.
 #[derive(Debug, Clone)]
@@ -45,7 +56,13 @@ pub struct LoadedRun {
     pub path: PathBuf,
     /// What had happened.
     pub state: RunState,
-    /// Whole lines of the journal that could not be read, or are about no case of the plan.
+    /// Whether this person's evaltrail recorded it.
+    pub is_signed: bool,
+    /// The run's number, which is greater than those of the runs recorded before it; 0 where it is not signed.
+    pub number: u64,
+    /// Whether the run went through to its end.
+    pub ended: bool,
+    /// Whole lines of the journal that could not be read, are not signed, or are about no case of the plan.
     pub damaged: usize,
     /// Bytes behind the last line end: what a kill left of a line.
     pub torn: u64,
@@ -55,39 +72,78 @@ pub struct LoadedRun {
 
 /// The folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
-const PLAN: &str = "run.json";
 const JOURNAL: &str = "journal.jsonl";
+/// The last line of the journal of a run that went through.
+const END: &[u8] = b"{\"ended\":true}";
 
 impl RunFolder {
     /// Makes the folder of a new run.
-    pub fn create(workspace: &Path, plan: &RunPlan) -> Result<RunFolder, JournalError> {
+    pub fn create(
+        workspace: &Path,
+        plan: &RunPlan,
+        key: Option<RunKey>,
+    ) -> Result<RunFolder, JournalError> {
         let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
         let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
         let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
         let journal_path = folder.path().join(JOURNAL);
         let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
-        write_plan(&folder, plan)?;
-        Ok(RunFolder { path: folder.path().to_path_buf(), journal })
+        let number = key.as_ref().map_or(Ok(0), RunKey::next_number).map_err(at(folder.path()))?;
+        let run = RunFolder { folder, journal, written: 0, run_id: plan.run_id.clone(), number, key };
+        run.write_plan(plan)?;
+        Ok(run)
     }
 
-    /// Goes on with a run that was read back, as this plan says; a torn line is cut off first.
-    pub fn resume(run: &LoadedRun, plan: &RunPlan) -> Result<RunFolder, JournalError> {
-        let folder = OwnFolder::of_run(&run.path).map_err(at(&run.path))?;
-        let journal_path = run.path.join(JOURNAL);
+    /// Opens the folder of a run to go on with it. Nobody else writes it from here on; an error that
+    /// [is taken](JournalError::is_taken) when somebody does. A torn line is cut off.
+    pub fn reopen(path: &Path, key: Option<RunKey>) -> Result<(RunFolder, LoadedRun), JournalError> {
+        let folder = OwnFolder::of_run(path).map_err(at(path))?;
+        let journal_path = path.join(JOURNAL);
         let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
         journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
+        let run = load_run(path, key.as_ref())?;
         journal.set_len(run.whole).map_err(at(&journal_path))?;
-        write_plan(&folder, plan)?;
-        Ok(RunFolder { path: run.path.clone(), journal })
+        let (run_id, number) = (run.state.plan.run_id.clone(), run.number);
+        Ok((RunFolder { folder, journal, written: run.whole, run_id, number, key }, run))
     }
 
-    /// Writes one finished attempt, in one write.
+    /// Writes the plan in place of the one that is there.
+    pub fn write_plan(&self, plan: &RunPlan) -> Result<(), JournalError> {
+        let path = self.folder.path().join(PLAN);
+        let text = plan_text(plan, workspace_of(self.folder.path()), self.key.as_ref(), self.number);
+        let text = text.map_err(|error| at(&path)(error.into()))?;
+        self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
+    }
+
+    /// Writes one finished attempt, in one write. When that fails, the journal is as it was before.
     pub fn append(&mut self, attempt: &Attempt) -> Result<(), JournalError> {
-        let mut line = serde_json::to_vec(attempt).map_err(|error| at(&self.path)(error.into()))?;
+        let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
+        self.write_line(line)
+    }
+
+    /// Notes that the run went through, so that it is not gone on with.
+    pub fn end(&mut self) -> Result<(), JournalError> {
+        self.write_line(END.to_vec())
+    }
+
+    fn write_line(&mut self, mut line: Vec<u8>) -> Result<(), JournalError> {
+        if let Some(key) = &self.key {
+            sign_line(&mut line, key, &self.run_id);
+        }
         line.push(b'\n');
-        self.journal.write_all(&line).map_err(at(&self.path))
+        match self.journal.write_all(&line) {
+            Ok(()) => {
+                self.written += line.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // A part of the line may stand there, and the next line must not be joined to it.
+                let cut = self.journal.set_len(self.written);
+                Err(at(self.folder.path())(cut.err().unwrap_or(error)))
+            }
+        }
     }
 
     /// Makes what was written durable against loss of power.
@@ -97,78 +153,72 @@ impl RunFolder {
 
     /// The folder.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 }
 
-fn write_plan(folder: &OwnFolder, plan: &RunPlan) -> Result<(), JournalError> {
-    let path = folder.path().join(PLAN);
-    let text = || -> serde_json::Result<String> {
-        let mut value = serde_json::to_value(plan)?;
-        if let Some(members) = value.as_object_mut() {
-            members.shift_insert(0, "format".into(), RUN_FORMAT.into());
-        }
-        serde_json::to_string_pretty(&value)
-    };
-    let text = text().map_err(|error| at(&path)(error.into()))?;
-    folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
+const SIGNATURE_NAME: &[u8] = b",\"signature\":\"";
+const SIGNATURE_END: &[u8] = b"\"}";
+
+/// Adds the signature as the last member of the object.
+fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {
+    let signature = key.signature(&[run_id.as_bytes(), line]);
+    line.pop();
+    line.extend([SIGNATURE_NAME, signature.as_bytes(), SIGNATURE_END].concat());
 }
 
-/// Reads the plan of a run. Its indices are in range; a plan of a newer format, or one that contradicts itself,
-/// is an error.
-pub fn load_plan(folder: &Path) -> Result<RunPlan, JournalError> {
-    let path = folder.join(PLAN);
-    let bytes = OwnFolder::of_run(folder).and_then(|ours| ours.read(PLAN)).map_err(at(&path))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let invalid = |why: String| at(&path)(io::Error::new(io::ErrorKind::InvalidData, why));
-    let plan: RunPlan = serde_json::from_str(&text).map_err(|error| at(&path)(error.into()))?;
-    match format_of(&text) {
-        Some(1..=RUN_FORMAT) => {}
-        Some(newer) => {
-            return Err(invalid(format!(
-                "format {newer} was written by a newer evaltrail; this one reads formats up to {RUN_FORMAT}"
-            )));
-        }
-        None => return Err(invalid("\"format\" is not a whole number".into())),
-    }
-    if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
-        let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
-        return Err(invalid(format!(
-            "case {id:?} names set number {set}, but the run has only {sets} (they count from 0)"
-        )));
-    }
-    Ok(plan)
+/// A line without its signature; nothing when this run's key did not sign it.
+fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
+    let without_end = line.strip_suffix(SIGNATURE_END)?;
+    let (before, signature) = without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
+    let mut signed = before.strip_suffix(SIGNATURE_NAME)?.to_vec();
+    signed.push(b'}');
+    key.has_signed(&[run_id.as_bytes(), &signed], std::str::from_utf8(signature).ok()?).then_some(signed)
 }
 
-/// The format that a plan names; format 1 named none.
-fn format_of(text: &str) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        #[serde(default)]
-        format: Option<serde_json::Value>,
-    }
-    match serde_json::from_str::<Head>(text).ok()?.format {
-        None => Some(1),
-        Some(format) => format.as_u64(),
-    }
+/// Reads the plan of a run.
+pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, JournalError> {
+    let read = OwnFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
+    read.map_err(at(&folder.join(PLAN)))
 }
 
 /// Reads a run back.
-pub fn load_run(path: &Path) -> Result<LoadedRun, JournalError> {
-    let plan = load_plan(path)?;
+pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
+    let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
     let read = OwnFolder::of_run(path).and_then(|ours| ours.read(JOURNAL));
     let journal = read.map_err(at(&path.join(JOURNAL)))?;
+    let key = key.filter(|_| is_signed);
     let mut state = RunState::new(Arc::new(plan));
-    let mut damaged = 0;
+    let (mut damaged, mut ended) = (0, false);
     let whole = journal.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    for line in journal[..whole].split_inclusive(|&byte| byte == b'\n') {
-        match read_line(line).filter(|attempt| is_of_plan(attempt, &state.plan)) {
-            Some(attempt) => state.apply(RunEvent::Finished(Arc::new(attempt))),
+    for line in journal[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        match read_line(line, key, &state.plan) {
+            Some(Line::Attempt(attempt)) => state.apply(RunEvent::Finished(Arc::new(*attempt))),
+            Some(Line::End) => ended = true,
             None => damaged += 1,
         }
     }
     let torn = (journal.len() - whole) as u64;
-    Ok(LoadedRun { path: path.to_path_buf(), state, damaged, torn, whole: whole as u64 })
+    let path = path.to_path_buf();
+    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, whole: whole as u64 })
+}
+
+enum Line {
+    Attempt(Box<Attempt>),
+    End,
+}
+
+/// A line of a journal; nothing when it is damaged, not signed where the run is, or about no case of the plan.
+fn read_line(line: &[u8], key: Option<&RunKey>, plan: &RunPlan) -> Option<Line> {
+    let verified = match key {
+        Some(key) => Some(verified(line, key, &plan.run_id)?),
+        None => None,
+    };
+    let line = verified.as_deref().unwrap_or(line);
+    if line == END {
+        return Some(Line::End);
+    }
+    read_attempt(line).filter(|attempt| is_of_plan(attempt, plan)).map(|attempt| Line::Attempt(Box::new(attempt)))
 }
 
 fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
@@ -177,8 +227,7 @@ fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
         && (1..=plan.options.repeat).contains(&attempt.key.attempt)
 }
 
-fn read_line(line: &[u8]) -> Option<Attempt> {
-    let line = line.strip_suffix(b"\n")?;
+fn read_attempt(line: &[u8]) -> Option<Attempt> {
     if let Ok(attempt) = serde_json::from_slice(line) {
         return Some(attempt);
     }
@@ -257,10 +306,75 @@ mod tests {
         Attempt::blank(AttemptKey { case, attempt: 1 }, &case.to_string())
     }
 
+    fn reopened(path: &Path) -> RunFolder {
+        RunFolder::reopen(path, None).unwrap().0
+    }
+
+    fn run_key() -> (tempfile::TempDir, RunKey) {
+        let home = tempfile::tempdir().unwrap();
+        let places = crate::store::Places { data: home.path().into(), cache: home.path().join("cache") };
+        let key = RunKey::of(&places).unwrap();
+        (home, key)
+    }
+
+    #[test]
+    fn what_was_not_signed_is_foreign_and_a_line_added_to_a_signed_run_counts_for_nothing() {
+        let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
+        let mut run = RunFolder::create(folder.path(), &plan(), Some(key.clone())).unwrap();
+        run.append(&attempt(0)).unwrap();
+        let (path, journal) = (run.path().to_path_buf(), run.path().join("journal.jsonl"));
+        drop(run);
+        let loaded = load_run(&path, Some(&key)).unwrap();
+        assert_eq!((loaded.is_signed, loaded.damaged, loaded.state.finished.len()), (true, 0, 1));
+        let (_other_home, other) = run_key();
+        let theirs = load_run(&path, Some(&other)).unwrap();
+        assert_eq!((theirs.is_signed, theirs.number, theirs.state.finished.len()), (false, 0, 1));
+        let planted = serde_json::to_string(&attempt(1)).unwrap() + "\n{\"ended\":true}\n";
+        let signed = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, signed.clone() + &planted + &signed.replace("\"tries\":1", "\"tries\":2")).unwrap();
+        let loaded = load_run(&path, Some(&key)).unwrap();
+        assert_eq!((loaded.damaged, loaded.ended, loaded.state.finished.len()), (3, false, 1));
+        let plan_text = fs::read_to_string(path.join("run.json")).unwrap();
+        fs::write(path.join("run.json"), plan_text.replace("\"jobs\": 4", "\"jobs\": 5")).unwrap();
+        assert!(!load_run(&path, Some(&key)).unwrap().is_signed, "a plan that was changed is foreign");
+    }
+
+    #[test]
+    fn a_run_of_another_folder_is_of_its_own_files_there() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (_home, key) = run_key();
+        let mut planned = plan();
+        planned.sets[0].path = folder.path().join("a/s.json");
+        planned.sets[0].app_dir = Some("/outside/app".into());
+        let run = RunFolder::create(folder.path(), &planned, Some(key.clone())).unwrap();
+        let copy = elsewhere.path().join(".evaltrail/runs/r1");
+        fs::create_dir_all(&copy).unwrap();
+        for name in ["run.json", "journal.jsonl"] {
+            fs::copy(run.path().join(name), copy.join(name)).unwrap();
+        }
+        let loaded = load_run(&copy, Some(&key)).unwrap();
+        assert!(loaded.is_signed);
+        assert_eq!(loaded.state.plan.sets[0].path, elsewhere.path().join("a/s.json"));
+        assert_eq!(loaded.state.plan.sets[0].app_dir.as_deref(), Some(Path::new("/outside/app")));
+        assert_eq!(load_run(run.path(), Some(&key)).unwrap().state.plan.sets[0], planned.sets[0]);
+    }
+
+    #[test]
+    fn the_end_is_noted_and_numbers_go_up() {
+        let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
+        let mut first = RunFolder::create(folder.path(), &plan(), Some(key.clone())).unwrap();
+        assert!(!load_run(first.path(), Some(&key)).unwrap().ended);
+        first.end().unwrap();
+        let second_plan = RunPlan { run_id: "r2".into(), ..plan() };
+        let second = RunFolder::create(folder.path(), &second_plan, Some(key.clone())).unwrap();
+        let load = |run: &RunFolder| load_run(run.path(), Some(&key)).unwrap();
+        assert!(load(&first).ended && load(&second).number > load(&first).number);
+    }
+
     #[test]
     fn a_torn_line_is_cut_off_and_the_rest_goes_on() {
         let folder = tempfile::tempdir().unwrap();
-        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         run.append(&attempt(0)).unwrap();
         run.append(&attempt(1)).unwrap();
         let path = run.path().to_path_buf();
@@ -268,17 +382,17 @@ mod tests {
         let journal = path.join("journal.jsonl");
         let whole = fs::metadata(&journal).unwrap().len();
         OpenOptions::new().write(true).open(&journal).unwrap().set_len(whole - 7).unwrap();
-        let loaded = load_run(&path).unwrap();
+        let loaded = load_run(&path, None).unwrap();
         assert_eq!((loaded.state.totals.ended(), loaded.torn > 0), (1, true));
-        RunFolder::resume(&loaded, &plan()).unwrap().append(&attempt(2)).unwrap();
-        let again = load_run(&path).unwrap();
+        reopened(&path).append(&attempt(2)).unwrap();
+        let again = load_run(&path, None).unwrap();
         assert_eq!((again.torn, again.damaged, again.outstanding().len()), (0, 0, 1));
     }
 
     #[test]
     fn a_damaged_line_costs_that_line_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         (0..3).for_each(|case| run.append(&attempt(case)).unwrap());
         let path = run.path().to_path_buf();
         drop(run);
@@ -290,30 +404,32 @@ mod tests {
         lines.push(serde_json::to_string(&attempt(7)).unwrap() + "\n");
         lines.push(serde_json::to_string(&Attempt { eval_id: "1".into(), ..attempt(2) }).unwrap() + "\n");
         fs::write(&journal, lines.concat()).unwrap();
-        let loaded = load_run(&path).unwrap();
+        let loaded = load_run(&path, None).unwrap();
         let owed: Vec<usize> = loaded.outstanding().iter().map(|key| key.case).collect();
         assert_eq!((loaded.damaged, loaded.torn, owed), (3, 0, vec![1]));
-        RunFolder::resume(&loaded, &plan()).unwrap().append(&attempt(1)).unwrap();
-        let again = load_run(&path).unwrap();
+        reopened(&path).append(&attempt(1)).unwrap();
+        let again = load_run(&path, None).unwrap();
         assert_eq!((again.damaged, again.outstanding().len()), (3, 0), "what stands behind it is not lost");
     }
 
     #[test]
     fn formats_are_named_and_planted_plans_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let path = run.path().join("run.json");
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 2,"), "{text}");
+        assert!(text.starts_with("{\n  \"format\": 3,"), "{text}");
         let load = |text: String| {
             fs::write(&path, text).unwrap();
-            load_run(run.path())
+            load_run(run.path(), None)
                 .map(|run| run.state.plan.cases.len())
                 .map_err(|error| error.source.to_string())
         };
-        assert_eq!(load(text.replace("  \"format\": 2,\n", "")), Ok(3), "format 1 had no name");
+        let old = text.replace("  \"signature\": \"\",\n", "").replace("  \"number\": 0,\n", "");
+        assert_eq!(load(old.replace("  \"format\": 3,\n", "")), Ok(3), "format 1 had no name");
+        assert_eq!(load(old.replace("\"format\": 3", "\"format\": 2")), Ok(3), "format 2 had no signature");
         assert!(
-            load(text.replace("\"format\": 2", "\"format\": 3")).unwrap_err().contains("newer evaltrail")
+            load(text.replace("\"format\": 3", "\"format\": 4")).unwrap_err().contains("newer evaltrail")
         );
         assert!(
             load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("the run has only 1")
@@ -323,30 +439,28 @@ mod tests {
     #[test]
     fn deep_arguments_lose_no_line() {
         let folder = tempfile::tempdir().unwrap();
-        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let text = format!("{{\"x\": {}{}}}", "[".repeat(190), "]".repeat(190));
         let args = crate::formats::json::parse(&text).unwrap().value;
         let call = ToolCall::new("t", args.as_object().cloned());
         let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
         let actual = vec![Invocation { trajectory, ..Invocation::default() }];
         run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
-        assert_eq!(load_run(run.path()).unwrap().state.totals.ended(), 1);
+        assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 1);
     }
 
     #[test]
     fn two_do_not_write_one_run() {
         let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(folder.path(), &plan()).unwrap();
-        let loaded = load_run(run.path()).unwrap();
-        assert!(
-            RunFolder::resume(&loaded, &plan()).unwrap_err().source.to_string().contains("another evaltrail")
-        );
+        let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
+        let error = RunFolder::reopen(run.path(), None).unwrap_err();
+        assert!(error.is_taken() && error.to_string().contains("another evaltrail"), "{error}");
     }
 
     #[test]
     fn numbers_that_json_does_not_know_lose_no_line() {
         let folder = tempfile::tempdir().unwrap();
-        let mut run = RunFolder::create(folder.path(), &plan()).unwrap();
+        let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let text = "{\"x\": NaN, \"y\": -Infinity, \"n\": 123456789012345678901234567890}";
         let args = crate::formats::json::parse(text).unwrap().value;
         let call = ToolCall::new("t", args.as_object().cloned());
@@ -354,7 +468,7 @@ mod tests {
         let actual = vec![Invocation { trajectory, ..Invocation::default() }];
         run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
         run.append(&attempt(1)).unwrap();
-        let loaded = load_run(run.path()).unwrap();
+        let loaded = load_run(run.path(), None).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);
         let read = loaded.state.finished[0].actual[0].calls()[0].args.clone().unwrap();
         assert_eq!(Some(&read), args.as_object());

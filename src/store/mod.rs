@@ -5,7 +5,7 @@
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
 //! <workspace>/.evaltrail/verdicts.jsonl                           what people say of judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
-//! the platform's own places: trust, state, edits that can be taken back
+//! the platform's own places: trust, state, edits that can be taken back, the key that signs runs
 //! ```
 
 mod answers;
@@ -13,7 +13,9 @@ mod edits;
 mod journal;
 mod own_folder;
 mod places;
+mod plan_file;
 mod remembered;
+mod run_key;
 mod save;
 mod temporary;
 mod trust;
@@ -21,11 +23,11 @@ mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
 pub use edits::{Deed, Done, EditFailed, EditLog, FileJob, Scope, UndoError};
-pub use journal::{
-    JournalError, LoadedRun, RUN_FORMAT, RunFolder, load_plan, load_run, remove_run, run_folders,
-};
+pub use journal::{JournalError, LoadedRun, RunFolder, load_plan, load_run, remove_run, run_folders};
 pub use places::Places;
+pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use remembered::Remembered;
+pub use run_key::RunKey;
 pub use save::{Replace, SaveError, create, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};

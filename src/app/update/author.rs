@@ -5,6 +5,7 @@ use crate::app::command::{CommandId, hint};
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen};
 use crate::app::msg::{EditDone, EditFailure};
+use crate::app::outcomes::CaseOutcome;
 use crate::app::overlays::Overlay;
 pub(super) use crate::app::proposal::NOTHING;
 use crate::app::proposal::{Conflict, Proposal};
@@ -118,7 +119,11 @@ fn accepted(
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
     let shown = model.shown_attempt().filter(|_| model.current_case() == Some(at));
-    let of_run = || model.outcomes.get(at)?.attempts.get(attempt);
+    let outcome = model.outcomes.get(at);
+    if outcome.is_some_and(CaseOutcome::is_foreign) {
+        return Err("the result is of a foreign run: it was not recorded here by you".into());
+    }
+    let of_run = || outcome?.attempts.get(attempt);
     let ran: &Attempt = shown.or_else(of_run).ok_or("no agent has done anything here yet")?;
     accept_in_case(&case_now(model, at)?, ran, piece).map_err(|error| error.to_string())
 }

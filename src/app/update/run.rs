@@ -7,8 +7,9 @@ use crate::app::effect::{Against, Effect};
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseRef, Model, Node, Pane, Screen, SetState};
 use crate::app::msg::RunMsg;
+use crate::app::outcomes::CaseOutcome;
 use crate::app::overlays::{Confirm, ConfirmKind, Overlay};
-use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState, Status};
+use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::{PastResult, place};
 use crate::runner::{Deed, TrustQuestion};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub(super) fn judge_again(model: &mut Model) -> Vec<Effect> {
 
 /// What is listed (or selected) and did not pass.
 pub(super) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
-    let failing = |case: &CaseRef| model.outcomes.worst(*case).is_some_and(|status| status != Status::Passed);
+    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     let cases: Vec<CaseRef> = model.browse.visible.iter().copied().filter(failing).collect();
     // What has no agent was scored before, and can only be scored again.
     let is_saved = |case: &CaseRef| {

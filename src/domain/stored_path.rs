@@ -1,0 +1,85 @@
+//! Paths in the files that evaltrail writes. JSON holds text, and a path on Unix is any bytes without NUL: one that
+//! is no UTF-8 is stored as a NUL and its bytes in hexadecimal.
+
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
+use std::path::{Path, PathBuf};
+
+const IN_HEXADECIMAL: char = '\0';
+
+/// For serde.
+pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&text_of(path))
+}
+
+/// For serde. An error where the text is no path.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    path_of(&String::deserialize(from)?).ok_or_else(|| D::Error::custom("this is no path"))
+}
+
+/// The same for a path that may be missing.
+pub mod option {
+    use super::*;
+
+    /// For serde.
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+        match path {
+            Some(path) => to.serialize_some(&text_of(path)),
+            None => to.serialize_none(),
+        }
+    }
+
+    /// For serde. An error where the text is no path.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+        path_of(&text).map(Some).ok_or_else(|| D::Error::custom("this is no path"))
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_string(),
+        None => {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+            std::iter::once(IN_HEXADECIMAL.to_string()).chain(digits).collect()
+        }
+    }
+}
+
+fn path_of(text: &str) -> Option<PathBuf> {
+    let Some(digits) = text.strip_prefix(IN_HEXADECIMAL) else { return Some(PathBuf::from(text)) };
+    let bytes: Option<Vec<u8>> = (0..digits.len())
+        .step_by(2)
+        .map(|at| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect();
+    path_of_bytes(bytes?)
+}
+
+#[cfg(unix)]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(std::ffi::OsString::from_vec(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn every_path_comes_back() {
+        for bytes in [&b"/a/b.json"[..], b"/caf\xe9/\xff.json", b"", b"plain", "gr\u{fc}n".as_bytes()] {
+            let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
+            let text = serde_json::to_string(&text_of(&path)).unwrap();
+            let read: String = serde_json::from_str(&text).unwrap();
+            assert_eq!(path_of(&read), Some(path));
+        }
+        assert_eq!(path_of("\0zz"), None);
+        assert_eq!(path_of("\0abc"), None);
+    }
+}

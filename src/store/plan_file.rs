@@ -1,0 +1,137 @@
+//! `run.json`: the plan of a run, the format of the run's files, the run's number and its signature.
+//!
+//! Paths inside the workspace are stored relative to it, so that a copied or moved workspace has its runs with it.
+
+use super::own_folder::OwnFolder;
+use super::run_key::{RunKey, SIGNATURE_LENGTH};
+use crate::domain::{AdkServer, AgentSpec, RunPlan};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The format of the files of a run that is written here. Format 1 named no format and had no content hashes of
+/// cases; format 2 had no signatures and absolute paths.
+pub const RUN_FORMAT: u64 = 3;
+
+pub(super) const PLAN: &str = "run.json";
+/// What is signed begins with these words, so that no line of a journal is taken for a plan.
+const SIGNED_AS: &[u8] = b"run.json";
+
+/// A plan that was read, and what else the file tells.
+#[derive(Debug, Clone)]
+pub struct StoredPlan {
+    /// The plan, with paths that can be opened.
+    pub plan: RunPlan,
+    /// Whether this person's evaltrail recorded it.
+    pub is_signed: bool,
+    /// The number of the run among those of this person; 0 where it is not signed.
+    pub number: u64,
+}
+
+/// The first members of the file.
+#[derive(serde::Deserialize)]
+struct Head {
+    #[serde(default)]
+    format: Option<serde_json::Value>,
+    #[serde(default)]
+    signature: String,
+    #[serde(default)]
+    number: u64,
+}
+
+/// The workspace of a run's folder.
+pub(super) fn workspace_of(folder: &Path) -> &Path {
+    folder.ancestors().nth(3).unwrap_or(folder)
+}
+
+/// The file's text.
+pub(super) fn plan_text(
+    plan: &RunPlan,
+    workspace: &Path,
+    key: Option<&RunKey>,
+    number: u64,
+) -> serde_json::Result<String> {
+    let mut stored = plan.clone();
+    each_path(&mut stored, |path| {
+        if let Ok(inside) = path.strip_prefix(workspace) {
+            *path = inside.to_path_buf();
+        }
+    });
+    let mut value = serde_json::to_value(&stored)?;
+    if let Some(members) = value.as_object_mut() {
+        members.shift_insert(0, "format".into(), RUN_FORMAT.into());
+        members.shift_insert(1, "signature".into(), "".into());
+        members.shift_insert(2, "number".into(), number.into());
+    }
+    let text = serde_json::to_string_pretty(&value)?;
+    Ok(match key {
+        Some(key) => {
+            let signature = key.signature(&[SIGNED_AS, text.as_bytes()]);
+            text.replacen(&unsigned(), &format!("\"signature\": \"{signature}\""), 1)
+        }
+        None => text,
+    })
+}
+
+fn unsigned() -> String {
+    "\"signature\": \"\"".to_string()
+}
+
+/// Reads the plan of a run. Its indices are in range; a plan of a newer format, or one that contradicts itself, is an
+/// error.
+pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
+    let bytes = folder.read(PLAN)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let head: Head = serde_json::from_str(&text)?;
+    let format = match &head.format {
+        None => Some(1),
+        Some(format) => format.as_u64(),
+    };
+    let relative = match format {
+        Some(format @ 1..=RUN_FORMAT) => format >= 3,
+        Some(newer) => {
+            return Err(invalid(format!(
+                "format {newer} was written by a newer evaltrail; this one reads formats up to {RUN_FORMAT}"
+            )));
+        }
+        None => return Err(invalid("\"format\" is not a whole number".into())),
+    };
+    let mut plan: RunPlan = serde_json::from_str(&text)?;
+    if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
+        let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
+        return Err(invalid(format!(
+            "case {id:?} names set number {set}, but the run has only {sets} (they count from 0)"
+        )));
+    }
+    if relative {
+        let workspace = workspace_of(folder.path());
+        each_path(&mut plan, |path| *path = workspace.join(&*path));
+    }
+    let is_signed = key.is_some_and(|key| is_signed(key, &text, &head.signature));
+    Ok(StoredPlan { plan, is_signed, number: if is_signed { head.number } else { 0 } })
+}
+
+fn is_signed(key: &RunKey, text: &str, signature: &str) -> bool {
+    signature.len() == SIGNATURE_LENGTH && {
+        let signed = text.replacen(&format!("\"signature\": \"{signature}\""), &unsigned(), 1);
+        key.has_signed(&[SIGNED_AS, signed.as_bytes()], signature)
+    }
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Every path of a plan. An empty one is none.
+fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
+    for set in &mut plan.sets {
+        change(&mut set.path);
+        set.app_dir.iter_mut().for_each(&mut change);
+        match &mut set.agent {
+            AgentSpec::Command { cwd, .. } | AgentSpec::Adk { server: AdkServer::Start { cwd, .. }, .. } => {
+                change(cwd);
+            }
+            AgentSpec::Replay { path, .. } => change(path),
+            AgentSpec::Adk { .. } | AgentSpec::Saved | AgentSpec::Kept => {}
+        }
+    }
+}

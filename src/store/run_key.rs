@@ -1,0 +1,163 @@
+//! The key by which evaltrail recognises the runs that it recorded for this person. It is kept outside of every
+//! workspace: who can write into a workspace can plant a run there, and cannot sign it.
+
+use super::{Places, write_whole};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The block length of SHA-256, which HMAC takes as it is.
+const KEY_BYTES: usize = 64;
+/// Hexadecimal digits of a signature: HMAC-SHA-256.
+pub(super) const SIGNATURE_LENGTH: usize = 64;
+
+/// Signs runs, and numbers them in the order in which they are recorded.
+#[derive(Clone)]
+pub struct RunKey {
+    key: [u8; KEY_BYTES],
+    folder: PathBuf,
+}
+
+impl std::fmt::Debug for RunKey {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        out.write_str("RunKey")
+    }
+}
+
+impl RunKey {
+    /// The key of this person, made on first use; nothing where there is no place for it.
+    pub fn find() -> Option<RunKey> {
+        RunKey::of(&Places::find()?).ok()
+    }
+
+    /// The key that lies in these places, made where it is missing.
+    pub fn of(places: &Places) -> io::Result<RunKey> {
+        let folder = places.data.join("runs");
+        let file = folder.join("key");
+        let key = match read_key(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_key(&folder, &file)?;
+                read_key(&file)?
+            }
+            read => read?,
+        };
+        Ok(RunKey { key, folder })
+    }
+
+    /// The number of a new run: greater than that of every run recorded before, whatever the clock says.
+    pub(super) fn next_number(&self) -> io::Result<u64> {
+        let lock = File::create(self.folder.join("lock"))?;
+        lock.lock()?;
+        let file = self.folder.join("last_number");
+        let last = match fs::read_to_string(&file) {
+            Ok(text) => text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        let next: u64 = last + 1;
+        write_whole(&file, next.to_string().as_bytes())?;
+        Ok(next)
+    }
+
+    /// The signature of these parts, in hexadecimal.
+    pub(super) fn signature(&self, parts: &[&[u8]]) -> String {
+        let mut signed = String::with_capacity(SIGNATURE_LENGTH);
+        for byte in self.mac_of(parts).finalize().into_bytes() {
+            signed.push_str(&format!("{byte:02x}"));
+        }
+        signed
+    }
+
+    /// Whether the parts were signed with this key. Takes the same time wherever a wrong signature differs.
+    pub(super) fn has_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
+        let digits: Option<Vec<u8>> = (0..signature.len())
+            .step_by(2)
+            .map(|at| signature.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+            .collect();
+        digits.is_some_and(|digits| self.mac_of(parts).verify_slice(&digits).is_ok())
+    }
+
+    fn mac_of(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
+        for part in parts {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part);
+        }
+        mac
+    }
+}
+
+fn read_key(file: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let mut key = [0; KEY_BYTES];
+    File::open(file)?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// Makes a key. When two do at once, the first one stays.
+fn make_key(folder: &Path, file: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    // Readable by its owner alone.
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(&key)?;
+    temporary.as_file().sync_all()?;
+    match temporary.persist_noclobber(file) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> (tempfile::TempDir, Places) {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places { data: home.path().to_path_buf(), cache: home.path().join("cache") };
+        (home, places)
+    }
+
+    #[test]
+    fn a_signature_holds_for_these_parts_and_this_key() {
+        let (_home, mine) = places();
+        let key = RunKey::of(&mine).unwrap();
+        let signature = key.signature(&[b"run", b"line"]);
+        assert_eq!(signature.len(), SIGNATURE_LENGTH);
+        assert!(RunKey::of(&mine).unwrap().has_signed(&[b"run", b"line"], &signature), "the key is kept");
+        assert!(!key.has_signed(&[b"runl", b"ine"], &signature));
+        assert!(!key.has_signed(&[b"run", b"line"], &signature[2..]));
+        assert!(!key.has_signed(&[b"run", b"line"], ""));
+        assert!(!key.has_signed(&[b"run", b"line"], "no signature"));
+        let (_other_home, other) = places();
+        assert!(!RunKey::of(&other).unwrap().has_signed(&[b"run", b"line"], &signature));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_reads_the_key() {
+        use std::os::unix::fs::PermissionsExt;
+        let (home, places) = places();
+        RunKey::of(&places).unwrap();
+        let mode = fs::metadata(home.path().join("runs/key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn numbers_never_repeat() {
+        let (_home, places) = places();
+        let key = RunKey::of(&places).unwrap();
+        let mut numbers: Vec<u64> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| (0..10).map(|_| key.next_number().unwrap()).collect::<Vec<u64>>())
+                })
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=40).collect::<Vec<u64>>());
+    }
+}
