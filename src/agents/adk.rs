@@ -1,21 +1,24 @@
 //! An application on an ADK server, in any of ADK's languages (`facts/adk.md` 6).
 
 use super::adk_server::Server;
+use super::budget::{EVENT, parse_answer};
+use super::clock::{Stopwatch, timeout};
 use super::http::{self, BodyError, cause, chain, client, retry_after};
-use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn};
+use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn, TurnBudget};
 use crate::domain::AdkServer;
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
-use crate::formats::json;
 use futures_util::StreamExt;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
 /// For everything but a turn, which has the attempt's limit.
 const SHORT_CALL: Duration = Duration::from_secs(30);
+/// More of an answer than this is not read.
+const LONGEST_ANSWER: usize = 32 << 20;
 /// How long a run waits at its end for sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
 /// More events than this in a turn, in bytes, are a flood.
@@ -50,11 +53,16 @@ pub struct AdkSession {
 }
 
 impl AdkAgent {
-    pub(super) async fn connect(server: &AdkServer, app: &str) -> Result<AdkAgent, AgentError> {
+    /// Starts the server where that is to be done, and asks it for the application, within a limit.
+    pub(super) async fn connect(
+        server: &AdkServer,
+        app: &str,
+        limit: Duration,
+    ) -> Result<AdkAgent, AgentError> {
         let (base, started) = match server {
             AdkServer::Url(url) => (url.clone(), None),
-            AdkServer::Start { argv, cwd } => {
-                let server = Server::start(argv, cwd)?;
+            AdkServer::Start(program) => {
+                let server = Server::start(program)?;
                 (server.url(), Some(server))
             }
         };
@@ -70,8 +78,13 @@ impl AdkAgent {
         if let Some(server) = &mut server {
             server.wait_until_up(&remote.client).await?;
         }
-        remote.hello().await?;
+        timeout(limit, remote.hello()).await.unwrap_or_else(|_| Err(remote.silent(limit)))?;
         Ok(AdkAgent { remote, pinned: Mutex::default(), server: tokio::sync::Mutex::new(server) })
+    }
+
+    /// Why the server that we started is not there any more, where it is not.
+    pub(super) async fn died(&self) -> Option<String> {
+        self.server.lock().await.as_mut()?.died()
     }
 
     pub(super) async fn open(&self, opening: Opening) -> Result<AdkSession, AgentError> {
@@ -111,20 +124,28 @@ impl Remote {
         parts: &[&str],
         body: Option<Value>,
     ) -> Result<(StatusCode, String), AgentError> {
-        let mut request = self.client.request(method, self.url(parts)).timeout(SHORT_CALL);
+        let mut request = self.client.request(method, self.url(parts));
         if let Some(body) = body {
             request = request.json(&body);
         }
-        let response = request.send().await.map_err(|error| self.broken(error))?;
-        let status = response.status();
-        if is_busy(status) {
-            return Err(self.busy(response).await);
-        }
-        Ok((status, self.text(response).await?))
+        let calling = async {
+            let response = request.send().await.map_err(|error| self.broken(error))?;
+            let status = response.status();
+            if is_busy(status) {
+                return Err(self.busy(response).await);
+            }
+            Ok((status, self.text(response).await?))
+        };
+        timeout(SHORT_CALL, calling).await.unwrap_or_else(|_| Err(self.silent(SHORT_CALL)))
+    }
+
+    fn silent(&self, limit: Duration) -> AgentError {
+        let why = format!("{} did not answer within {} s", self.shown(), limit.as_secs_f64());
+        AgentError::new(ErrorKind::Timeout, why)
     }
 
     async fn text(&self, response: Response) -> Result<String, AgentError> {
-        http::text(response).await.map_err(|error| match error {
+        http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
             BodyError::Broken(error) => self.broken(error),
             BodyError::TooLong => {
                 AgentError::new(ErrorKind::Protocol, "the server's answer is longer than 32 MB")
@@ -135,11 +156,11 @@ impl Remote {
     /// Says hello: is the application there?
     async fn hello(&self) -> Result<(), AgentError> {
         let (status, text) = self.call(Method::GET, &["list-apps"], None).await?;
-        let Some(apps) = json::parse(&text).ok().filter(|_| status.is_success()) else {
+        let Some(apps) = parse_answer(&text).ok().filter(|_| status.is_success()) else {
             // Not every server lists its applications; the session will tell.
             return Ok(());
         };
-        let Some(apps) = apps.value.as_array().cloned() else { return Ok(()) };
+        let Some(apps) = apps.as_array().cloned() else { return Ok(()) };
         if apps.iter().any(|app| app.as_str() == Some(&self.app)) {
             return Ok(());
         }
@@ -169,7 +190,7 @@ impl Remote {
         if !status.is_success() && !taken {
             return Err(AgentError::new(ErrorKind::Protocol, format!("no session: {}", said(status, &text))));
         }
-        let made = json::parse(&text).map(|answer| answer.value).unwrap_or_default();
+        let made = parse_answer(&text).unwrap_or_default();
         let kept = made["events"].as_array().map_or(0, Vec::len);
         if kept < events.len() {
             let why = "the server takes no history with a new session (ADK 2.13 for Python does): a turn cannot be run alone";
@@ -191,15 +212,15 @@ impl Remote {
         }
         // Words of an agent of another name would reach the model as someone else's.
         let info = self.call(Method::GET, &["apps", &self.app, "app-info"], None).await.ok();
-        let info = info.and_then(|(status, text)| json::parse(&text).ok().filter(|_| status.is_success()));
-        let root = info.and_then(|info| info.value["rootAgentName"].as_str().map(str::to_string));
+        let info = info.and_then(|(status, text)| parse_answer(&text).ok().filter(|_| status.is_success()));
+        let root = info.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
         golden_events(&opening.history, root.as_deref().unwrap_or(&self.app))
     }
 
     async fn session_state(&self, user: &str, id: &str) -> Option<Value> {
         let parts = ["apps", &self.app, "users", user, "sessions", id];
         let (status, text) = self.call(Method::GET, &parts, None).await.ok()?;
-        let mut session = json::parse(&text).ok().filter(|_| status.is_success())?.value;
+        let mut session = parse_answer(&text).ok().filter(|_| status.is_success())?;
         session.get_mut("state").map(Value::take)
     }
 
@@ -217,7 +238,7 @@ impl Remote {
 
     fn broken(&self, error: reqwest::Error) -> AgentError {
         let why = chain(cause(&error));
-        if error.is_connect() {
+        if error.is_connect() && !error.is_timeout() {
             let hint = "is the server running?";
             return AgentError::new(
                 ErrorKind::Unavailable,
@@ -248,8 +269,8 @@ fn is_other_dialect(status: StatusCode) -> bool {
 }
 
 fn said(status: StatusCode, text: &str) -> String {
-    let detail = json::parse(text).ok().and_then(|answer| {
-        let detail = answer.value.get("detail").or_else(|| answer.value.get("error"))?;
+    let detail = parse_answer(text).ok().and_then(|answer| {
+        let detail = answer.get("detail").or_else(|| answer.get("error"))?;
         Some(detail.as_str().map_or_else(|| detail.to_string(), str::to_string))
     });
     let words: String = detail.unwrap_or_else(|| text.trim().to_string()).chars().take(500).collect();
@@ -274,7 +295,7 @@ impl AdkSession {
         turn: Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         let remote = &self.remote;
         let body = json!({
             "appName": remote.app,
@@ -296,10 +317,12 @@ impl AdkSession {
         let mut decoder = SseDecoder::default();
         let mut stream = response.bytes_stream();
         let garbage = |why: String| AgentError::new(ErrorKind::Protocol, why);
+        let mut budget = turn.budget;
         let mut take = |data: &str| -> Result<(), AgentError> {
-            let mut event = event_of(data)?;
+            let (mut event, taken) = event_of(data, &budget)?;
             event.at = Some(began.elapsed().as_secs_f64());
             if !event.partial {
+                budget.keep(taken + EVENT)?;
                 on_event(event);
             }
             Ok(())
@@ -339,16 +362,21 @@ impl Drop for AdkSession {
     }
 }
 
-/// A data line is an event, or says that the agent failed.
-fn event_of(data: &str) -> Result<Event, AgentError> {
+/// A data line is an event, or says that the agent failed. With the event comes what its values take in memory.
+fn event_of(data: &str, budget: &TurnBudget) -> Result<(Event, usize), AgentError> {
+    if data.len() > budget.left() {
+        return Err(budget.exceeded());
+    }
     let short = || data.chars().take(200).collect::<String>();
-    let parsed = json::parse(data).map_err(|error| {
-        AgentError::new(ErrorKind::Protocol, format!("an event is no JSON ({error}): {}", short()))
+    let (value, taken) = budget.parse(data).map_err(|error| {
+        AgentError::new(ErrorKind::Protocol, format!("an event cannot be read ({error}): {}", short()))
     })?;
-    if let Some(error) = parsed.value.get("error").filter(|error| !error.is_null()) {
+    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
         return Err(AgentError::new(ErrorKind::Agent, words));
     }
-    read_event(&parsed.value)
-        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))
+    let event = read_event(&value).map_err(|error| {
+        AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}"))
+    })?;
+    Ok((event, taken))
 }

@@ -2,8 +2,8 @@
 
 use super::process::{Program, Tail};
 use super::{AgentError, ErrorKind};
+use crate::domain::ProgramSpec;
 use reqwest::Client;
-use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -22,12 +22,14 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts it on a free port.
-    pub(super) fn start(argv: &[String], cwd: &Path) -> Result<Server, AgentError> {
+    pub(super) fn start(program: &ProgramSpec) -> Result<Server, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let port = free_port().map_err(|error| setup(format!("no free port: {error}")))?;
-        let argv: Vec<String> = argv.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
-        let mut program = Program::start(&argv, cwd)
-            .map_err(|error| setup(format!("cannot start {}: {error}", argv[0])))?;
+        let argv: Vec<String> =
+            program.argv.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
+        let spec = ProgramSpec { argv, ..program.clone() };
+        let mut program = Program::start(&spec)
+            .map_err(|error| setup(format!("cannot start {}: {error}", spec.argv[0])))?;
         let said = program.child.stdout.take().map(Tail::follow).unwrap_or_default();
         let errors = program.child.stderr.take().map(Tail::follow).unwrap_or_default();
         Ok(Server { program, port, said, errors })
@@ -54,6 +56,12 @@ impl Server {
             }
             sleep(LOOK).await;
         }
+    }
+
+    /// How it ended, where it has.
+    pub(super) fn died(&mut self) -> Option<String> {
+        let status = self.program.child.try_wait().ok()??;
+        Some(self.failed(&format!("the server ended with {status}")).message)
     }
 
     fn failed(&self, why: &str) -> AgentError {

@@ -1,15 +1,17 @@
 //! A session that an ADK server keeps, read back as the conversation it was.
 
+use super::budget::parse_answer;
 use super::http::{self, cause, chain, client};
 use super::{AgentError, ErrorKind};
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::adk::{invocations_of, read_event};
-use crate::formats::json;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use url::Url;
 
 const SHORT_CALL: Duration = Duration::from_secs(30);
+/// A longer session is not read.
+const LONGEST_SESSION: usize = 32 << 20;
 
 /// A session as the server has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +34,7 @@ pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
     };
     let response = client.get(url).timeout(SHORT_CALL).send().await.map_err(broken)?;
     let status = response.status();
-    let text = http::text(response)
+    let text = http::text(response, LONGEST_SESSION)
         .await
         .map_err(|_| AgentError::new(ErrorKind::Protocol, "the answer broke off"))?;
     if !status.is_success() {
@@ -43,8 +45,8 @@ pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
         ));
     }
     let session =
-        json::parse(&text).map_err(|error| AgentError::new(ErrorKind::Protocol, error.to_string()))?;
-    read_session(&session.value).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
+        parse_answer(&text).map_err(|error| AgentError::new(ErrorKind::Protocol, error.to_string()))?;
+    read_session(&session).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
 }
 
 fn session_url(address: &str) -> Result<Url, String> {

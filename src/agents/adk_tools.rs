@@ -2,7 +2,7 @@
 
 use super::http::{self, client, is_loopback};
 use crate::domain::{AdkServer, AgentSpec};
-use crate::formats::json;
+use super::budget::parse_answer;
 use serde_json::Value;
 use std::time::Duration;
 use url::Url;
@@ -26,8 +26,8 @@ async fn asked(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
     let mut url = Url::parse(base).ok().filter(is_loopback)?;
     url.path_segments_mut().ok()?.pop_if_empty().extend(["apps", app, "app-info"]);
     let response = client(&url).ok()?.get(url).timeout(WAIT).send().await.ok()?;
-    let text = http::text(response).await.ok()?;
-    Some(declared(&json::parse(&text).ok()?.value))
+    let text = http::text(response, 4 << 20).await.ok()?;
+    Some(declared(&parse_answer(&text).ok()?))
 }
 
 fn declared(info: &Value) -> Vec<DeclaredTool> {

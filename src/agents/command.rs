@@ -1,17 +1,18 @@
 //! A program as an agent: one process an attempt; a line of JSON in for each turn, events and at
 //! last one result out (DESIGN section 6).
 
+use super::budget::EVENT;
+use super::clock::Stopwatch;
 use super::process::{Program, Tail};
-use super::{AgentError, ErrorKind, Opening, Turn};
-use crate::domain::{Content, Invocation, Part, ToolCall};
+use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
+use crate::domain::{Content, Invocation, Part, ProgramSpec, ToolCall};
 use crate::formats::adk::{Event, read_event, write_content};
-use crate::formats::json;
 use crate::formats::vertex::tool_input;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::time::Instant;
+use std::pin::pin;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 
 /// A longer line of output is refused.
 const LONGEST_LINE: u64 = 32 << 20;
@@ -19,8 +20,7 @@ const LONGEST_LINE: u64 = 32 << 20;
 /// A program to start.
 #[derive(Debug)]
 pub struct CommandAgent {
-    argv: Vec<String>,
-    cwd: PathBuf,
+    spec: ProgramSpec,
 }
 
 /// A running program.
@@ -45,14 +45,14 @@ enum Said {
 }
 
 impl CommandAgent {
-    pub(super) fn new(argv: Vec<String>, cwd: PathBuf) -> CommandAgent {
-        CommandAgent { argv, cwd }
+    pub(super) fn new(spec: ProgramSpec) -> CommandAgent {
+        CommandAgent { spec }
     }
 
     pub(super) fn open(&self, opening: Opening) -> Result<CommandSession, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
-        let mut program = Program::start(&self.argv, &self.cwd)
-            .map_err(|error| setup(format!("cannot start {}: {error}", self.argv[0])))?;
+        let mut program = Program::start(&self.spec)
+            .map_err(|error| setup(format!("cannot start {}: {error}", self.spec.argv[0])))?;
         let child = &mut program.child;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
@@ -85,7 +85,7 @@ impl CommandSession {
         turn: Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         let prompt = turn.user.scored_text();
         let mut request = json!({
             "prompt": prompt,
@@ -98,23 +98,34 @@ impl CommandSession {
         })
         .to_string();
         request.push('\n');
+        let mut answer = String::new();
+        let mut budget = turn.budget;
+        let CommandSession { stdin, stdout, state, program, .. } = self;
         // Writing and reading go on together: a program may answer before it has read everything.
         let sending = async {
-            let sent = self.stdin.write_all(request.as_bytes()).await;
-            let _ = sent.and(self.stdin.flush().await);
+            let sent = stdin.write_all(request.as_bytes()).await;
+            let _ = sent.and(stdin.flush().await);
         };
-        let mut events: Vec<Event> = Vec::new();
-        let (stdout, state) = (&mut self.stdout, &mut self.state);
         let mut take = |mut event: Event| {
             event.at = Some(began.elapsed().as_secs_f64());
-            if !event.partial {
-                events.push(event.clone());
-                on_event(event);
+            if event.partial {
+                return;
             }
+            if let Some(content) = event.content.as_ref().filter(|_| event.is_final()) {
+                let text = content.spoken_text();
+                if !text.is_empty() {
+                    answer = text;
+                }
+            }
+            on_event(event);
         };
         let receiving = async {
             loop {
-                match next_said(stdout).await? {
+                let said = tokio::select! {
+                    said = next_said(stdout, &mut budget) => said?,
+                    () = left_its_output_open(&mut program.child) => None,
+                };
+                match said {
                     Some(Said::Event(event)) => take(*event),
                     Some(Said::Result(made, told)) => {
                         made.into_iter().for_each(&mut take);
@@ -126,11 +137,17 @@ impl CommandSession {
                 }
             }
         };
-        let ((), outcome) = tokio::join!(sending, receiving);
+        let outcome = {
+            let (mut sending, mut receiving) = (pin!(sending), pin!(receiving));
+            tokio::select! {
+                outcome = &mut receiving => outcome,
+                () = &mut sending => receiving.await,
+            }
+        };
         match outcome {
             Ok(true) => {
                 self.history.push(json!({"role": "user", "text": prompt}));
-                self.history.push(json!({"role": "model", "text": answer_of(&events)}));
+                self.history.push(json!({"role": "model", "text": answer}));
                 Ok(())
             }
             Ok(false) => Err(self.ended().await),
@@ -140,7 +157,7 @@ impl CommandSession {
 
     /// The output ended before the result came.
     async fn ended(&mut self) -> AgentError {
-        let waited = tokio::time::timeout(std::time::Duration::from_secs(3), self.program.child.wait()).await;
+        let waited = tokio::time::timeout(Duration::from_secs(3), self.program.child.wait()).await;
         let how = match waited {
             Ok(Ok(status)) => format!("the program ended with {status} before it gave a result"),
             _ => "the program closed its output before it gave a result".to_string(),
@@ -152,6 +169,16 @@ impl CommandSession {
     }
 }
 
+/// How long the output of a program that has ended may still bring something. A process that it left behind may hold
+/// the output open for ever.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Waits until the program has ended and its output is still open.
+async fn left_its_output_open(child: &mut Child) {
+    let _ = child.wait().await;
+    tokio::time::sleep(LAST_WORDS_WITHIN).await;
+}
+
 /// The history that a conversation begins with, as later turns tell it.
 fn said_before(opening: &Opening) -> Vec<Value> {
     let said = |turn: &Invocation| {
@@ -161,45 +188,55 @@ fn said_before(opening: &Opening) -> Vec<Value> {
     opening.history.iter().flat_map(said).collect()
 }
 
-fn answer_of(events: &[Event]) -> String {
-    let answers = events.iter().filter(|event| event.is_final()).filter_map(|event| event.content.as_ref());
-    answers.map(Content::spoken_text).rfind(|text| !text.is_empty()).unwrap_or_default()
-}
-
-async fn next_said(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Said>, AgentError> {
+async fn next_said(
+    stdout: &mut BufReader<ChildStdout>,
+    budget: &mut TurnBudget,
+) -> Result<Option<Said>, AgentError> {
     let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
     loop {
         let mut line = Vec::new();
-        let read = stdout.take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+        let longest = LONGEST_LINE.min(budget.left() as u64 + 1);
+        let read = stdout.take(longest).read_until(b'\n', &mut line).await;
         let count = read.map_err(|error| protocol(format!("the program's output broke off: {error}")))?;
-        if count as u64 == LONGEST_LINE {
-            return Err(protocol("a line of the program's output is longer than 32 MB".into()));
-        }
-        if count == 0 {
-            return Ok(None);
+        match count as u64 {
+            0 => return Ok(None),
+            LONGEST_LINE => {
+                return Err(protocol("a line of the program's output is longer than 32 MB".into()));
+            }
+            count if count > budget.left() as u64 => return Err(budget.exceeded()),
+            _ => {}
         }
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            return read_said(text.trim()).map(Some).map_err(protocol);
+            let (said, taken) = read_said(text.trim(), budget).map_err(protocol)?;
+            if !matches!(&said, Said::Event(event) if event.partial) {
+                budget.keep(taken + EVENT)?;
+            }
+            return Ok(Some(said));
         }
     }
 }
 
-fn read_said(line: &str) -> Result<Said, String> {
+/// What a line is, and what its values take in memory.
+fn read_said(line: &str, budget: &TurnBudget) -> Result<(Said, usize), String> {
     let short: String = line.chars().take(120).collect();
-    let value = json::parse(line)
-        .map_err(|error| format!("the program wrote a line that is no JSON ({error}): {short}"))?
-        .value;
+    let (value, taken) = budget
+        .parse(line)
+        .map_err(|error| format!("the program wrote a line that is no JSON ({error}): {short}"))?;
+    said_by(&value, &short).map(|said| (said, taken))
+}
+
+fn said_by(value: &Value, short: &str) -> Result<Said, String> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
         return Ok(Said::Error(words));
     }
     if value.get("response").is_some() || value.get("predicted_trajectory").is_some() {
         let state = value.get("state").filter(|state| state.is_object()).cloned();
-        return result(&value).map(|events| Said::Result(events, state));
+        return result(value).map(|events| Said::Result(events, state));
     }
     if value.get("author").is_some() || value.get("content").is_some() {
-        let event = read_event(&value).map_err(|error| format!("an event cannot be read: {error}"))?;
+        let event = read_event(value).map_err(|error| format!("an event cannot be read: {error}"))?;
         return Ok(Said::Event(Box::new(event)));
     }
     Err(format!("the program wrote a line that is neither an event nor a result: {short}"))
@@ -245,6 +282,8 @@ mod tests {
     fn a_result_is_events() {
         let line =
             r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
+        let budget = TurnBudget::new(1 << 20);
+        let read_said = |line: &str| read_said(line, &budget).map(|(said, _)| said);
         let Ok(Said::Result(events, None)) = read_said(line) else { panic!("a result") };
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());

@@ -3,33 +3,104 @@
 use super::adk::{AdkAgent, AdkSession};
 use super::command::{CommandAgent, CommandSession};
 use super::replay::{Replay, ReplaySession};
-use super::{AgentError, ErrorKind};
+use super::{AgentError, ErrorKind, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation};
 use crate::formats::adk::Event;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::sync::{Mutex, OnceCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// The agents of a run, each connected once.
 #[derive(Debug, Default)]
 pub struct Agents {
-    connected: Mutex<HashMap<AgentSpec, Arc<OnceCell<Arc<Agent>>>>>,
+    places: Mutex<HashMap<AgentSpec, Arc<Place>>>,
 }
 
+/// Where the connection of an agent is kept.
+#[derive(Debug, Default)]
+struct Place {
+    /// Tries that ended.
+    tried: AtomicU64,
+    connection: Mutex<Connection>,
+}
+
+#[derive(Debug, Default)]
+struct Connection {
+    connected: Option<Arc<Agent>>,
+    /// Why the last try failed.
+    failed: Option<AgentError>,
+    /// Whether trying again cannot help.
+    is_final: bool,
+    /// How often nothing answered in time.
+    timeouts: u32,
+    /// How often a server of ours was started again because it had ended.
+    restarts: u32,
+}
+
+/// A server that ends more often than this is not started again.
+const RESTARTS: u32 = 3;
+/// An agent that so often did not answer in time is not waited for again.
+const TIMEOUTS: u32 = 2;
+
 impl Agents {
-    /// The agent, connected by the first who asks; the others wait. A failure is not remembered.
-    pub async fn connect(&self, spec: &AgentSpec) -> Result<Arc<Agent>, AgentError> {
-        let cell = self.connected.lock().await.entry(spec.clone()).or_default().clone();
-        let agent = cell.get_or_try_init(|| async { Agent::connect(spec).await.map(Arc::new) }).await?;
-        Ok(agent.clone())
+    /// The agent, connected by the first who asks, within a limit (a server that is started has its own). Who asks
+    /// meanwhile gets what that comes to. A server of ours that ended is started again. A failure that would be the
+    /// same again is remembered.
+    pub async fn connect(&self, spec: &AgentSpec, limit: Duration) -> Result<Arc<Agent>, AgentError> {
+        let place = self.places.lock().await.entry(spec.clone()).or_default().clone();
+        let tried = place.tried.load(Ordering::Acquire);
+        let mut connection = place.connection.lock().await;
+        if let Some(agent) = connection.living().await {
+            return Ok(agent);
+        }
+        let was_waited_for = place.tried.load(Ordering::Acquire) > tried;
+        if let Some(failed) = connection.failed.as_ref().filter(|_| connection.is_final || was_waited_for) {
+            return Err(failed.clone());
+        }
+        let outcome = Agent::connect(spec, limit).await;
+        place.tried.fetch_add(1, Ordering::Release);
+        connection.take(outcome)
     }
 
     /// Cleans up what outlives a session: pinned sessions, servers that we started.
     pub async fn finish(&self) {
-        for (_, cell) in self.connected.lock().await.drain() {
-            if let Some(agent) = cell.get() {
+        for (_, place) in self.places.lock().await.drain() {
+            if let Some(agent) = place.connection.lock().await.connected.take() {
                 agent.finish().await;
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// The agent, where it is connected and its server, if we started it, still runs.
+    async fn living(&mut self) -> Option<Arc<Agent>> {
+        let agent = self.connected.clone()?;
+        let Some(why) = agent.died().await else { return Some(agent) };
+        self.connected = None;
+        self.restarts += 1;
+        if self.restarts > RESTARTS {
+            let why = format!("it was started {RESTARTS} times again, and ended each time; at last {why}");
+            self.failed = Some(AgentError::new(ErrorKind::Setup, why));
+            self.is_final = true;
+        }
+        None
+    }
+
+    fn take(&mut self, outcome: Result<Agent, AgentError>) -> Result<Arc<Agent>, AgentError> {
+        match outcome {
+            Ok(agent) => {
+                self.failed = None;
+                Ok(self.connected.insert(Arc::new(agent)).clone())
+            }
+            Err(error) => {
+                self.timeouts += u32::from(error.kind == ErrorKind::Timeout);
+                self.is_final = error.kind == ErrorKind::Setup || self.timeouts >= TIMEOUTS;
+                self.failed = Some(error.clone());
+                Err(error)
             }
         }
     }
@@ -66,12 +137,14 @@ pub struct Opening {
 }
 
 /// One turn to take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Turn<'a> {
     /// From 1.
     pub number: usize,
     /// What the user says.
     pub user: &'a Content,
+    /// What the turn may take in memory.
+    pub budget: TurnBudget,
 }
 
 /// A conversation with an agent.
@@ -86,10 +159,10 @@ pub enum Session {
 }
 
 impl Agent {
-    async fn connect(spec: &AgentSpec) -> Result<Agent, AgentError> {
+    async fn connect(spec: &AgentSpec, limit: Duration) -> Result<Agent, AgentError> {
         Ok(match spec {
-            AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app).await?)),
-            AgentSpec::Command { argv, cwd } => Agent::Command(CommandAgent::new(argv.clone(), cwd.clone())),
+            AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app, limit).await?)),
+            AgentSpec::Command(program) => Agent::Command(CommandAgent::new(program.clone())),
             AgentSpec::Saved | AgentSpec::Kept => {
                 let why = "saved responses are scored, not run";
                 return Err(AgentError::new(ErrorKind::Setup, why));
@@ -110,6 +183,14 @@ impl Agent {
             Agent::Command(agent) => Session::Command(Box::new(agent.open(opening)?)),
             Agent::Replay(replay) => Session::Replay(replay.open(opening)),
         })
+    }
+
+    /// Why it is not there any more, where it is not.
+    async fn died(&self) -> Option<String> {
+        match self {
+            Agent::Adk(agent) => agent.died().await,
+            Agent::Command(_) | Agent::Replay(_) => None,
+        }
     }
 
     async fn finish(&self) {

@@ -6,8 +6,6 @@ use std::time::Duration;
 use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// More of an answer than this is not read.
-pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 
 /// A client that follows no redirects: what carries a key or a body goes where it was sent. Nothing that stays
 /// on this machine goes through a proxy.
@@ -72,13 +70,13 @@ pub(crate) enum BodyError {
     TooLong,
 }
 
-/// A body as text, up to [`LONGEST_ANSWER`].
-pub(crate) async fn text(response: Response) -> Result<String, BodyError> {
+/// A body as text, of at most so many bytes.
+pub(crate) async fn text(response: Response, most: usize) -> Result<String, BodyError> {
     let mut bytes = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         bytes.extend_from_slice(&chunk.map_err(BodyError::Broken)?);
-        if bytes.len() > LONGEST_ANSWER {
+        if bytes.len() > most {
             return Err(BodyError::TooLong);
         }
     }

@@ -1,96 +1,104 @@
-//! Programs that we start: each in its own process group, which dies with all its members when the
-//! handle is dropped, and when evaltrail itself dies, however it dies.
-//!
-//! Between evaltrail and the program stands a keeper: evaltrail's own binary, which starts the
-//! program and watches whether its parent is still there. `kill -9` on evaltrail makes the keeper
-//! kill the group.
+//! Programs that we start. Each dies with everything that it started when the handle is dropped, and when evaltrail
+//! itself ends, however it ends: see `keeper.rs`.
 
+use super::keeper;
+use crate::domain::ProgramSpec;
 use std::io;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 
-/// The hidden subcommand that makes evaltrail a keeper.
-pub const KEEPER_COMMAND: &str = "__keep";
-/// How often the keeper looks whether its parent is still there.
-const LOOK: Duration = Duration::from_millis(100);
+/// What every program gets of our environment: where things are, whose they are, how to speak. Everything else, keys
+/// above all, only where it is named.
+const USUAL_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONUNBUFFERED",
+    "CONDA_PREFIX",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "SystemRoot",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "COMSPEC",
+];
+const USUAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// A started program. Dropping it kills its whole group.
+/// A started program. Dropping it ends it and everything that it started.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) child: Child,
-    group: Option<u32>,
 }
 
 impl Program {
     /// Starts a program with all its streams piped.
-    pub(crate) fn start(argv: &[String], cwd: &Path) -> io::Result<Program> {
-        let mut command = match keeper() {
+    pub(crate) fn start(spec: &ProgramSpec) -> io::Result<Program> {
+        let mut command = match keeper::binary() {
             Some(keeper) => {
                 let mut command = Command::new(keeper);
-                command.arg(KEEPER_COMMAND).arg(std::process::id().to_string()).arg("--").args(argv);
+                command.args(keeper::arguments(std::process::id(), &spec.argv));
                 command
             }
             None => {
-                let mut command = Command::new(&argv[0]);
-                command.args(&argv[1..]);
+                let program = spec.argv.first().ok_or(io::ErrorKind::InvalidInput)?;
+                let mut command = Command::new(program);
+                command.args(&spec.argv[1..]);
                 command
             }
         };
-        command.current_dir(cwd).kill_on_drop(true);
+        let variables = std::env::vars_os().filter(|(name, _)| {
+            name.to_str().is_some_and(|name| is_usual(name) || spec.env.iter().any(|named| named == name))
+        });
+        command.env_clear().envs(variables).current_dir(&spec.cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        let child = command.spawn()?;
-        Ok(Program { group: child.id(), child })
+        Ok(Program { child: command.spawn()? })
     }
 }
 
-/// Our own binary, when it is ours that runs (and not, say, a test's).
-fn keeper() -> Option<std::path::PathBuf> {
-    let here = std::env::current_exe().ok()?;
-    let name = here.file_stem()?.to_str()?;
-    (cfg!(unix) && name == "evaltrail").then_some(here)
+fn is_usual(name: &str) -> bool {
+    USUAL_VARIABLES.contains(&name) || USUAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        kill_group(self.group.take());
-    }
-}
-
-#[cfg(unix)]
-fn kill_group(group: Option<u32>) {
-    let pid = group.and_then(|group| rustix::process::Pid::from_raw(group as i32));
-    if let Some(pid) = pid {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_: Option<u32>) {}
-
-/// The keeper's whole life: start the program, leave with its exit code, or kill the group (ourselves
-/// included) when the parent is gone.
-#[cfg(unix)]
-pub fn keep(parent: u32, argv: &[String]) -> io::Result<i32> {
-    let started = std::process::Command::new(&argv[0]).args(&argv[1..]).spawn();
-    let mut child = started.map_err(|error| io::Error::other(format!("{}: {error}", argv[0])))?;
-    std::thread::spawn(move || {
-        while std::os::unix::process::parent_id() == parent {
-            std::thread::sleep(LOOK);
+        // None once it was waited for: the number may be another's by now.
+        if let Some(id) = self.child.id() {
+            match keeper::binary().is_some() {
+                true => keeper::end(id),
+                false => keeper::kill_group(id),
+            }
         }
-        kill_group(Some(std::process::id()));
-    });
-    Ok(child.wait()?.code().unwrap_or(1))
-}
-
-/// Not needed where there are no process groups.
-#[cfg(not(unix))]
-pub fn keep(_: u32, argv: &[String]) -> io::Result<i32> {
-    let status = std::process::Command::new(&argv[0]).args(&argv[1..]).status()?;
-    Ok(status.code().unwrap_or(1))
+    }
 }
 
 /// The last part of a stream, kept for error messages while the rest is read and dropped.

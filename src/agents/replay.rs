@@ -3,10 +3,14 @@
 use super::{AgentError, ErrorKind, Opening, Turn};
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
+use crate::store::read_text_file;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
+
+/// A longer recording is none.
+const LONGEST: u64 = 256 << 20;
 
 /// A recording.
 #[derive(Debug)]
@@ -28,7 +32,7 @@ impl Replay {
     /// Reads a recording from a file. `speed` is in percent; 0 does not wait.
     pub fn read(path: &Path, speed: u32) -> Result<Replay, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| setup(error.to_string()))?;
+        let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
         Ok(Replay { attempts: read_recording(&text).map_err(setup)?, speed })
     }
 
@@ -52,7 +56,7 @@ impl ReplaySession {
     }
 
     /// The recorded turn: the case's own, else any that begins with the same words.
-    fn recorded(&self, turn: Turn<'_>) -> Option<&RecordedTurn> {
+    fn recorded(&self, turn: &Turn<'_>) -> Option<&RecordedTurn> {
         if let Some(attempt) = self.attempt {
             return self.replay.attempts[attempt].turns.get(turn.number - 1);
         }
@@ -69,7 +73,7 @@ impl ReplaySession {
         turn: Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
-        let Some(recorded) = self.recorded(turn) else {
+        let Some(recorded) = self.recorded(&turn) else {
             let what = format!("the recording has no turn {} of {:?}", turn.number, self.opening.eval_id);
             return Err(AgentError::new(ErrorKind::Setup, what));
         };

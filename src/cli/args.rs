@@ -122,6 +122,9 @@ pub(super) struct RunArgs {
     /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
     #[arg(long, value_name = "NAME|URI")]
     pub(super) agent: Option<String>,
+    /// Pass this variable of the environment on to the agents that are started; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(super) env: Vec<String>,
     /// Attempts of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) repeat: Option<u32>,

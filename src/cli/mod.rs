@@ -66,8 +66,8 @@ pub fn words_of(error: &anyhow::Error) -> String {
 /// Reads the arguments and does what they say.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if let Some(exit) = keep_if_asked(&arguments)? {
-        return Ok(exit);
+    if let Some(code) = crate::agents::keep_if_asked(&arguments)? {
+        return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
     let cli = Cli::parse_from(arguments);
     match cli.command {
@@ -87,18 +87,6 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Man) => docs::man(),
         Some(Command::Demo(args)) => explore::demo(args.to, args.theme),
     }
-}
-
-/// `evaltrail __keep PARENT -- PROGRAM…`: see `agents::keep`.
-fn keep_if_asked(arguments: &[std::ffi::OsString]) -> anyhow::Result<Option<Exit>> {
-    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
-    let [_, command, parent, "--", argv @ ..] = words.as_slice() else { return Ok(None) };
-    if *command != crate::agents::KEEPER_COMMAND || argv.is_empty() {
-        return Ok(None);
-    }
-    let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
-    let code = crate::agents::keep(parent.parse()?, &argv)?;
-    Ok(Some(Exit::Code(code.clamp(0, 255) as u8)))
 }
 
 #[cfg(test)]

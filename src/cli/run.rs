@@ -23,7 +23,12 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
     let (workspace, selections) = opened(cases, false)?;
     let options = options(&args, &workspace);
-    let request = Request { agent: args.agent.clone(), options, ..request(cases, &workspace, selections)? };
+    let request = Request {
+        agent: args.agent.clone(),
+        options,
+        env: args.env.clone(),
+        ..request(cases, &workspace, selections)?
+    };
     let how = How { resume: args.resume, record: args.record.clone(), agent: args.agent.clone() };
     carry_out(cases, how, &workspace, request)
 }
@@ -125,6 +130,7 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
         timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
         retries: args.retries.unwrap_or(config.retries),
         rate: args.rate.or(config.rate),
+        turn_memory_mb: config.turn_memory_mb,
         turn: args.turn,
     }
 }

@@ -1,6 +1,6 @@
 //! What an agent is called on the command line and in the file, and what that means.
 
-use crate::domain::{AdkServer, AgentSpec};
+use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
 use std::path::Path;
 
 /// Why words do not name an agent.
@@ -15,7 +15,8 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
         return Some(adk_url(url));
     }
     if let Some(command) = text.strip_prefix("cmd:") {
-        return Some(split_command(command).map(|argv| AgentSpec::Command { argv, cwd: base.to_path_buf() }));
+        return Some(split_command(command)
+            .map(|argv| AgentSpec::Command(ProgramSpec::new(argv, base.to_path_buf()))));
     }
     if let Some(path) = text.strip_prefix("replay:") {
         let (path, speed) = match path.split_once("?speed=") {

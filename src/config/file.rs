@@ -3,7 +3,7 @@
 use super::agent::split_command;
 use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use crate::domain::{AdkServer, AgentSpec, JudgeSpec, MatchRule, RunOptions};
+use crate::domain::{AdkServer, AgentSpec, JudgeSpec, MatchRule, ProgramSpec, RunOptions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub struct ConfigFile {
     pub retries: Option<u32>,
     /// Attempts begun a minute at most.
     pub rate: Option<u32>,
+    /// What an agent may send in one turn, in MB of memory.
+    pub turn_memory_mb: Option<u32>,
     /// How calls are compared, where the metric allows it.
     pub rules: Vec<MatchRule>,
     /// Metrics that are scored in every set.
@@ -71,6 +73,7 @@ struct RawRun {
     repeat: Option<u32>,
     retries: Option<u32>,
     rate: Option<u32>,
+    turn_memory_mb: Option<u32>,
 }
 
 #[derive(Deserialize, Default)]
@@ -82,9 +85,25 @@ struct RawHistory {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum RawAgent {
-    Adk { url: Option<String>, start: Option<String>, app: Option<String>, jobs: Option<u32> },
-    Command { command: String, jobs: Option<u32> },
-    Replay { recording: PathBuf, speed: Option<u32>, jobs: Option<u32> },
+    Adk {
+        url: Option<String>,
+        start: Option<String>,
+        app: Option<String>,
+        #[serde(default)]
+        env: Vec<String>,
+        jobs: Option<u32>,
+    },
+    Command {
+        command: String,
+        #[serde(default)]
+        env: Vec<String>,
+        jobs: Option<u32>,
+    },
+    Replay {
+        recording: PathBuf,
+        speed: Option<u32>,
+        jobs: Option<u32>,
+    },
 }
 
 impl ConfigFile {
@@ -97,6 +116,7 @@ impl ConfigFile {
             timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
             retries: self.retries.unwrap_or(defaults.retries),
             rate: self.rate,
+            turn_memory_mb: self.turn_memory_mb.unwrap_or(defaults.turn_memory_mb),
             turn: None,
         }
     }
@@ -112,6 +132,7 @@ impl ConfigFile {
                 agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
             agents.insert(name, spec);
         }
+        raw.run.check().map_err(|why| ConfigProblem(format!("[run] {why}")))?;
         let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
         let metrics = raw.metrics.into_iter().map(|(name, metric)| {
             metric.define(&name).map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
@@ -125,11 +146,28 @@ impl ConfigFile {
             repeat: raw.run.repeat,
             retries: raw.run.retries,
             rate: raw.run.rate,
+            turn_memory_mb: raw.run.turn_memory_mb,
             rules: raw.r#match,
             metrics: metrics.collect::<Result<_, _>>()?,
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
             keep: raw.history.keep,
         })
+    }
+}
+
+impl RawRun {
+    fn check(&self) -> Result<(), String> {
+        let within = |name: &str, value: Option<u32>, least: u32, most: u32| match value {
+            Some(value) if !(least..=most).contains(&value) => {
+                Err(format!("{name}: {value} is not from {least} to {most}"))
+            }
+            _ => Ok(()),
+        };
+        within("jobs", self.jobs, 1, 1024)?;
+        within("repeat", self.repeat, 1, 10_000)?;
+        within("retries", self.retries, 0, 100)?;
+        within("rate", self.rate, 1, 1_000_000)?;
+        within("turn_memory_mb", self.turn_memory_mb, 1, 4096)
     }
 }
 
@@ -144,7 +182,10 @@ impl RawAgent {
 
     fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
         match self {
-            RawAgent::Adk { url, start, app, .. } => {
+            RawAgent::Adk { url: Some(_), env, .. } if !env.is_empty() => {
+                Err("env is for a server that is started, and this one has a url".into())
+            }
+            RawAgent::Adk { url, start, app, env, .. } => {
                 let server = match (url, start) {
                     (Some(url), None) => AdkServer::Url(url.trim_end_matches('/').to_string()),
                     (None, Some(start)) => {
@@ -152,15 +193,15 @@ impl RawAgent {
                         if !argv.iter().any(|word| word.contains("{port}")) {
                             return Err("start needs {port}, which becomes a free port".into());
                         }
-                        AdkServer::Start { argv, cwd: root.to_path_buf() }
+                        AdkServer::Start(ProgramSpec { argv, cwd: root.to_path_buf(), env })
                     }
                     _ => return Err("an adk agent has either a url or a start command".into()),
                 };
                 Ok(AgentSpec::Adk { server, app: app.unwrap_or_else(|| name.to_string()) })
             }
-            RawAgent::Command { command, .. } => {
+            RawAgent::Command { command, env, .. } => {
                 let argv = split_command(&command).map_err(|error| error.0)?;
-                Ok(AgentSpec::Command { argv, cwd: root.to_path_buf() })
+                Ok(AgentSpec::Command(ProgramSpec { argv, cwd: root.to_path_buf(), env }))
             }
             RawAgent::Replay { recording, speed, .. } => {
                 Ok(AgentSpec::Replay { path: root.join(recording), speed: speed.unwrap_or(100) })

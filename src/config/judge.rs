@@ -29,6 +29,9 @@ pub(super) struct RawJudge {
     api_key: Option<toml::Value>,
 }
 
+/// More jobs, requests a minute or samples are a mistake.
+const MOST: u32 = 100_000;
+
 /// For a million tokens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,10 +67,13 @@ impl RawJudge {
                 "a spending_limit needs prices = { input = …, output = … } for a million tokens".into()
             );
         }
-        for (name, count) in [("jobs", self.jobs), ("rate", self.rate), ("samples", self.samples)] {
-            if count == Some(0) {
-                return Err(format!("{name} must be 1 or more"));
+        for (name, count) in [("jobs", self.jobs), ("rate", self.rate)] {
+            if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
+                return Err(format!("{name} must be from 1 to {MOST}"));
             }
+        }
+        if self.samples.is_some_and(|samples| !(1..=1000).contains(&samples)) {
+            return Err("samples must be from 1 to 1000".into());
         }
         let timeout = self.timeout.as_deref().map(parse_duration).transpose();
         let timeout = timeout.map_err(|why| format!("timeout: {why}"))?;

@@ -28,8 +28,14 @@ pub enum DefinedKind {
     Argument { tool: String, path: String, equals: Option<Value>, pattern: Option<String> },
     MaxCalls { tool: Option<String>, max: u32 },
     Judged(JudgeTemplate),
-    Command { argv: Vec<String>, timeout_ms: u64 },
-    Python { function: String, convention: Convention, python: Option<String>, timeout_ms: u64 },
+    Command { argv: Vec<String>, env: Vec<String>, timeout_ms: u64 },
+    Python {
+        function: String,
+        convention: Convention,
+        python: Option<String>,
+        env: Vec<String>,
+        timeout_ms: u64,
+    },
 }
 
 /// Limit for a program that names none.
@@ -62,6 +68,8 @@ pub(super) enum RawMetric {
     Pairwise(RawTemplate),
     Command {
         command: String,
+        #[serde(default)]
+        env: Vec<String>,
         timeout: Option<String>,
         threshold: Option<f64>,
     },
@@ -69,6 +77,8 @@ pub(super) enum RawMetric {
         function: String,
         convention: Option<Convention>,
         python: Option<String>,
+        #[serde(default)]
+        env: Vec<String>,
         timeout: Option<String>,
         threshold: Option<f64>,
     },
@@ -95,14 +105,14 @@ impl RawMetric {
             }
             RawMetric::Pointwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(false)?)),
             RawMetric::Pairwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(true)?)),
-            RawMetric::Command { command, timeout, threshold } => {
+            RawMetric::Command { command, env, timeout, threshold } => {
                 let argv = split_command(&command).map_err(|error| error.0)?;
-                of(threshold, DefinedKind::Command { argv, timeout_ms: limit(timeout)? })
+                of(threshold, DefinedKind::Command { argv, env, timeout_ms: limit(timeout)? })
             }
-            RawMetric::Python { function, convention, python, timeout, threshold } => {
+            RawMetric::Python { function, convention, python, env, timeout, threshold } => {
                 let convention = convention.unwrap_or(Convention::Vertex);
                 let timeout_ms = limit(timeout)?;
-                of(threshold, DefinedKind::Python { function, convention, python, timeout_ms })
+                of(threshold, DefinedKind::Python { function, convention, python, env, timeout_ms })
             }
         }
     }

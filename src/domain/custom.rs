@@ -1,9 +1,8 @@
 //! Metrics that people define themselves.
 
-use super::JudgeTemplate;
+use super::{JudgeTemplate, ProgramSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::PathBuf;
 
 /// What a metric of a person's own computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,10 +57,9 @@ pub enum CustomMetric {
 /// A program that scores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricProgram {
-    /// Program and arguments; never a shell's text.
-    pub argv: Vec<String>,
-    /// Where it runs.
-    pub cwd: PathBuf,
+    /// What is started.
+    #[serde(flatten)]
+    pub program: ProgramSpec,
     /// Limit for one case, in milliseconds.
     pub timeout_ms: u64,
 }
@@ -85,14 +83,12 @@ impl CustomMetric {
         }
     }
 
-    /// What is run, for a person who is asked about it.
-    pub fn command_line(&self) -> Option<String> {
-        match self {
-            CustomMetric::Command(program) => Some(program.argv.join(" ")),
-            CustomMetric::Python { function, program, .. } => {
-                Some(format!("{} calling {function}", program.argv.first().map_or("python", |word| word)))
-            }
-            _ => None,
-        }
+    /// What is run, for a person who is asked about it. `is_set` tells whether a variable of the environment is set.
+    pub fn command_line(&self, is_set: impl Fn(&str) -> bool) -> Option<String> {
+        let line = self.program()?.program.command_line(is_set);
+        Some(match self {
+            CustomMetric::Python { function, .. } => format!("{line} calling {function}"),
+            _ => line,
+        })
     }
 }

@@ -23,6 +23,7 @@ mod judgement;
 mod matcher;
 mod notes;
 mod number;
+mod program;
 mod query;
 mod run;
 mod run_ref;
@@ -46,6 +47,7 @@ pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
 pub use notes::{CaseNotes, Variant};
 pub use number::{float_of, number_word, plain_json, python_json, value_text};
+pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};
 pub use run::{
     AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, CaseKey, PlannedCase, PlannedSet, Progress,

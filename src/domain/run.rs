@@ -1,6 +1,6 @@
 //! A run as data: the plan, what happens, and what came of each attempt.
 
-use super::{Criterion, Invocation, JudgeSpec, MetricResult, Rubric, Status, UserSpec};
+use super::{Criterion, Invocation, JudgeSpec, MetricResult, ProgramSpec, Rubric, Status, UserSpec};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct RunPlan {
 impl RunPlan {
     /// How many attempts the run will make.
     pub fn attempts(&self) -> usize {
-        self.cases.len() * self.options.repeat as usize
+        self.cases.len().saturating_mul(self.options.repeat as usize)
     }
 
     /// The set of a case.
@@ -114,14 +114,29 @@ pub struct RunOptions {
     /// Attempts begun a minute at most; no limit when `None`.
     #[serde(default)]
     pub rate: Option<u32>,
+    /// What an agent may send in one turn, in MB of memory.
+    #[serde(default = "turn_memory_mb")]
+    pub turn_memory_mb: u32,
     /// Only this turn, from 1, on the history that the case expects before it; the whole case when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
 }
 
+fn turn_memory_mb() -> u32 {
+    64
+}
+
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { jobs: 4, repeat: 1, timeout_ms: 120_000, retries: 2, rate: None, turn: None }
+        RunOptions {
+            jobs: 4,
+            repeat: 1,
+            timeout_ms: 120_000,
+            retries: 2,
+            rate: None,
+            turn_memory_mb: turn_memory_mb(),
+            turn: None,
+        }
     }
 }
 
@@ -137,13 +152,7 @@ pub enum AgentSpec {
         app: String,
     },
     /// A program, one process an attempt.
-    Command {
-        /// Program and arguments; never a shell's text.
-        argv: Vec<String>,
-        /// Where it runs.
-        #[serde(with = "super::stored_path")]
-        cwd: PathBuf,
-    },
+    Command(ProgramSpec),
     /// Nothing: what the file says an agent already did is scored.
     Saved,
     /// Nothing: what an agent did in a run before is judged again.
@@ -165,13 +174,29 @@ impl AgentSpec {
             AgentSpec::Adk { server: AdkServer::Url(url), app } => {
                 format!("adk {app} at {}", without_secrets(url))
             }
-            AgentSpec::Adk { server: AdkServer::Start { .. }, app } => format!("adk {app}"),
-            AgentSpec::Command { argv, .. } => format!("command {}", argv.join(" ")),
+            AgentSpec::Adk { server: AdkServer::Start(_), app } => format!("adk {app}"),
+            AgentSpec::Command(program) => format!("command {}", program.argv.join(" ")),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
                 format!("replay {}", path.file_name().unwrap_or_default().to_string_lossy())
             }
+        }
+    }
+
+    /// The program that is started, where one is.
+    pub fn program(&self) -> Option<&ProgramSpec> {
+        match self {
+            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => Some(program),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
+        match self {
+            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => Some(program),
+            _ => None,
         }
     }
 
@@ -201,13 +226,7 @@ pub enum AdkServer {
     /// Running already.
     Url(String),
     /// To be started by us; `{port}` is replaced by a free port.
-    Start {
-        /// Program and arguments.
-        argv: Vec<String>,
-        /// Where it runs.
-        #[serde(with = "super::stored_path")]
-        cwd: PathBuf,
-    },
+    Start(ProgramSpec),
 }
 
 /// One repetition of a case: its position in the plan, and which attempt from 1.

@@ -3,7 +3,7 @@
 
 use crate::domain::{PlannedSet, RunBy, RunRef, Totals, rfc3339, stored_path, unix_seconds};
 use crate::formats::adk::{ResultFile, app_history};
-use crate::store::{Places, RunKey, fingerprint, load_run, run_folders, write_whole};
+use crate::store::{Places, RunKey, fingerprint, load_run, read_text_file, run_folders, write_whole};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -277,11 +277,7 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
 const LARGEST_RESULT: u64 = 1 << 30;
 
 pub(super) fn open_result(path: &Path) -> Option<ResultFile> {
-    let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= LARGEST_RESULT)?;
-    let mut text = String::with_capacity(meta.len() as usize);
-    let file = fs::File::open(path).ok()?;
-    std::io::Read::read_to_string(&mut std::io::Read::take(file, LARGEST_RESULT), &mut text).ok()?;
-    ResultFile::open(Arc::from(text)).ok()
+    ResultFile::open(Arc::from(read_text_file(path, LARGEST_RESULT).ok()?)).ok()
 }
 
 #[cfg(test)]

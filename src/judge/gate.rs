@@ -1,5 +1,6 @@
 //! How often a judge is asked: so many requests at once, so many a minute, and none while it asks to wait.
 
+use super::error::JudgeError;
 use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
@@ -11,6 +12,8 @@ pub(super) struct Gate {
     pace: Option<Mutex<Interval>>,
     /// When the server wants to be asked again.
     opens: std::sync::Mutex<Option<Instant>>,
+    /// Until when nobody is let in, and why: the server asks to wait longer than anybody would.
+    shut: std::sync::Mutex<Option<(Instant, JudgeError)>>,
 }
 
 impl Gate {
@@ -20,19 +23,36 @@ impl Gate {
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
             Mutex::new(pace)
         });
-        Gate { slots: Semaphore::new(jobs.max(1) as usize), pace, opens: std::sync::Mutex::default() }
+        Gate { slots: Semaphore::new(jobs.max(1) as usize), pace, opens: Default::default(), shut: Default::default() }
     }
 
-    /// Waits for room. Dropping what comes back makes room again.
-    pub(super) async fn enter(&self) -> Option<SemaphorePermit<'_>> {
+    /// Waits for room. Dropping what comes back makes room again. An error while the judge wants to be left alone.
+    pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
+        self.is_open()?;
         if let Some(pace) = &self.pace {
             pace.lock().await.tick().await;
         }
         while let Some(opens) = self.closed_until() {
             sleep_until(opens).await;
         }
-        permit
+        self.is_open()?;
+        Ok(permit)
+    }
+
+    fn is_open(&self) -> Result<(), JudgeError> {
+        let shut = self.shut.lock().ok();
+        match shut.as_deref() {
+            Some(Some((until, why))) if *until > Instant::now() => Err(why.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Everybody who wants to enter in this time is turned away.
+    pub(super) fn shut_for(&self, time: Duration, why: JudgeError) {
+        if let (Some(until), Ok(mut shut)) = (Instant::now().checked_add(time), self.shut.lock()) {
+            *shut = Some((until, why));
+        }
     }
 
     fn closed_until(&self) -> Option<Instant> {
@@ -73,20 +93,30 @@ mod tests {
         assert_eq!(most.load(Ordering::SeqCst), 3);
     }
 
+    #[tokio::test]
+    async fn a_judge_that_wants_to_be_left_alone_is_asked_by_nobody() {
+        use crate::judge::Fault;
+        let gate = Gate::new(1, None);
+        gate.shut_for(Duration::from_secs(3600), JudgeError::new(Fault::Unavailable, "tomorrow"));
+        assert_eq!(gate.enter().await.unwrap_err().message, "tomorrow");
+        gate.shut_for(Duration::ZERO, JudgeError::new(Fault::Unavailable, "over"));
+        assert!(gate.enter().await.is_ok());
+    }
+
     /// Only a lower bound is asked for: a slow machine is no fault.
     #[tokio::test]
     async fn so_many_a_minute_and_none_while_closed() {
         let paced = Gate::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {
-            paced.enter().await;
+            paced.enter().await.unwrap();
         }
         assert!(began.elapsed() >= Duration::from_millis(145), "{:?}", began.elapsed());
         let closed = Gate::new(10, None);
         closed.close_for(Duration::from_millis(60));
         closed.close_for(Duration::from_millis(1));
         let began = Instant::now();
-        closed.enter().await;
+        closed.enter().await.unwrap();
         assert!(began.elapsed() >= Duration::from_millis(55), "{:?}", began.elapsed());
     }
 }

@@ -11,7 +11,7 @@ use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, QuestionId, Reading, Spent};
 use crate::formats::{RecordedAnswers, read_answers};
 use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
-use crate::store::{Answers, KeptAnswer, fingerprint};
+use crate::store::{Answers, KeptAnswer, fingerprint, read_text_file};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -72,12 +72,15 @@ pub struct Answered {
     pub spent: Spent,
 }
 
+/// A longer recording of answers is none.
+const LONGEST_RECORDING: u64 = 256 << 20;
+
 impl Judges {
     /// The judges of a run; answers are kept below `cache`, where one is given.
     pub fn new(spec: &JudgeSpec, answers: Option<Answers>) -> Judges {
         let recording = match (spec.provider, &spec.recording) {
             (Some(Provider::Replay), Some(path)) => Some(
-                std::fs::read_to_string(path)
+                read_text_file(path, LONGEST_RECORDING)
                     .map_err(|error| error.to_string())
                     .and_then(|text| read_answers(&text))
                     .map_err(|why| format!("{}: {why}", path.display())),
@@ -209,13 +212,10 @@ impl Judges {
             let spent = Spent { cached: 1, ..Spent::default() };
             return Ok(Answered { text: kept.text, cached: true, spent });
         }
-        self.budget.may_spend()?;
         let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
-        let (answer, retries) = found.ask(prompt, &settings).await;
-        let Answer { text, input_tokens, output_tokens } = answer?;
+        let (answer, retries) = found.ask(prompt, &settings, &self.budget).await;
+        let (Answer { text, input_tokens, output_tokens }, cost) = answer?;
         let text = found.mask(&text);
-        let cost = self.budget.cost(input_tokens, output_tokens);
-        self.budget.spend(cost);
         self.keep(digest, KeptAnswer { text: text.clone(), input_tokens, output_tokens }).await;
         let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
         Ok(Answered { text, cached: false, spent })

@@ -1,15 +1,17 @@
 //! One model that is asked over HTTP.
 
+use super::budget::Budget;
 use super::endpoint::Endpoint;
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::secret::Secret;
 use super::wire::{self, Answer, Call, FormMode, Settings};
+use crate::agents::clock;
 use crate::agents::Backoff;
 use crate::agents::http::{self, BodyError, cause, chain};
 use crate::domain::{JudgeSpec, Reading};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,6 +20,8 @@ use std::time::Duration;
 const HELLO: Duration = Duration::from_secs(10);
 /// The longest error message of a judge, in characters.
 const LONGEST_MESSAGE: usize = 600;
+/// More of an answer is not read.
+const LONGEST_ANSWER: usize = 4 << 20;
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
@@ -50,12 +54,14 @@ impl Model {
         Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading, mode })
     }
 
-    /// Asks, again where that may help. Also says how often it was asked again.
+    /// Asks, again where that may help, as long as the budget allows each request. With the answer comes what it cost;
+    /// also says how often it was asked again.
     pub(super) async fn ask(
         &self,
         prompt: Prompt<'_>,
         settings: &Settings,
-    ) -> (Result<Answer, JudgeError>, u32) {
+        budget: &Budget,
+    ) -> (Result<(Answer, Option<f64>), JudgeError>, u32) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
@@ -67,9 +73,19 @@ impl Model {
             None => FormMode::Prompt,
         };
         loop {
-            let room = self.gate.enter().await;
-            let answer = self.once(prompt, settings, timeout, mode).await;
-            drop(room);
+            let answer = {
+                let _room = match self.gate.enter().await {
+                    Ok(room) => room,
+                    Err(closed) => return (Err(closed), again),
+                };
+                match budget.reserve(prompt.text.len()) {
+                    Ok(_reserved) => self.once(prompt, settings, timeout, mode).await.map(|answer| {
+                        let cost = budget.spend(answer.input_tokens, answer.output_tokens);
+                        (answer, cost)
+                    }),
+                    Err(spent) => return (Err(spent), again),
+                }
+            };
             let error = match answer {
                 // The schema may be the reason: ask again at once in a weaker mode. This is no retry.
                 Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
@@ -88,8 +104,10 @@ impl Model {
                 }
             };
             // One that asks to wait makes all wait, so that they do not all come back to hear it again.
-            if let Some(asked) = error.retry_after {
-                self.gate.close_for(asked.min(LONGEST_DELAY));
+            match error.retry_after {
+                Some(asked) if asked > LONGEST_DELAY => self.gate.shut_for(asked, error.clone()),
+                Some(asked) => self.gate.close_for(asked),
+                None => {}
             }
             let Some(delay) = backoff.next(error.retry_after, chance()) else {
                 let tries = again + 1;
@@ -138,20 +156,28 @@ impl Model {
             Some(body) => self.client.post(call.url).json(body),
             None => self.client.get(call.url),
         };
-        let sent = request.headers(headers(&call.secret, &call.headers)?).timeout(timeout).send().await;
-        let response = sent.map_err(|error| self.broken(error, timeout))?;
+        let request = request.headers(headers(&call.secret, &call.headers)?);
+        let answer = clock::timeout(timeout, self.answer_to(request)).await;
+        answer.unwrap_or_else(|_| {
+            let host = self.endpoint.base.host_str().unwrap_or_default();
+            let why = format!("{host} did not answer within {} s", timeout.as_secs_f64());
+            Err(JudgeError::new(Fault::Timeout, why))
+        })
+    }
+
+    async fn answer_to(&self, request: RequestBuilder) -> Result<Value, JudgeError> {
+        let response = request.send().await.map_err(|error| self.broken(error))?;
         let status = response.status();
         if status.is_redirection() {
             return Err(JudgeError::new(Fault::Protocol, redirected(&response)));
         }
         let retry_after = http::retry_after(&response);
-        let text = http::text(response).await.map_err(|error| match error {
-            BodyError::Broken(error) if error.is_timeout() => self.broken(error, timeout),
+        let text = http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
             BodyError::Broken(error) => JudgeError::new(
                 Fault::Protocol,
                 format!("the judge's answer broke off: {}", chain(cause(&error))),
             ),
-            BodyError::TooLong => JudgeError::new(Fault::Protocol, "the judge's answer is longer than 32 MB"),
+            BodyError::TooLong => JudgeError::new(Fault::Protocol, "the judge's answer is longer than 4 MB"),
         })?;
         if !status.is_success() {
             return Err(wire::refusal(status.as_u16(), &text, retry_after));
@@ -161,13 +187,8 @@ impl Model {
         })
     }
 
-    fn broken(&self, error: reqwest::Error, timeout: Duration) -> JudgeError {
-        let base = &self.endpoint.base;
-        let host = base.host_str().unwrap_or_default();
-        if error.is_timeout() {
-            let why = format!("{host} did not answer within {} s", timeout.as_secs_f64());
-            return JudgeError::new(Fault::Timeout, why);
-        }
+    fn broken(&self, error: reqwest::Error) -> JudgeError {
+        let host = self.endpoint.base.host_str().unwrap_or_default();
         let why = chain(cause(&error));
         JudgeError::new(Fault::Unavailable, format!("the judge at {host} cannot be reached: {why}"))
     }

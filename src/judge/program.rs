@@ -2,8 +2,9 @@
 //! long. One that breaks harms no other metric.
 
 use super::{answer, request};
+use crate::agents::clock::timeout;
 use crate::agents::{Program, Tail};
-use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, Status};
+use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Status};
 use crate::formats::json;
 use crate::metrics::{Evidence, unscored};
 use serde_json::Value;
@@ -56,13 +57,13 @@ impl Programs {
 
     /// One bridge for each Python: asked in turn, started again after it broke.
     async fn ask_bridge(&self, program: &MetricProgram, request: &Value) -> Result<Value, String> {
-        let key = format!("{}\0{}", program.argv.join("\0"), program.cwd.display());
+        let key = format!("{}\0{}", program.program.argv.join("\0"), program.program.cwd.display());
         let place = self.bridges.lock().await.entry(key).or_default().clone();
         let mut place = place.lock().await;
         let mut running = match place.take() {
             Some(running) => running,
             None => {
-                let mut argv = program.argv.clone();
+                let mut argv = program.program.argv.clone();
                 argv.extend(["-c".to_string(), BRIDGE.to_string()]);
                 Running::start(&argv, program)?
             }
@@ -78,7 +79,7 @@ async fn within<T>(
     asking: impl Future<Output = Result<T, String>>,
 ) -> Result<T, String> {
     let limit = Duration::from_millis(program.timeout_ms);
-    match tokio::time::timeout(limit, asking).await {
+    match timeout(limit, asking).await {
         Ok(said) => said,
         Err(_) => Err(format!("the metric took longer than its limit of {} s", limit.as_secs_f64())),
     }
@@ -86,7 +87,7 @@ async fn within<T>(
 
 /// One process: all of the request in, all of the answer out.
 async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, String> {
-    let Running { program: process, mut stdin, stdout, stderr } = Running::start(&program.argv, program)?;
+    let Running { program: process, mut stdin, stdout, stderr } = Running::start(&program.program.argv, program)?;
     let text = request.to_string();
     let sending = async move {
         // A program that does not read its input may be right without it.
@@ -131,7 +132,7 @@ async fn last_words(stderr: &Tail) -> String {
 impl Running {
     fn start(argv: &[String], program: &MetricProgram) -> Result<Running, String> {
         let name = argv.first().map_or("", String::as_str);
-        let mut started = Program::start(argv, &program.cwd)
+        let mut started = Program::start(&ProgramSpec { argv: argv.to_vec(), ..program.program.clone() })
             .map_err(|error| format!("{name} cannot be started: {error}"))?;
         let child = &mut started.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =

@@ -26,7 +26,7 @@ pub(super) async fn fetch(name: &str, host: Option<String>) -> Result<Value, Jud
     let response =
         client.get(url).timeout(TIMEOUT).send().await.map_err(|error| failed(chain(cause(&error))))?;
     let status = response.status();
-    let text = http::text(response).await.map_err(|error| match error {
+    let text = http::text(response, 4 << 20).await.map_err(|error| match error {
         BodyError::Broken(error) => failed(chain(cause(&error))),
         BodyError::TooLong => failed("it is longer than 32 MB".into()),
     })?;

@@ -2,6 +2,7 @@
 
 use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
+use crate::agents::clock::{Stopwatch, timeout};
 use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation,
@@ -13,7 +14,7 @@ use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
 /// ADK's user when a case names none.
@@ -289,20 +290,28 @@ impl Shared {
         tell.tell(Progress::Connecting).await;
         let spec = &self.plan.set_of(attempt.key.case).agent;
         // Starting a server takes its own time, which is no attempt's.
-        let agent = match self.agents.connect(spec).await {
+        let limit = Duration::from_millis(self.plan.options.timeout_ms);
+        let agent = match self.agents.connect(spec, limit).await {
             Ok(agent) => agent,
             Err(error) => return Talk { outcome: Err(error), ..talk },
         };
         // The events of the turn under way, kept when the limit cuts it off.
         let mut under_way = UnderWay::default();
-        let began = Instant::now();
-        let limit = Duration::from_millis(self.plan.options.timeout_ms);
+        let began = Stopwatch::start();
+        let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
         let talking = async {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();
             let taken =
-                take_turns(&mut session, speaker, &opening.eval_id, &mut talk.turns, &mut under_way, tell)
-                    .await;
+                take_turns(
+                    &mut session,
+                    (speaker, turn_memory),
+                    &opening.eval_id,
+                    &mut talk.turns,
+                    &mut under_way,
+                    tell,
+                )
+                .await;
             let spent = began.elapsed();
             if taken.is_ok() && self.wants_state(attempt) {
                 talk.state = session.state().await;
@@ -310,7 +319,7 @@ impl Shared {
             session.close().await;
             taken.map(|thought| spent.saturating_sub(thought))
         };
-        match tokio::time::timeout(limit, talking).await {
+        match timeout(limit, talking).await {
             Ok(Ok(spent)) => talk.latency = spent,
             Ok(Err(error)) => talk = Talk { latency: began.elapsed(), outcome: Err(error), ..talk },
             Err(_) => {

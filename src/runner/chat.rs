@@ -2,9 +2,10 @@
 
 use super::attempt::Tell;
 use super::conversation::{UnderWay, take_turn};
-use crate::agents::{AgentError, Agents, Opening, Session};
-use crate::domain::{AgentSpec, Content, Invocation, Progress};
+use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
+use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions};
 use serde_json::Value;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// What happens in a conversation.
@@ -20,6 +21,8 @@ pub enum ChatEvent {
     Broke(String, Option<Box<Invocation>>),
 }
 
+/// How long an agent may take to answer at all.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 /// Words wait here while the agent is busy.
 const WAITING: usize = 8;
 
@@ -43,7 +46,7 @@ async fn converse(
     mut words: mpsc::Receiver<String>,
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {
-    let agent = agents.connect(spec).await?;
+    let agent = agents.connect(spec, CONNECTS_WITHIN).await?;
     let mut session = agent.open(opening).await?;
     let _ = events.send(ChatEvent::Opened).await;
     let mut done = Vec::new();
@@ -70,8 +73,9 @@ async fn one_turn(
     let before = done.len();
     let mut telling = Telling(events);
     let number = before + 1;
+    let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20);
     let taken = {
-        let taking = take_turn(session, number, done, &mut under_way, &mut telling);
+        let taking = take_turn(session, number, budget, done, &mut under_way, &mut telling);
         tokio::select! {
             taken = taking => taken,
             () = left(words) => return None,

@@ -1,11 +1,12 @@
 //! A conversation with an agent: who speaks, and what comes back turn by turn.
 
 use super::attempt::Tell;
-use crate::agents::{AgentError, ErrorKind, Session, Turn};
+use crate::agents::clock::Stopwatch;
+use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget};
 use crate::domain::{Content, Invocation, Part, Progress};
 use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Who speaks to the agent.
 pub(super) enum Speaker<'a> {
@@ -74,7 +75,7 @@ impl Speaker<'_> {
 /// Takes turns until the speaker is done. Says how long the speaker thought, which is not the agent's time.
 pub(super) async fn take_turns(
     session: &mut Session,
-    speaker: &Speaker<'_>,
+    (speaker, turn_memory): (&Speaker<'_>, usize),
     eval_id: &str,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
@@ -82,24 +83,25 @@ pub(super) async fn take_turns(
 ) -> Result<Duration, AgentError> {
     let mut thought = Duration::ZERO;
     loop {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         let Some(user) = speaker.next(eval_id, done).await? else { return Ok(thought) };
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
         *under_way = UnderWay::of(user);
-        take_turn(session, turn, done, under_way, tell).await?;
+        take_turn(session, turn, TurnBudget::new(turn_memory), done, under_way, tell).await?;
     }
 }
 
 pub(super) async fn take_turn(
     session: &mut Session,
     number: usize,
+    budget: TurnBudget,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
 ) -> Result<(), AgentError> {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let UnderWay { user, events: seen } = under_way;
     // Emptied before the turn goes on, so it never holds more than one read's events.
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
@@ -107,7 +109,7 @@ pub(super) async fn take_turn(
         let _ = sender.send(event);
     };
     let outcome = {
-        let mut taking = std::pin::pin!(session.turn(Turn { number, user }, &mut on_event));
+        let mut taking = std::pin::pin!(session.turn(Turn { number, user, budget }, &mut on_event));
         loop {
             tokio::select! {
                 biased;

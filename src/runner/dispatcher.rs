@@ -4,10 +4,10 @@ use super::executor::Report;
 use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::results::write_results;
+use crate::agents::clock::Stopwatch;
 use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +48,7 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Goes on until the executor is done and the listener has taken everything.
     pub(super) async fn dispatch(mut self) {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         loop {
             tokio::select! {
                 biased;

@@ -53,6 +53,8 @@ pub struct Request {
     pub query: Query,
     /// How to run them.
     pub options: RunOptions,
+    /// Environment variables that started agents get beside those that the configuration names.
+    pub env: Vec<String>,
     /// Who judges what a judge must.
     pub judge: JudgeSpec,
 }
@@ -73,6 +75,9 @@ pub struct Prepared {
     /// What a person allowed the judge; nothing before that.
     pub grant: JudgeGrant,
 }
+
+/// A run has no more attempts.
+const MOST_ATTEMPTS: usize = 5_000_000;
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -150,6 +155,12 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }
+    if plan.attempts() > MOST_ATTEMPTS {
+        let (cases, repeat) = (plan.cases.len(), plan.options.repeat);
+        return Err(PlanError(format!(
+            "{cases} cases, {repeat} times each, are more than {MOST_ATTEMPTS} attempts; run fewer at once"
+        )));
+    }
     let kept = kept_of(&plan, &sets, &request.kept);
     Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, grant: JudgeGrant::default() })
 }
@@ -184,7 +195,7 @@ fn plan_set(
     let set = &selection.set;
     let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
         .map_err(|(file, why)| format!("{file}: {why}"))?;
-    let (agent_name, agent) = match request.saved {
+    let (agent_name, mut agent) = match request.saved {
         _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),
         true => ("saved".to_string(), AgentSpec::Saved),
         false => {
@@ -193,6 +204,9 @@ fn plan_set(
                 .map_err(|error| error.0)?
         }
     };
+    if let Some(program) = agent.program_mut() {
+        program.env.extend(request.env.iter().cloned());
+    }
     let chosen = choose(&open.file, selection)?;
     let indices = match request.query.is_empty() {
         true => chosen,

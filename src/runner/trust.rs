@@ -1,13 +1,14 @@
 //! What a folder's files would make evaltrail do: run programs, send data, use keys. A person must allow it first.
 
 use super::plan::Prepared;
-use crate::domain::{AdkServer, AgentSpec, Conversation, JudgeSpec, PlannedSet};
+use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
 use crate::metrics::{JudgeOptions, JudgedMetric};
-use crate::store::fingerprint;
+use crate::store::{Fingerprint, fingerprint};
 use crate::workspace::{Workspace, dotenv_near};
 use std::collections::{BTreeSet, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Something that a folder's own files would make us do.
@@ -59,9 +60,14 @@ pub fn trust_questions(
             questions.extend(agent_question(workspace, &set.agent));
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
-            if let (Some(program), Some(line)) = (custom.program(), custom.command_line()) {
-                let words: Vec<String> = program.argv.iter().cloned().chain([line.clone()]).collect();
-                questions.push(question(workspace, Deed::Start, line, &words, &program.cwd));
+            if let (Some(program), Some(line)) = (custom.program(), custom.command_line(is_set)) {
+                let module = match custom {
+                    CustomMetric::Python { function, .. } => {
+                        function.rsplit_once('.').map(|(module, _)| module)
+                    }
+                    _ => None,
+                };
+                questions.push(start_question(workspace, line, &program.program, module));
             }
         }
     }
@@ -76,11 +82,54 @@ pub fn trust_questions(
 
 /// The program that an agent is, or whose server is started.
 pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
-    match agent {
-        AgentSpec::Command { argv, cwd } | AgentSpec::Adk { server: AdkServer::Start { argv, cwd }, .. } => {
-            Some(question(workspace, Deed::Start, argv.join(" "), argv, cwd))
+    let program = agent.program()?;
+    Some(start_question(workspace, program.command_line(is_set), program, None))
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some()
+}
+
+/// A yes holds for these words, these environment variables and what the scripts among the words contain now.
+fn start_question(
+    workspace: &Workspace,
+    line: String,
+    program: &ProgramSpec,
+    module: Option<&str>,
+) -> TrustQuestion {
+    let mut words = program.argv.clone();
+    words.push(line.clone());
+    words.extend(program.env.iter().cloned());
+    words.extend(content_of_scripts(&workspace.root, program, module));
+    question(workspace, Deed::Start, line, &words, &program.cwd)
+}
+
+/// The content of each file of the workspace that a command names: the program, a script, `-m` and a module, or the
+/// module of a function. What those import or start in turn is not looked at.
+fn content_of_scripts(root: &Path, program: &ProgramSpec, module: Option<&str>) -> Vec<String> {
+    let after_m = program.argv.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1].as_str());
+    let modules = after_m.chain(module).flat_map(|name| {
+        let path = name.replace('.', "/");
+        [format!("{path}.py"), format!("{path}/__init__.py"), format!("{path}/__main__.py")]
+    });
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let named = program.argv.iter().cloned().chain(modules);
+    let inside = named.filter_map(|word| {
+        let path = program.cwd.join(word).canonicalize().ok()?;
+        (path.is_file() && path.starts_with(&root)).then_some(path)
+    });
+    inside.map(|path| hash_of_file(&path).unwrap_or_else(|error| error.to_string())).collect()
+}
+
+fn hash_of_file(path: &Path) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
+    let mut hash = Fingerprint::default();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hash.finish()),
+            count => hash.update(&piece[..count]),
         }
-        _ => None,
     }
 }
 
@@ -221,9 +270,45 @@ mod tests {
         let judge = JudgeSpec { url, from_folder: true, ..JudgeSpec::standard() };
         let send = judge_questions(&workspace, &judge, &[]).remove(0);
         let argv = vec![send.command.clone()];
-        let agent = AgentSpec::Command { argv, cwd: workspace.root.clone() };
+        let agent = AgentSpec::Command(ProgramSpec::new(argv, workspace.root.clone()));
         let start = agent_question(&workspace, &agent).unwrap();
         assert_eq!((&start.command, &start.folder), (&send.command, &send.folder));
         assert_ne!(start.fingerprint, send.fingerprint);
+    }
+
+    #[test]
+    fn a_script_that_changed_is_asked_about_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let script = folder.path().join("agent.sh");
+        std::fs::write(&script, "echo 1").unwrap();
+        let asked = |argv: &[&str]| {
+            let argv = argv.iter().map(|word| word.to_string()).collect();
+            let agent = AgentSpec::Command(ProgramSpec::new(argv, workspace.root.clone()));
+            agent_question(&workspace, &agent).unwrap().fingerprint
+        };
+        std::fs::create_dir(folder.path().join("pack")).unwrap();
+        let module = folder.path().join("pack/agent.py");
+        std::fs::write(&module, "1").unwrap();
+        let (by_path, by_module, other) =
+            (asked(&["sh", "agent.sh"]), asked(&["python3", "-m", "pack.agent"]), asked(&["sh", "other.sh"]));
+        std::fs::write(&script, "echo 2").unwrap();
+        assert_ne!(asked(&["sh", "agent.sh"]), by_path);
+        assert_eq!(asked(&["python3", "-m", "pack.agent"]), by_module);
+        std::fs::write(&module, "2").unwrap();
+        assert_ne!(asked(&["python3", "-m", "pack.agent"]), by_module);
+        assert_eq!(asked(&["sh", "other.sh"]), other);
+    }
+
+    #[test]
+    fn a_variable_of_the_environment_is_named_and_asked_about() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let program = ProgramSpec::new(vec!["agent".into()], workspace.root.clone());
+        let greedy = ProgramSpec { env: vec!["PATH".into(), "NOT_SET_ANYWHERE".into()], ..program.clone() };
+        let ask = |program| agent_question(&workspace, &AgentSpec::Command(program)).unwrap();
+        let (plain, given) = (ask(program), ask(greedy));
+        assert_eq!((plain.command.as_str(), given.command.as_str()), ("agent", "agent (given PATH of your environment)"));
+        assert_ne!(plain.fingerprint, given.fingerprint);
     }
 }

@@ -2,8 +2,8 @@
 //! file is as we left it.
 //!
 //! ```text
-//! make ──▶ each file replaced (or made, or deleted) ──▶ a line in the log
-//! undo ──▶ the newest edit of the file that stands ──▶ its pieces put back ──▶ a line
+//! make ──▶ a line in the log ──▶ each file replaced (or made, or deleted)
+//! undo ──▶ the newest edit of the file that stands ──▶ a line ──▶ its pieces put back
 //! ```
 //!
 //! There is one log, outside of any workspace: a folder that came from elsewhere brings no edits along that would be
@@ -11,9 +11,10 @@
 
 use super::Places;
 use super::save::{Replace, SaveError, create, remove, replace};
+use super::{read_file, read_text_file};
 use crate::formats::json::TextChange;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,10 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Older edits than so many bytes of the log are forgotten when it is opened for the next one.
 const KEPT: u64 = 16 << 20;
+/// A longer log is none of ours.
+const LONGEST_LOG: u64 = 1 << 30;
+/// Larger files are not edited.
+const LARGEST: u64 = 1 << 30;
 
 /// What is to be done to one file.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,15 +47,25 @@ pub enum Deed {
     Delete(Arc<str>),
 }
 
-/// Why an edit was not made. No file is changed then.
+/// Why an edit was not made. No file is changed then but those that are named.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", path.display())]
+#[error("{}: {why}{}", path.display(), left_words(left))]
 pub struct EditFailed {
     /// The file.
     pub path: PathBuf,
     /// Why.
     #[source]
     pub why: SaveError,
+    /// Files of the edit that had been written and could not be put back.
+    pub left: Vec<PathBuf>,
+}
+
+fn left_words(left: &[PathBuf]) -> String {
+    let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; written already, and could not be put back: {}", names.join(", ")),
+    }
 }
 
 /// Why an edit was not taken back or made again.
@@ -144,7 +159,16 @@ enum Line {
 /// The edits that can be taken back or made again, oldest first.
 #[derive(Default)]
 struct History {
-    edits: Vec<(Kept, bool)>,
+    edits: Vec<Logged>,
+    lines: usize,
+}
+
+/// An edit with what the log says of it.
+struct Logged {
+    kept: Kept,
+    undone: bool,
+    /// The number of the newest line about it.
+    turned: usize,
 }
 
 impl EditLog {
@@ -153,25 +177,30 @@ impl EditLog {
         EditLog { path: places.map(|places| places.data.join("edits.jsonl")) }
     }
 
-    /// Makes an edit: all of its files, or none.
+    /// Makes an edit: all of its files, or none. It is in the log before the first file is written, so that one that a
+    /// kill interrupts can be taken back, too.
     pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
-        let mut files = Vec::new();
-        let mut notes = Vec::new();
-        for job in jobs {
-            let file = kept_file(job);
-            match write(within, &file, false) {
-                Ok(note) => notes.extend(note),
-                Err(why) => {
-                    take_back(&files);
-                    return Err(EditFailed { path: job.path.clone(), why });
-                }
-            }
-            files.push(file);
-        }
-        let id = self.history().edits.last().map_or(1, |(last, _)| last.id + 1);
+        let lock = self.lock();
+        let files: Vec<KeptFile> = jobs.iter().map(kept_file).collect();
+        let id = self.history().edits.last().map_or(1, |last| last.kept.id + 1);
         let at = jiff::Timestamp::now().to_string();
         let kept = Kept { id, at, words: words.to_string(), files };
-        if let Err(error) = self.append(&Line::Made(kept)) {
+        let logged = lock.and_then(|lock| self.append(&Line::Made(kept.clone())).map(|()| lock));
+        let mut notes = Vec::new();
+        for (at, file) in kept.files.iter().enumerate() {
+            match write(within, file, false) {
+                Ok(note) => notes.extend(note),
+                Err(why) => {
+                    let left = turn_files(within, &kept.files[..at], true);
+                    if left.is_empty() {
+                        // Where this fails, too, the files tell that the edit was not made.
+                        let _ = self.append(&Line::Undone(id));
+                    }
+                    return Err(EditFailed { path: jobs[at].path.clone(), why, left });
+                }
+            }
+        }
+        if let Err(error) = logged {
             notes.push(format!("saved, but undo will not know of it: {error}"));
         }
         let written = texts_of(jobs.iter().map(|job| job.path.clone()));
@@ -190,32 +219,50 @@ impl EditLog {
 
     /// Takes the newest edit of a scope back, or makes the one again that was taken back last.
     pub fn turn(&self, scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
-        let edits = self.history().edits;
-        let meant = |(kept, undone): &&(Kept, bool)| *undone != back && scope.holds(kept);
+        let _lock = self.lock();
+        let mut edits = self.history().edits;
+        correct_newest(&mut edits, scope);
+        let meant = |logged: &&Logged| logged.undone != back && scope.holds(&logged.kept);
         let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
-        let Some((kept, _)) = found else {
+        let Some(Logged { kept, .. }) = found else {
             return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
         };
-        if let Some(other) = kept.files.iter().find(|file| !is_as_left(file, back)) {
+        let is_known = |file: &KeptFile| is_as_left(file, back) || is_as_left(file, !back);
+        if let Some(other) = kept.files.iter().find(|file| !is_known(file)) {
             return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
         }
+        // Files that a kill left turned already stay so.
+        let to_turn: Vec<&KeptFile> = kept.files.iter().filter(|file| is_as_left(file, back)).collect();
+        let logged = self.append(&if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) });
         let mut notes = Vec::new();
-        for (at, one) in kept.files.iter().enumerate() {
+        for (at, one) in to_turn.iter().enumerate() {
             match write(within, one, back) {
                 Ok(note) => notes.extend(note),
                 Err(why) => {
-                    // What was turned so far is turned the other way.
-                    kept.files[..at].iter().for_each(|one| drop(write(within, one, !back)));
-                    return Err(EditFailed { path: one.path.clone(), why }.into());
+                    let left = turn_files(within, to_turn[..at].iter().copied(), !back);
+                    let _ = self.append(&if back { Line::Redone(kept.id) } else { Line::Undone(kept.id) });
+                    return Err(EditFailed { path: one.path.clone(), why, left }.into());
                 }
             }
         }
-        let line = if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) };
-        if let Err(error) = self.append(&line) {
+        if let Err(error) = logged {
             notes.push(format!("done, but it is not kept that it was: {error}"));
         }
         let written = texts_of(kept.files.iter().map(|file| file.path.clone()));
         Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
+    }
+
+    /// Held while the log and the files of an edit change: no other evaltrail takes the same number, or turns the same
+    /// edit.
+    fn lock(&self) -> io::Result<Option<File>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = private(OpenOptions::new().create(true).append(true)).open(path.with_extension("lock"))?;
+        // Where files cannot be locked, the comparison of the texts guards.
+        let _ = file.lock();
+        Ok(Some(file))
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
@@ -229,7 +276,7 @@ impl EditLog {
         let _ = file.lock();
         // A line that a crash tore must not tear this one.
         let length = file.metadata()?.len();
-        let torn = length > 0 && !fs::read(path).is_ok_and(|bytes| bytes.ends_with(b"\n"));
+        let torn = length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
         let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
         file.write_all(text.as_bytes())?;
         file.sync_data()
@@ -237,7 +284,7 @@ impl EditLog {
 
     fn history(&self) -> History {
         let Some(path) = &self.path else { return History::default() };
-        let mut text = fs::read_to_string(path).unwrap_or_default();
+        let mut text = read_text_file(path, LONGEST_LOG).unwrap_or_default();
         if text.len() as u64 > KEPT {
             let half = text.ceil_char_boundary(text.len() / 2);
             let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
@@ -261,13 +308,30 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// What files hold now.
 fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<str>>)> {
-    paths.map(|path| (path.clone(), fs::read_to_string(&path).ok().map(Arc::from))).collect()
+    paths.map(|path| (path.clone(), read_text_file(&path, LARGEST).ok().map(Arc::from))).collect()
 }
 
-fn take_back(files: &[KeptFile]) {
-    for file in files.iter().rev() {
-        let _ = write(None, file, true);
-    }
+/// Turns files, the last one first; those that could not be.
+fn turn_files<'a>(
+    within: Option<&Path>,
+    files: impl IntoIterator<Item = &'a KeptFile, IntoIter: DoubleEndedIterator>,
+    back: bool,
+) -> Vec<PathBuf> {
+    let files = files.into_iter().rev();
+    files.filter(|file| write(within, file, back).is_err()).map(|file| file.path.clone()).collect()
+}
+
+/// A kill between the log and the files leaves the edit that was turned last in doubt: then the files tell.
+fn correct_newest(edits: &mut [Logged], scope: &Scope) {
+    let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
+    let Some(newest) = of_scope.max_by_key(|logged| logged.turned) else { return };
+    let files = &newest.kept.files;
+    let is_made = |file: &KeptFile| is_as_left(file, true);
+    let is_not_made = |file: &KeptFile| is_as_left(file, false);
+    newest.undone = match newest.undone {
+        true => !(files.iter().any(is_made) && files.iter().all(|file| is_made(file) || is_not_made(file))),
+        false => files.iter().all(is_not_made),
+    };
 }
 
 fn hash(text: &str) -> String {
@@ -303,7 +367,7 @@ fn kept_file(job: &FileJob) -> KeptFile {
 
 fn is_as_left(file: &KeptFile, back: bool) -> bool {
     let left = if back { &file.after } else { &file.before };
-    let now = fs::read_to_string(&file.path).ok().map(|text| hash(&text));
+    let now = read_text_file(&file.path, LARGEST).ok().map(|text| hash(&text));
     now == *left
 }
 
@@ -341,7 +405,7 @@ fn changed_from_nothing(change: &TextChange) -> String {
 }
 
 fn read(path: &Path) -> Result<String, SaveError> {
-    fs::read_to_string(path).map_err(|error| match error.kind() {
+    read_text_file(path, LARGEST).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => SaveError::Gone,
         _ => SaveError::Io(error),
     })
@@ -349,14 +413,15 @@ fn read(path: &Path) -> Result<String, SaveError> {
 
 impl History {
     fn take(&mut self, line: Line) {
+        self.lines += 1;
         match line {
             Line::Made(made) => {
                 // What was taken back in these files cannot be made again on top of this.
                 let touched = |kept: &Kept| {
                     kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
                 };
-                self.edits.retain(|(kept, undone)| !(*undone && touched(kept)));
-                self.edits.push((made, false));
+                self.edits.retain(|logged| !(logged.undone && touched(&logged.kept)));
+                self.edits.push(Logged { kept: made, undone: false, turned: self.lines });
             }
             Line::Undone(id) => self.mark(id, true),
             Line::Redone(id) => self.mark(id, false),
@@ -364,8 +429,8 @@ impl History {
     }
 
     fn mark(&mut self, id: u64, undone: bool) {
-        if let Some(found) = self.edits.iter_mut().find(|(kept, _)| kept.id == id) {
-            found.1 = undone;
+        if let Some(found) = self.edits.iter_mut().find(|logged| logged.kept.id == id) {
+            (found.undone, found.turned) = (undone, self.lines);
         }
     }
 }

@@ -127,8 +127,8 @@ fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
         change(&mut set.path);
         set.app_dir.iter_mut().for_each(&mut change);
         match &mut set.agent {
-            AgentSpec::Command { cwd, .. } | AgentSpec::Adk { server: AdkServer::Start { cwd, .. }, .. } => {
-                change(cwd);
+            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
+                change(&mut program.cwd);
             }
             AgentSpec::Replay { path, .. } => change(path),
             AgentSpec::Adk { .. } | AgentSpec::Saved | AgentSpec::Kept => {}

@@ -69,6 +69,14 @@ pub enum SaveError {
     /// The disk, the folder or the system refuses.
     #[error("{0}; the file is as it was")]
     Io(#[from] io::Error),
+    /// The new text stands in the file, and what stood there before could not be compared or put back.
+    #[error("{why}; the file holds the new text, and what it held before is in {}", aside.display())]
+    Halfway {
+        /// What failed.
+        why: io::Error,
+        /// The file that holds what was there before.
+        aside: PathBuf,
+    },
 }
 
 /// What is to be replaced.
@@ -205,12 +213,18 @@ fn same_file(_: &Metadata, _: &Metadata) -> bool {
 fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
     match exchange(&temporary, target) {
         Ok(()) => {
-            let aside = fs::read(&temporary)?;
-            if aside == read {
+            let aside = fs::read(&temporary);
+            if aside.as_ref().is_ok_and(|aside| aside == read) {
                 return Ok(());
             }
-            exchange(&temporary, target)?;
-            Err(SaveError::Changed { theirs: aside })
+            if let Err(why) = exchange(&temporary, target) {
+                let aside = temporary.keep().map_err(|error| SaveError::Io(error.error))?;
+                return Err(SaveError::Halfway { why, aside });
+            }
+            Err(match aside {
+                Ok(theirs) => SaveError::Changed { theirs },
+                Err(error) => SaveError::Io(error),
+            })
         }
         Err(_) if !target.exists() => Err(SaveError::Gone),
         // Not every file system can exchange names.

@@ -2,7 +2,7 @@
 
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::parse_agent_uri;
-use crate::domain::{AdkServer, AgentSpec};
+use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
 use crate::formats::SetFile;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +95,9 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
     }
 }
 
+/// Keys of models that ADK reads from the environment.
+const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
+
 /// An ADK agent's folder, served by an `adk api_server` that we start.
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
@@ -119,7 +122,8 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     let mut argv = vec![adk.display().to_string()];
     argv.extend(words.map(String::from));
     argv.push(agents_dir.display().to_string());
-    let server = AdkServer::Start { argv, cwd: agents_dir };
+    let env = ADK_KEYS.map(String::from).to_vec();
+    let server = AdkServer::Start(ProgramSpec { argv, cwd: agents_dir, env });
     Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string() }))
 }
 

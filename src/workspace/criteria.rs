@@ -4,7 +4,9 @@
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace, find_python};
 use crate::config::{DefinedKind, DefinedMetric};
-use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, Trajectory, UserSpec};
+use crate::domain::{
+    Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, Trajectory, UserSpec,
+};
 use crate::formats::{SetFile, adk};
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};
@@ -110,7 +112,7 @@ fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map
         criterion.custom = Some(CustomMetric::Python {
             function: function.to_string(),
             convention: Convention::Adk,
-            program: python(workspace, None, 30_000),
+            program: MetricProgram { program: python(workspace, None, Vec::new()), timeout_ms: 30_000 },
         });
     }
 }
@@ -150,17 +152,19 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
         }
         DefinedKind::Judged(template) => CustomMetric::Judged(template),
         DefinedKind::MaxCalls { tool, max } => CustomMetric::MaxCalls { tool, max },
-        DefinedKind::Command { argv, timeout_ms } => {
-            CustomMetric::Command(MetricProgram { argv, cwd: workspace.root.clone(), timeout_ms })
+        DefinedKind::Command { argv, env, timeout_ms } => {
+            let program = ProgramSpec { argv, cwd: workspace.root.clone(), env };
+            CustomMetric::Command(MetricProgram { program, timeout_ms })
         }
-        DefinedKind::Python { function, convention, python: named, timeout_ms } => {
-            CustomMetric::Python { function, convention, program: python(workspace, named, timeout_ms) }
+        DefinedKind::Python { function, convention, python: named, env, timeout_ms } => {
+            let program = MetricProgram { program: python(workspace, named, env), timeout_ms };
+            CustomMetric::Python { function, convention, program }
         }
     }
 }
 
 /// The workspace's own Python, run at its root.
-fn python(workspace: &Workspace, named: Option<String>, timeout_ms: u64) -> MetricProgram {
+fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> ProgramSpec {
     let python = named.unwrap_or_else(|| find_python(&workspace.root).display().to_string());
-    MetricProgram { argv: vec![python], cwd: workspace.root.clone(), timeout_ms }
+    ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env }
 }

@@ -3,9 +3,10 @@
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::formats::{HEAD, looks_like_cases};
+use crate::store::read_head;
 use std::collections::HashSet;
 use std::fs::{self, DirEntry, FileType};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What lies at the root of version control; a folder, or in worktrees a file.
@@ -241,9 +242,7 @@ fn stem_of(name: &str) -> &str {
 }
 
 fn head_of(path: &Path) -> io::Result<String> {
-    let mut head = Vec::with_capacity(HEAD);
-    fs::File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
-    Ok(String::from_utf8_lossy(&head).into_owned())
+    Ok(String::from_utf8_lossy(&read_head(path, HEAD)?).into_owned())
 }
 
 /// A path as it was named, with the links in its folders resolved but not that of a file: a link lies where it
@@ -314,13 +313,13 @@ fn is_agent(folder: &Path) -> bool {
 }
 
 /// Of a module so many bytes are looked into.
-const MODULE_HEAD: u64 = 256 << 10;
+const MODULE_HEAD: usize = 256 << 10;
 
 /// Whether a module names a `root_agent` or an `App` of its own, by its text.
 fn exposes_agent(module: &Path) -> bool {
-    let mut text = String::new();
-    let read = fs::File::open(module).and_then(|file| file.take(MODULE_HEAD).read_to_string(&mut text));
-    read.is_ok() && text.lines().any(|line| names_agent(line.split('#').next().unwrap_or_default()))
+    let head = read_head(module, MODULE_HEAD).unwrap_or_default();
+    let text = String::from_utf8_lossy(&head);
+    text.lines().any(|line| names_agent(line.split('#').next().unwrap_or_default()))
 }
 
 fn names_agent(line: &str) -> bool {

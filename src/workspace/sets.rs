@@ -3,7 +3,7 @@
 use super::SetPath;
 use crate::formats::vertex::LineIndexer;
 use crate::formats::{FileProblem, Pieces, SetFile, Source};
-use crate::store::{Fingerprint, fingerprint};
+use crate::store::{Fingerprint, fingerprint, read_text_file};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -106,31 +106,10 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
     if is_link && !target.starts_with(std::fs::canonicalize(root)?) {
         return Err(invalid("it is a link that leads out of the folder".into()));
     }
-    if std::fs::metadata(&target)?.len() > LARGEST_CONFIG {
-        return Err(invalid(format!("it has more than {} MB", LARGEST_CONFIG >> 20)));
-    }
-    read_text(&target)
+    read_text_file(&target, LARGEST_CONFIG)
 }
 
 /// Reads a regular file as text. Pipes and devices, which could block for ever, are refused.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
-    let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
-    let meta = std::fs::metadata(path)?;
-    if !meta.is_file() {
-        return Err(invalid("this is no regular file".into()));
-    }
-    if meta.len() > LARGEST {
-        return Err(invalid(format!(
-            "the file has {} MB; the most is {} MB",
-            meta.len() >> 20,
-            LARGEST >> 20
-        )));
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
-    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-        invalid(format!("line {line}: byte {at} is not UTF-8; save the file as UTF-8"))
-    })
+    read_text_file(path, LARGEST)
 }

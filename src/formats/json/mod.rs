@@ -14,7 +14,7 @@ mod splice;
 pub(in crate::formats) use cursor::Cursor;
 pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
-pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse};
+pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse, parse_within};
 pub use path::{JsonPath, Step};
 pub use rewrite::{Names, insert_element, remove_elements, rewrite};
 pub use splice::{Splice, TextChange};

@@ -29,24 +29,67 @@ pub struct Parsed {
     pub duplicates: Vec<JsonPath>,
 }
 
+/// More keys that are given twice are not listed.
+const MOST_DUPLICATES: usize = 10_000;
+
 /// Reads a document.
 pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
-    let mut parser = Parser { cursor: Cursor::new(text), path: JsonPath::default(), duplicates: Vec::new() };
+    read(text, usize::MAX).map(|(parsed, _)| parsed)
+}
+
+/// Reads a document whose value may take so many bytes of memory; says how many it takes, about. Reading ends where
+/// it would take more: a short text can hold a million values.
+pub fn parse_within(text: &str, most: usize) -> Result<(Value, usize), SyntaxError> {
+    read(text, most).map(|(parsed, taken)| (parsed.value, taken))
+}
+
+fn read(text: &str, most: usize) -> Result<(Parsed, usize), SyntaxError> {
+    let cursor = Cursor::new(text);
+    let mut parser = Parser { cursor, path: JsonPath::default(), duplicates: Vec::new(), most, left: most };
     let value = parser.value()?;
     parser.cursor.skip_space();
     if parser.cursor.peek().is_some() {
         return Err(parser.cursor.wrong("the end of the file"));
     }
-    Ok(Parsed { value, duplicates: parser.duplicates })
+    Ok((Parsed { value, duplicates: parser.duplicates }, most - parser.left))
 }
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
     path: JsonPath,
     duplicates: Vec<JsonPath>,
+    /// What the value may take, in bytes, and what is left of that.
+    most: usize,
+    left: usize,
 }
 
+/// A list doubles its room when it is full.
+const ITEM: usize = 2 * size_of::<Value>();
+/// A key, its value, its hash and its place in the table, with room to grow.
+const MEMBER: usize = 2 * (size_of::<String>() + size_of::<Value>() + 2 * size_of::<usize>());
+/// What an allocation takes beside its bytes.
+const ALLOCATION: usize = 16;
+
 impl Parser<'_> {
+    fn take(&mut self, bytes: usize) -> Result<(), SyntaxError> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                let most = self.most as f64 / f64::from(1 << 20);
+                Err(self.cursor.wrong(&format!("a value that takes at most {most:.0} MB of memory")))
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, SyntaxError> {
+        let text = self.cursor.string()?;
+        self.take(text.len() + ALLOCATION)?;
+        Ok(text)
+    }
+
     fn value(&mut self) -> Result<Value, SyntaxError> {
         self.cursor.skip_space();
         match self.cursor.peek() {
@@ -55,7 +98,7 @@ impl Parser<'_> {
             }
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(b'"') => self.cursor.string().map(Value::String),
+            Some(b'"') => self.string().map(Value::String),
             _ => self.scalar(),
         }
     }
@@ -71,11 +114,12 @@ impl Parser<'_> {
             if self.cursor.peek() != Some(b'"') {
                 return Err(self.cursor.wrong("a key in double quotes"));
             }
-            let key = self.cursor.string()?;
+            self.take(MEMBER)?;
+            let key = self.string()?;
             self.cursor.expect(b':', "a colon after the key")?;
             self.path.0.push(super::Step::Key(key.clone()));
             let value = self.value()?;
-            if map.insert(key, value).is_some() {
+            if map.insert(key, value).is_some() && self.duplicates.len() < MOST_DUPLICATES {
                 self.duplicates.push(self.path.clone());
             }
             self.path.0.pop();
@@ -93,6 +137,7 @@ impl Parser<'_> {
             return Ok(Value::Array(items));
         }
         loop {
+            self.take(ITEM)?;
             self.path.0.push(super::Step::Index(items.len()));
             items.push(self.value()?);
             self.path.0.pop();
@@ -105,7 +150,10 @@ impl Parser<'_> {
 
     fn scalar(&mut self) -> Result<Value, SyntaxError> {
         let start = self.cursor.at;
-        match self.cursor.word() {
+        let word = self.cursor.word();
+        // Numbers are kept as they are spelt.
+        self.take(word.len() + ALLOCATION)?;
+        match word {
             "null" => Ok(Value::Null),
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
@@ -175,6 +223,19 @@ mod tests {
         assert_eq!(parsed.value["a"], serde_json::json!(3));
         let told: Vec<String> = parsed.duplicates.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["$.b.c", "$.a"]);
+    }
+
+    #[test]
+    fn a_value_keeps_within_its_memory() {
+        let many = format!("[{}[]]", "[],".repeat(100_000));
+        let error = parse_within(&many, 1 << 20).unwrap_err();
+        assert!(error.expected.contains("at most 1 MB"), "{error}");
+        assert!(error.offset < 100_000, "reading ends where it would take more");
+        let (value, taken) = parse_within(&many, usize::MAX).unwrap();
+        assert!(taken >= 100_001 * size_of::<Value>(), "{taken}");
+        assert_eq!(parse_within(&many, taken), Ok((value, taken)));
+        assert!(parse_within(&many, taken - 1).is_err());
+        assert!(parse_within("{\"a\": \"long long long long\"}", 60).is_err());
     }
 
     #[test]

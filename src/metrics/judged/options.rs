@@ -81,6 +81,9 @@ pub fn adk_knows_model(name: &str) -> bool {
     is_o || has_provider || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// More samples of one question tell nothing more, and each costs a request.
+const MOST: u32 = 1000;
+
 fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unusable> {
     let Some(value) = value else { return Ok(None) };
     let number = match value {
@@ -88,10 +91,10 @@ fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unu
         other => number(other),
     };
     match number {
-        Some(number) if number >= 1.0 && number.fract() == 0.0 && number <= f64::from(u32::MAX) => {
+        Some(number) if (1.0..=f64::from(MOST)).contains(&number) && number.fract() == 0.0 => {
             Ok(Some(number as u32))
         }
-        _ => Err(wrong(option, "a whole number from 1", value)),
+        _ => Err(wrong(option, "a whole number from 1 to 1000", value)),
     }
 }
 

@@ -1,0 +1,130 @@
+//! Time as far as this process was running. While it is stopped (Ctrl-Z, SIGSTOP, a laptop that sleeps) no agent is
+//! slow: neither limits nor latencies count it.
+//!
+//! A thread looks at the clock several times a second while somebody measures. A gap between two looks is time in
+//! which the process did not run.
+
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+/// How often the thread looks.
+const LOOK: Duration = Duration::from_millis(200);
+/// A longer gap between two looks is no delay of a busy machine.
+const GAP: Duration = Duration::from_secs(1);
+
+struct Watched {
+    measuring: usize,
+    looked: Instant,
+    /// How long the process was stopped while somebody measured.
+    stopped: Duration,
+}
+
+impl Watched {
+    /// Counts the time since the last look.
+    fn look(&mut self) -> Instant {
+        let now = Instant::now();
+        let since = now.duration_since(self.looked);
+        if self.measuring > 0 && since > GAP {
+            self.stopped += since - LOOK;
+        }
+        self.looked = now;
+        now
+    }
+}
+
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+static WATCHED: LazyLock<Mutex<Watched>> =
+    LazyLock::new(|| Mutex::new(Watched { measuring: 0, looked: *BEGAN, stopped: Duration::ZERO }));
+
+fn watched<T>(with: impl FnOnce(&mut Watched) -> T) -> T {
+    // A panic in between leaves nothing half done.
+    with(&mut WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Measures time while this process runs. The time in which it is stopped is seen while one of these lives.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    began: Duration,
+}
+
+impl Stopwatch {
+    /// Begins now.
+    pub(crate) fn start() -> Stopwatch {
+        let is_first = watched(|watched| {
+            watched.look();
+            watched.measuring += 1;
+            watched.measuring == 1
+        });
+        if is_first {
+            // Without the thread stopped time counts, as it would without all this.
+            let _ = std::thread::Builder::new().name("clock".into()).spawn(|| {
+                while watched(|watched| {
+                    watched.look();
+                    watched.measuring > 0
+                }) {
+                    std::thread::sleep(LOOK);
+                }
+            });
+        }
+        Stopwatch { began: running() }
+    }
+
+    /// The time since, less that in which the process was stopped.
+    pub(crate) fn elapsed(&self) -> Duration {
+        running().saturating_sub(self.began)
+    }
+}
+
+impl Drop for Stopwatch {
+    fn drop(&mut self) {
+        watched(|watched| watched.measuring -= 1);
+    }
+}
+
+fn running() -> Duration {
+    watched(|watched| watched.look().duration_since(*BEGAN).saturating_sub(watched.stopped))
+}
+
+/// The limit has passed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Elapsed;
+
+/// Waits for something, but not longer than a limit of running time.
+pub(crate) async fn timeout<T>(limit: Duration, waited_for: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let watch = Stopwatch::start();
+    let passed = async {
+        while let Some(left) = limit.checked_sub(watch.elapsed()).filter(|left| !left.is_zero()) {
+            tokio::time::sleep(left).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        done = waited_for => Ok(done),
+        () = passed => Err(Elapsed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_limit_ends_what_takes_longer() {
+        assert_eq!(timeout(Duration::from_millis(20), std::future::pending::<()>()).await, Err(Elapsed));
+        assert_eq!(timeout(Duration::from_secs(9), async { 1 }).await, Ok(1));
+    }
+
+    #[test]
+    fn a_gap_between_two_looks_is_no_time() {
+        let now = Instant::now();
+        let ago = |time| now.checked_sub(time).unwrap_or(now);
+        let stopped_after = |measuring, gap| {
+            let mut watched = Watched { measuring, looked: ago(gap), stopped: Duration::ZERO };
+            watched.look();
+            watched.stopped
+        };
+        assert_eq!(stopped_after(1, Duration::from_millis(900)), Duration::ZERO);
+        assert!(stopped_after(1, Duration::from_secs(60)) > Duration::from_secs(59));
+        assert_eq!(stopped_after(0, Duration::from_secs(60)), Duration::ZERO, "nobody measured");
+    }
+}

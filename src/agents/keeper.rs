@@ -1,0 +1,202 @@
+//! The keeper: evaltrail's own binary, started between evaltrail and a program, so that nothing of the program is left
+//! when either of them ends.
+//!
+//! ```text
+//! evaltrail ─▶ __keep PID ─▶ __exec PID ─(becomes)─▶ the program ─▶ what it starts
+//! ```
+//!
+//! On Linux the keeper is the parent that orphans below it get (a subreaper), so that it finds every process below it,
+//! also one that left the process group or the session. It kills them all when the program has ended, when it is told
+//! to end (SIGTERM), and when evaltrail is gone. When the keeper itself is killed, the program is killed by the kernel;
+//! what the program had started then remains. Elsewhere the keeper kills the program's process group.
+
+use std::io;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const KEEP: &str = "__keep";
+const EXEC: &str = "__exec";
+/// How often the keeper looks whether its parent is still there.
+#[cfg(unix)]
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Our own binary, when it is ours that runs (and not, say, a test's).
+pub(super) fn binary() -> Option<PathBuf> {
+    let here = std::env::current_exe().ok()?;
+    let name = here.file_stem()?.to_str()?;
+    (cfg!(unix) && name == "evaltrail").then_some(here)
+}
+
+/// What makes our own binary the keeper of a program.
+pub(super) fn arguments(parent: u32, argv: &[String]) -> Vec<String> {
+    let ours = [KEEP.to_string(), parent.to_string(), "--".to_string()];
+    ours.into_iter().chain(argv.iter().cloned()).collect()
+}
+
+/// What the arguments of this process ask for, where they are a keeper's: the exit code after it has been done.
+pub fn keep_if_asked(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>> {
+    let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).collect();
+    if words.len() < arguments.len() {
+        return Ok(None);
+    }
+    let [_, command @ (KEEP | EXEC), parent, "--", argv @ ..] = words.as_slice() else { return Ok(None) };
+    let (Ok(parent), false) = (parent.parse(), argv.is_empty()) else { return Ok(None) };
+    match *command {
+        KEEP => keep(parent, argv).map(Some),
+        _ => Err(exec(parent, argv)),
+    }
+}
+
+/// Tells a keeper to end what it keeps. Where it is gone, so is the program.
+#[cfg(unix)]
+pub(super) fn end(keeper: u32) {
+    if let Some(pid) = rustix::process::Pid::from_raw(keeper as i32) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn kill_group(group: u32) {
+    if let Some(pid) = rustix::process::Pid::from_raw(group as i32) {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn end(_: u32) {}
+
+#[cfg(not(unix))]
+pub(super) fn kill_group(_: u32) {}
+
+/// Not needed where there are no process groups.
+#[cfg(not(unix))]
+fn keep(_: u32, argv: &[&str]) -> io::Result<i32> {
+    let status = std::process::Command::new(argv[0]).args(&argv[1..]).status()?;
+    Ok(status.code().unwrap_or(1))
+}
+
+#[cfg(not(unix))]
+fn exec(_: u32, _: &[&str]) -> io::Error {
+    io::ErrorKind::Unsupported.into()
+}
+
+/// Becomes the program, which the kernel kills when the keeper is gone.
+#[cfg(unix)]
+fn exec(keeper: u32, argv: &[&str]) -> io::Error {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        if std::os::unix::process::parent_id() != keeper {
+            return io::Error::other("evaltrail ended");
+        }
+    }
+    let _ = keeper;
+    let error = std::process::Command::new(argv[0]).args(&argv[1..]).exec();
+    io::Error::new(error.kind(), format!("{}: {error}", argv[0]))
+}
+
+/// The keeper's whole life. Its exit code is the program's; where a signal ended the program, it ends the keeper.
+#[cfg(unix)]
+fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let own = std::process::id();
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.arg(EXEC).arg(own.to_string()).arg("--").args(argv);
+    let program = command.process_group(0).spawn()?.id();
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            kill_all(program);
+            std::process::exit(1);
+        }
+    });
+    std::thread::spawn(move || {
+        while std::os::unix::process::parent_id() == parent {
+            std::thread::sleep(LOOK);
+        }
+        kill_all(program);
+        std::process::exit(1);
+    });
+    let status = wait_for(program)?;
+    await_rest();
+    kill_all(program);
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ok(code),
+        (None, signal) => Err(die_by(signal.unwrap_or(9))),
+    }
+}
+
+/// Ends this process by a signal, so that whoever waits for it sees how the program ended.
+#[cfg(unix)]
+fn die_by(signal: i32) -> io::Error {
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    io::Error::other(format!("the program was ended by signal {signal}"))
+}
+
+/// Waits until the program has ended. Orphans that end meanwhile are forgotten.
+#[cfg(unix)]
+fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
+    loop {
+        match rustix::process::wait(rustix::process::WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() as u32 == program => return Ok(status),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Gives what a program left behind a moment to end by itself: it may be writing why it failed.
+#[cfg(unix)]
+fn await_rest() {
+    const MOMENT: Duration = Duration::from_millis(500);
+    let deadline = std::time::Instant::now() + MOMENT;
+    while std::time::Instant::now() < deadline {
+        match rustix::process::wait(rustix::process::WaitOptions::NOHANG) {
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Ok(Some(_)) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Kills the program's group and, on Linux, everything below this process, until nothing is left.
+#[cfg(unix)]
+fn kill_all(program: u32) {
+    kill_group(program);
+    #[cfg(target_os = "linux")]
+    {
+        // What is started meanwhile is found in the next round, and whose parent is killed becomes a child of ours.
+        const ROUNDS: usize = 200;
+        for _ in 0..ROUNDS {
+            let children = children_of(std::process::id());
+            if children.is_empty() {
+                return;
+            }
+            for child in children {
+                if let Some(pid) = rustix::process::Pid::from_raw(child as i32) {
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                    // Another thread may have waited for it.
+                    let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+                }
+            }
+        }
+    }
+}
+
+/// The children of a process, of whichever group and session.
+#[cfg(target_os = "linux")]
+fn children_of(parent: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name, which may hold anything, is in the last parentheses; state and parent follow.
+        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+        after.split_whitespace().nth(1).and_then(|word| word.parse().ok()) == Some(parent)
+    };
+    pids.filter(is_child).collect()
+}

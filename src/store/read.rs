@@ -1,0 +1,90 @@
+//! The one reader of files that may be anybody's: regular files alone, up to a limit. A pipe or a device, which could
+//! go on for ever or never answer, is refused without waiting for it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// The bytes of a regular file that has at most so many.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let too_long = |length: u64| invalid(format!("the file has {} MB; the most is {} MB", length >> 20, most >> 20));
+    if length > most {
+        return Err(too_long(length));
+    }
+    let mut bytes = Vec::with_capacity(length as usize + 1);
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    // It may have grown, or its length be none.
+    if bytes.len() as u64 > most {
+        return Err(too_long(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file that has at most so many bytes.
+pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read_file(path, most)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+        invalid(format!("line {line}: byte {at} is not UTF-8; save the file as UTF-8"))
+    })
+}
+
+/// The first bytes of a regular file, however long it is.
+pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open_regular(path)?.take(most as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+#[cfg(unix)]
+fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let file = File::from(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
+    regular(file)
+}
+
+#[cfg(not(unix))]
+fn open_regular(path: &Path) -> io::Result<File> {
+    regular(File::open(path)?)
+}
+
+fn regular(file: File) -> io::Result<File> {
+    let kind = file.metadata()?.file_type();
+    match kind.is_file() {
+        true => Ok(file),
+        false if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        false => Err(invalid("this is no regular file".into())),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_files_alone_are_read_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        std::fs::write(&file, "ab\n\u{e9}").unwrap();
+        assert_eq!(read_text_file(&file, 5).unwrap(), "ab\n\u{e9}");
+        assert!(read_file(&file, 4).unwrap_err().to_string().contains("the most is 0 MB"));
+        assert_eq!(read_head(&file, 2).unwrap(), b"ab");
+        std::fs::write(&file, b"ab\n\xff").unwrap();
+        assert!(read_text_file(&file, 5).unwrap_err().to_string().contains("line 2: byte 3 is not UTF-8"));
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            assert!(read_file(path, 100).is_err(), "{}", path.display());
+            assert!(read_head(path, 10).is_err());
+        }
+        // A file of the system that says that it is empty.
+        assert!(read_file(Path::new("/proc/self/status"), 10).is_err());
+    }
+}
