@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     match evaltrail::cli::main() {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
-            eprintln!("evaltrail: {}", evaltrail::domain::clean(&evaltrail::cli::words_of(&error)));
+            evaltrail::cli::complain(&error);
             ExitCode::from(2)
         }
     }

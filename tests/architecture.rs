@@ -90,7 +90,26 @@ fn pure_rooms_touch_nothing() {
 
 /// (what, the only files that may).
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("Command::new(", &["agents/process.rs", "shell/clipboard.rs", "shell/editor.rs"]),
+    ("Command::new(", &["agents/process.rs", "agents/keeper.rs", "shell/clipboard.rs", "shell/editor.rs"]),
+    // Everything that a subcommand prints is cleaned.
+    ("println!(", &[]),
+    (
+        "io::stdout()",
+        &["cli/output.rs", "shell/terminal.rs", "shell/clipboard.rs", "shell/event_loop.rs", "cli/docs.rs"],
+    ),
+    // A file that may be anybody's is read by the one bounded reader.
+    ("fs::read(", &["store/answers.rs", "store/save.rs", "history/index.rs"]),
+    (
+        "read_to_string(",
+        &[
+            "agents/keeper.rs",
+            "cli/edit.rs",
+            "shell/editor.rs",
+            "store/remembered.rs",
+            "store/run_key.rs",
+            "store/trust.rs",
+        ],
+    ),
     ("Client::builder", &["agents/http.rs"]),
     ("fs::write(", &[]),
     ("OpenOptions::new()", &["store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"]),
@@ -111,39 +130,4 @@ fn what_must_happen_in_one_place_does() {
             }
         }
     }
-}
-
-#[test]
-fn files_and_functions_are_short() {
-    for room in rooms() {
-        for (file, code) in sources(&room) {
-            assert!(code.lines().count() <= 500, "{file} has more than 500 lines");
-            for (name, length) in functions(&code) {
-                assert!(length <= 60, "{name} in {file} has {length} lines");
-            }
-        }
-    }
-}
-
-/// Functions by indentation, which is exact on formatted code.
-fn functions(code: &str) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
-    let mut open: Option<(String, usize, usize)> = None;
-    for (at, line) in code.lines().enumerate() {
-        let indent = line.len() - line.trim_start().len();
-        let mut words = line.split_whitespace().skip_while(|word| {
-            word.starts_with("pub") || matches!(*word, "async" | "const" | "in" | "crate::app)")
-        });
-        let is_fn = words.next() == Some("fn") && !line.trim_end().ends_with(';');
-        if is_fn && open.is_none() {
-            open = Some((line.trim().to_string(), at, indent));
-        }
-        if let Some((name, start, depth)) = &open
-            && line.trim_end() == format!("{}}}", " ".repeat(*depth))
-        {
-            found.push((name.clone(), at - start + 1));
-            open = None;
-        }
-    }
-    found
 }

@@ -267,6 +267,8 @@ fn what_was_talked_is_kept_as_a_case() {
     terminal.keys("fwater_tom\r");
     terminal.wait_for("not run");
     terminal.keys("C");
+    terminal.wait_for("send the cases to");
+    terminal.keys("y");
     terminal.wait_for("enter says it");
     terminal.keys("Check the tomatoes.\r");
     terminal.wait_for("calls read_soil");

@@ -62,7 +62,8 @@ impl Desk {
         let mut all = vec!["--json"];
         all.extend(args);
         let out = self.run(&all);
-        let report: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
+        let report: Value =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
         let ids = report["cases"].as_array().unwrap().iter();
         ids.map(|case| case["eval_id"].as_str().unwrap().to_string()).collect()
     }

@@ -232,6 +232,7 @@ impl Remote {
     /// The address, without what may be secret in it.
     fn shown(&self) -> String {
         let mut url = self.base.clone();
+        url.set_query(None);
         let _ = url.set_username("").and_then(|()| url.set_password(None));
         url.to_string()
     }
@@ -368,15 +369,13 @@ fn event_of(data: &str, budget: &TurnBudget) -> Result<(Event, usize), AgentErro
         return Err(budget.exceeded());
     }
     let short = || data.chars().take(200).collect::<String>();
-    let (value, taken) = budget.parse(data).map_err(|error| {
-        AgentError::new(ErrorKind::Protocol, format!("an event cannot be read ({error}): {}", short()))
-    })?;
+    let no_json = |error| format!("an event is no JSON ({error}): {}", short());
+    let (value, taken) = budget.parse(data, no_json)?;
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
         return Err(AgentError::new(ErrorKind::Agent, words));
     }
-    let event = read_event(&value).map_err(|error| {
-        AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}"))
-    })?;
+    let event = read_event(&value)
+        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))?;
     Ok((event, taken))
 }

@@ -2,23 +2,35 @@
 
 use super::{AgentError, ErrorKind};
 use crate::formats::adk::Event;
-use crate::formats::json::{SyntaxError, parse_within};
+use crate::formats::json::{SyntaxError, Unreadable, parse_within};
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the value of a single answer may take, in bytes.
 const ANSWER: usize = 64 << 20;
+
+/// What everything that agents sent in a run may take, in bytes: it is kept until the run ends.
+const RUN: usize = 2 << 30;
+
+/// What agents sent in a run, in bytes of memory.
+#[derive(Debug, Default)]
+pub struct RunMemory {
+    taken: AtomicUsize,
+}
 
 /// What the events of one turn may take in memory, counted after parsing.
 #[derive(Debug)]
 pub struct TurnBudget {
     most: usize,
     left: usize,
+    run: Arc<RunMemory>,
 }
 
 impl TurnBudget {
-    /// So many bytes.
-    pub fn new(bytes: usize) -> TurnBudget {
-        TurnBudget { most: bytes, left: bytes }
+    /// So many bytes, of what the run has left.
+    pub fn new(bytes: usize, run: &Arc<RunMemory>) -> TurnBudget {
+        TurnBudget { most: bytes, left: bytes, run: run.clone() }
     }
 
     /// Bytes of text that can still become something.
@@ -26,20 +38,42 @@ impl TurnBudget {
         self.left
     }
 
-    /// Reads a value within what is left, and says what it takes.
-    pub(super) fn parse(&self, text: &str) -> Result<(Value, usize), SyntaxError> {
-        parse_within(text, self.left)
+    /// Reads a value within what is left, and says what it takes. What is no JSON is said in the words of `no_json`.
+    pub(super) fn parse(
+        &self,
+        text: &str,
+        no_json: impl FnOnce(SyntaxError) -> String,
+    ) -> Result<(Value, usize), AgentError> {
+        parse_within(text, self.left).map_err(|error| match error {
+            Unreadable::TooLarge => self.exceeded(),
+            Unreadable::Syntax(error) => AgentError::new(ErrorKind::Protocol, no_json(error)),
+        })
     }
 
     /// Counts what is kept of the turn.
     pub(super) fn keep(&mut self, bytes: usize) -> Result<(), AgentError> {
+        let taken = self.run.taken.fetch_add(bytes, Ordering::Relaxed) + bytes;
         match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
+            Some(left) => self.left = left,
+            None => {
+                self.give_back(bytes);
+                return Err(self.exceeded());
             }
-            None => Err(self.exceeded()),
         }
+        if taken <= RUN {
+            return Ok(());
+        }
+        self.give_back(0);
+        let why = format!(
+            "what agents sent in this run takes more than {} MB of memory; run fewer cases",
+            RUN >> 20
+        );
+        Err(AgentError::new(ErrorKind::Flood, why))
+    }
+
+    /// A turn that is broken off is not kept.
+    fn give_back(&self, more: usize) {
+        self.run.taken.fetch_sub(self.most - self.left + more, Ordering::Relaxed);
     }
 
     pub(super) fn exceeded(&self) -> AgentError {
@@ -48,7 +82,7 @@ impl TurnBudget {
              allows more",
             self.most >> 20
         );
-        AgentError::new(ErrorKind::Protocol, why)
+        AgentError::new(ErrorKind::Flood, why)
     }
 }
 
@@ -56,6 +90,27 @@ impl TurnBudget {
 pub(super) const EVENT: usize = size_of::<Event>();
 
 /// Reads a server's answer that is no event of a turn.
-pub(super) fn parse_answer(text: &str) -> Result<Value, SyntaxError> {
+pub(super) fn parse_answer(text: &str) -> Result<Value, Unreadable> {
     parse_within(text, ANSWER).map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_broken_off_is_not_counted_for_the_run() {
+        let run = Arc::new(RunMemory::default());
+        let taken = || run.taken.load(Ordering::Relaxed);
+        let mut turn = TurnBudget::new(100, &run);
+        turn.keep(60).unwrap();
+        assert_eq!((turn.left(), taken()), (40, 60));
+        assert_eq!(turn.keep(41).unwrap_err().kind, ErrorKind::Flood);
+        assert_eq!(taken(), 0);
+        run.taken.store(RUN - 10, Ordering::Relaxed);
+        let mut last = TurnBudget::new(100, &run);
+        last.keep(10).unwrap();
+        assert!(last.keep(1).unwrap_err().message.contains("in this run"));
+        assert_eq!(taken(), RUN - 10);
+    }
 }

@@ -208,7 +208,7 @@ async fn next_said(
         }
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            let (said, taken) = read_said(text.trim(), budget).map_err(protocol)?;
+            let (said, taken) = read_said(text.trim(), budget)?;
             if !matches!(&said, Said::Event(event) if event.partial) {
                 budget.keep(taken + EVENT)?;
             }
@@ -218,12 +218,12 @@ async fn next_said(
 }
 
 /// What a line is, and what its values take in memory.
-fn read_said(line: &str, budget: &TurnBudget) -> Result<(Said, usize), String> {
+fn read_said(line: &str, budget: &TurnBudget) -> Result<(Said, usize), AgentError> {
     let short: String = line.chars().take(120).collect();
-    let (value, taken) = budget
-        .parse(line)
-        .map_err(|error| format!("the program wrote a line that is no JSON ({error}): {short}"))?;
-    said_by(&value, &short).map(|said| (said, taken))
+    let no_json = |error| format!("the program wrote a line that is no JSON ({error}): {short}");
+    let (value, taken) = budget.parse(line, no_json)?;
+    let said = said_by(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
+    Ok((said, taken))
 }
 
 fn said_by(value: &Value, short: &str) -> Result<Said, String> {
@@ -282,13 +282,13 @@ mod tests {
     fn a_result_is_events() {
         let line =
             r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
-        let budget = TurnBudget::new(1 << 20);
+        let budget = TurnBudget::new(1 << 20, &Default::default());
         let read_said = |line: &str| read_said(line, &budget).map(|(said, _)| said);
         let Ok(Said::Result(events, None)) = read_said(line) else { panic!("a result") };
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
-        assert!(read_said("garbage").is_err_and(|why| why.contains("no JSON")));
-        assert!(read_said("{}").is_err_and(|why| why.contains("neither")));
+        assert!(read_said("garbage").is_err_and(|why| why.message.contains("no JSON")));
+        assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));
     }
 }

@@ -3,7 +3,7 @@
 use super::adk::{AdkAgent, AdkSession};
 use super::command::{CommandAgent, CommandSession};
 use super::replay::{Replay, ReplaySession};
-use super::{AgentError, ErrorKind, TurnBudget};
+use super::{AgentError, ErrorKind, RunMemory, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation};
 use crate::formats::adk::Event;
 use serde_json::{Map, Value};
@@ -16,6 +16,8 @@ use tokio::sync::Mutex;
 /// The agents of a run, each connected once.
 #[derive(Debug, Default)]
 pub struct Agents {
+    /// What they sent.
+    pub memory: Arc<RunMemory>,
     places: Mutex<HashMap<AgentSpec, Arc<Place>>>,
 }
 
@@ -161,7 +163,9 @@ pub enum Session {
 impl Agent {
     async fn connect(spec: &AgentSpec, limit: Duration) -> Result<Agent, AgentError> {
         Ok(match spec {
-            AgentSpec::Adk { server, app } => Agent::Adk(Box::new(AdkAgent::connect(server, app, limit).await?)),
+            AgentSpec::Adk { server, app } => {
+                Agent::Adk(Box::new(AdkAgent::connect(server, app, limit).await?))
+            }
             AgentSpec::Command(program) => Agent::Command(CommandAgent::new(program.clone())),
             AgentSpec::Saved | AgentSpec::Kept => {
                 let why = "saved responses are scored, not run";

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Timeout,
     /// It answered something that is no answer, or stopped in the middle.
     Protocol,
+    /// It sent more than a turn may take.
+    Flood,
     /// The agent itself failed.
     Agent,
     /// It cannot be used as it is configured.

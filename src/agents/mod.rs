@@ -27,8 +27,8 @@ mod retry;
 mod sse;
 
 pub use adk_session::{KeptSession, kept_session};
-pub use budget::TurnBudget;
 pub use adk_tools::{DeclaredTool, declared_tools};
+pub use budget::{RunMemory, TurnBudget};
 pub use connect::{Agent, Agents, Opening, Session, Turn};
 pub use error::{AgentError, ErrorKind};
 pub use keeper::keep_if_asked;

@@ -5,7 +5,7 @@ use super::chat::{ChatScreen, ChatStatus};
 use super::command::Context;
 use super::editor::EditScreen;
 use super::outcomes::Outcomes;
-use super::overlays::Overlay;
+use super::overlays::{ConfirmKind, Overlay};
 use super::ticket::{Ticket, Tickets};
 use super::tree::{first_set_node, nodes_of, sorted};
 use super::trial::Trial;
@@ -287,6 +287,12 @@ impl SetView {
 }
 
 impl Model {
+    /// Whether a question is open about what may be run, or where things may be sent.
+    pub fn asks_for_trust(&self) -> bool {
+        let Some(Overlay::Confirm(confirm)) = &self.overlay else { return false };
+        matches!(confirm.kind, ConfirmKind::Trust(..) | ConfirmKind::TrustChat { .. })
+    }
+
     /// A model of a workspace whose sets are still to be opened.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
         let sets = sorted(sets);

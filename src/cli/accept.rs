@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
-use super::output::{say, tell};
+use super::output::{say_patch, tell};
 use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{Attempt, RunPlan, Status, clean_line};
@@ -32,7 +32,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
         let change = formats::plan(&open.file, &edits).with_context(|| set.shown.clone())?;
         if !change.is_empty() {
             if !args.write {
-                say(unified(open.file.text(), &change, &set.shown).trim_end());
+                say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
             }
             jobs.push(FileJob { path: set.path, deed: Deed::Change(open.file.shared_text(), change) });
         }

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::accept::find_run;
 use super::args::CaptureArgs;
-use super::output::{say, tell};
+use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::agents::kept_session;
@@ -45,7 +45,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let case = captured_case(eval_id, turns, session_input(held.input, &args), now);
     let change = plan(&open.file, &[Edit::Insert(open.file.len(), Box::new(case))])?;
     if args.dry_run {
-        say(unified(open.file.text(), &change, &set.shown).trim_end());
+        say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
         return Ok(Exit::Fine);
     }
     let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];

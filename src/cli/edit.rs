@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::EditArgs;
-use super::output::{say, tell};
+use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::formats::{Edit, SetFile, plan, unified};
@@ -42,7 +42,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     if args.dry_run {
-        say(unified(open.file.text(), &change, &set.shown).trim_end());
+        say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
         return Ok(Exit::Fine);
     }
     let words = format!("edit {}", open.file.eval_id(at));

@@ -96,7 +96,10 @@ fn result_words(results: &[CaseResult], count: usize) -> String {
         }
     };
     note(count.saturating_sub(results.len()), "not run");
-    note(results.iter().filter(|result| result.is_foreign()).count(), "of a foreign run (not recorded by you)");
+    note(
+        results.iter().filter(|result| result.is_foreign()).count(),
+        "of a foreign run (not recorded by you)",
+    );
     note(results.iter().filter(|result| result.edited).count(), "edited since and re-evaluated");
     let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
     if runs.len() > 1 {

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
-use super::output::{paint, say, tell};
+use super::output::{paint, say, say_json, tell};
 use crate::diff::{Span, wrap_line};
 use crate::metrics::{Direction, MetricInfo, catalog};
 use crate::report::Paint;
@@ -22,7 +22,7 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     }
     if args.json {
         let table: Vec<Value> = found.into_iter().map(as_json).collect();
-        say(&serde_json::to_string_pretty(&table)?);
+        say_json(&serde_json::to_string_pretty(&table)?);
         return Ok(Exit::Fine);
     }
     let paint = paint(ColorWhen::Auto);

@@ -63,6 +63,11 @@ pub fn words_of(error: &anyhow::Error) -> String {
     said.join(": ")
 }
 
+/// Prints why the program ends, on standard error. Where that is full or closed, the exit code tells it alone.
+pub fn complain(error: &anyhow::Error) {
+    output::tell(&format!("evaltrail: {}", words_of(error)));
+}
+
 /// Reads the arguments and does what they say.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();

@@ -1,7 +1,7 @@
 //! `evaltrail run` and `evaltrail score`: the explorer's runner without the explorer.
 
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::output::{paint, say, tell};
+use super::output::{paint, say, say_json, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
@@ -13,7 +13,7 @@ use crate::formats::recording::recording_line;
 use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
 use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::write_whole;
+use crate::store::{can_write, write_whole};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if let Some(offer) = runner::offered_keys(workspace, &prepared) {
         prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }
+    check_report_files(cases, how.record.as_deref())?;
     let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
@@ -106,8 +107,11 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if let Some(words) = runner::remove_old(workspace) {
         tell(&words);
     }
-    finish(cases, how.record.as_deref(), &state)?;
-    Ok(exit_of(&state, interrupted, bad_input))
+    let all_written = finish(cases, how.record.as_deref(), &state)?;
+    match exit_of(&state, interrupted, bad_input) {
+        Exit::Fine | Exit::Unsatisfied if !all_written => Ok(Exit::Wrong),
+        exit => Ok(exit),
+    }
 }
 
 /// The judge, the flags over what the configuration says.
@@ -216,10 +220,12 @@ async fn listen(
     let began = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut interrupts = 0;
+    // Heard from here on: one that comes while something else is done is not lost.
+    let mut interrupted = Interrupts::listen()?;
     loop {
         tokio::select! {
             biased;
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupted.next() => {
                 interrupts += 1;
                 reporter.erase();
                 interrupt(interrupts, &handle);
@@ -242,6 +248,35 @@ async fn listen(
     Ok((state, interrupts > 0))
 }
 
+/// Ctrl-C, each time.
+struct Interrupts {
+    #[cfg(unix)]
+    signals: tokio::signal::unix::Signal,
+}
+
+impl Interrupts {
+    #[cfg(unix)]
+    fn listen() -> std::io::Result<Interrupts> {
+        let kind = tokio::signal::unix::SignalKind::interrupt();
+        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        self.signals.recv().await;
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> std::io::Result<Interrupts> {
+        Ok(Interrupts {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
 fn interrupt(times: u32, handle: &RunHandle) {
     if times == 1 {
         tell("finishing what is in flight; Ctrl-C again stops now");
@@ -252,29 +287,43 @@ fn interrupt(times: u32, handle: &RunHandle) {
     }
 }
 
-fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::Result<()> {
-    write_reports(&args.report, state)?;
-    if let Some(file) = record {
-        let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
-        let lines: String = attempts.map(|attempt| recording_line(attempt) + "\n").collect();
-        write_whole(file, lines.as_bytes()).with_context(|| format!("--record {}", file.display()))?;
-    }
-    if args.json {
-        say(&serde_json::to_string_pretty(&json_report(state))?);
-    } else {
-        say(&run_summary(state, paint(args.color)));
+/// Looks before the run whether the files of reports can be written, so that no work is thrown away. What is there is
+/// left as it is until the report is written.
+fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<()> {
+    let reports = args.report.iter().map(|to| ("--report", to.file.as_path()));
+    for (flag, file) in reports.chain(record.map(|file| ("--record", file))) {
+        can_write(file).with_context(|| format!("{flag} {}", file.display()))?;
     }
     Ok(())
 }
 
-/// Writes the reports that were asked for.
-pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> anyhow::Result<()> {
-    for ReportTo { format, file } in reports {
+/// Reports, the recording and the summary, each whatever becomes of the others. False when a file could not be
+/// written.
+fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::Result<bool> {
+    let mut failed = write_reports(&args.report, state);
+    if let Some(file) = record {
+        let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
+        let lines: String = attempts.map(|attempt| recording_line(attempt) + "\n").collect();
+        let written = write_whole(file, lines.as_bytes());
+        failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
+    }
+    if args.json {
+        say_json(&serde_json::to_string_pretty(&json_report(state))?);
+    } else {
+        say(&run_summary(state, paint(args.color)));
+    }
+    failed.iter().for_each(super::complain);
+    Ok(failed.is_empty())
+}
+
+/// Writes the reports that were asked for; the errors of those that could not be.
+pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
+    let write = |ReportTo { format, file }: &ReportTo| {
         let written = format.write(state).map_err(|error| anyhow::anyhow!("{error}"));
         let text = written.with_context(|| format!("--report {}", file.display()))?;
-        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))?;
-    }
-    Ok(())
+        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))
+    };
+    reports.iter().filter_map(|to| write(to).err()).collect()
 }
 
 fn exit_of(state: &RunState, interrupted: bool, bad_input: bool) -> Exit {

@@ -59,6 +59,7 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
 fn said_yes(deed: Deed) -> io::Result<bool> {
     let what = match deed {
         Deed::Start => "Start it",
+        Deed::Connect => "Send them there",
         Deed::Send => "Send it there",
         Deed::Use => "Use it",
     };

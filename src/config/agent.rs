@@ -15,8 +15,9 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
         return Some(adk_url(url));
     }
     if let Some(command) = text.strip_prefix("cmd:") {
-        return Some(split_command(command)
-            .map(|argv| AgentSpec::Command(ProgramSpec::new(argv, base.to_path_buf()))));
+        return Some(
+            split_command(command).map(|argv| AgentSpec::Command(ProgramSpec::new(argv, base.to_path_buf()))),
+        );
     }
     if let Some(path) = text.strip_prefix("replay:") {
         let (path, speed) = match path.split_once("?speed=") {

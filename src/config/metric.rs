@@ -23,12 +23,28 @@ pub struct DefinedMetric {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum DefinedKind {
-    Tools { tools: Vec<String> },
-    Response { pattern: String },
-    Argument { tool: String, path: String, equals: Option<Value>, pattern: Option<String> },
-    MaxCalls { tool: Option<String>, max: u32 },
+    Tools {
+        tools: Vec<String>,
+    },
+    Response {
+        pattern: String,
+    },
+    Argument {
+        tool: String,
+        path: String,
+        equals: Option<Value>,
+        pattern: Option<String>,
+    },
+    MaxCalls {
+        tool: Option<String>,
+        max: u32,
+    },
     Judged(JudgeTemplate),
-    Command { argv: Vec<String>, env: Vec<String>, timeout_ms: u64 },
+    Command {
+        argv: Vec<String>,
+        env: Vec<String>,
+        timeout_ms: u64,
+    },
     Python {
         function: String,
         convention: Convention,

@@ -14,15 +14,15 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(rewrite(text, "\n"))
+    Cow::Owned(rewrite(text, "\n", false))
 }
 
-/// Makes text safe to show on one line: line breaks become `⏎`.
+/// Makes text safe to show on one line: line breaks become `⏎`. Texts that differ look different.
 pub fn clean_line(text: &str) -> Cow<'_, str> {
     if is_plain(text) && !text.contains('\n') {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(rewrite(text, "⏎"))
+    Cow::Owned(rewrite(text, "⏎", true))
 }
 
 /// The same with every blank that could hide something: of several spaces all but the first are `␣`, and other
@@ -43,20 +43,109 @@ pub fn clean_exact(text: &str) -> String {
     out
 }
 
-/// Whether a character is invisible or acts on its surroundings, so that it must be spelt out.
+/// The escape sequences that our own output may hold: the colours of `report::Paint`.
+const COLOURS: &[&str] =
+    &["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m"];
+
+/// Makes a whole output of ours safe to show, whatever was put into it: of escape sequences our own colours alone stay.
+pub fn clean_output(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return clean(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&clean(&rest[..at]));
+        rest = &rest[at..];
+        let length = match COLOURS.iter().find(|colour| rest.starts_with(**colour)) {
+            Some(colour) => {
+                out.push_str(colour);
+                colour.len()
+            }
+            None => {
+                show_control(&mut out, '\u{1b}');
+                1
+            }
+        };
+        rest = &rest[length..];
+    }
+    out.push_str(&clean(rest));
+    Cow::Owned(out)
+}
+
+/// JSON of the same meaning, without characters that a terminal acts on or that cannot be seen. Control characters of
+/// ASCII are escaped in every JSON.
+pub fn clean_json(json: &str) -> Cow<'_, str> {
+    let is_seen = |c: char| c.is_ascii() || !(c.is_control() || is_hidden(c) || c == '\u{FE0F}');
+    if json.chars().all(is_seen) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match is_seen(c) {
+            true => out.push(c),
+            false => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Breaks up what a CI system would take for a command to itself in a log: `::name::` at the start of a line, and
+/// `##[name]`, `##vso[name]` or `##teamcity[name]` anywhere.
+pub fn without_log_commands(text: &str) -> Cow<'_, str> {
+    let is_command = |line: &str| line.trim_start().starts_with("::") || line.contains("##");
+    if !text.lines().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let broken = |line: &str| {
+        let line = ["##[", "##vso[", "##teamcity["]
+            .iter()
+            .fold(line.to_string(), |line, command| line.replace(command, &format!("# #{}", &command[2..])));
+        match line.trim_start().starts_with("::") {
+            true => line.replacen("::", ": :", 1),
+            false => line,
+        }
+    };
+    Cow::Owned(text.split('\n').map(broken).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether a character is invisible or acts on its surroundings, so that it must be spelt out. The joiners U+200C and
+/// U+200D are none where they join.
 pub fn is_hidden(c: char) -> bool {
+    // Signs of scripts that are seen, though Unicode counts them as formats.
+    let is_sign = matches!(
+        c,
+        '\u{0600}'
+            ..='\u{0605}'
+                | '\u{06DD}'
+                | '\u{070F}'
+                | '\u{0890}'
+                | '\u{0891}'
+                | '\u{08E2}'
+                | '\u{110BD}'
+                | '\u{110CD}'
+    );
+    let is_format = || {
+        !c.is_ascii()
+            && c.general_category() == unicode_properties::GeneralCategory::Format
+            && !is_sign
+            && !matches!(c, '\u{200C}' | '\u{200D}')
+    };
     matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-        | '\u{180B}'..='\u{180F}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}' | '\u{FEFF}' | '\u{FFA0}'
-        | '\u{FFF0}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+        '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}'
+        | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+        || is_format()
 }
 
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b == b'\n' || (0x20..0x7F).contains(&b))
 }
 
-fn rewrite(text: &str, newline: &str) -> String {
+fn rewrite(text: &str, newline: &str, is_exact: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut marks = 0;
     let mut chars = text.chars().peekable();
@@ -68,6 +157,7 @@ fn rewrite(text: &str, newline: &str) -> String {
             '\r' if chars.peek() == Some(&'\n') => {}
             '\n' => out.push_str(newline),
             '\t' => out.push_str(TAB),
+            '\u{FE0F}' if is_exact => spell_out(&mut out, c),
             // The emoji selector only changes a width that terminals disagree about.
             '\u{FE0F}' => {}
             '\u{200C}' | '\u{200D}' if joins(before, chars.peek().copied()) => out.push(c),
@@ -136,6 +226,51 @@ mod tests {
         assert_eq!(clean("👩\u{200d}🚀"), "👩\u{200d}🚀");
         assert_eq!(clean("a\u{200d}b"), "a\\u{200d}b");
         assert_eq!(clean("❤\u{fe0f}"), "❤");
+        assert_eq!(clean_line("❤\u{fe0f}"), "❤\\u{fe0f}", "two names that differ look different");
+    }
+
+    #[test]
+    fn every_format_character_is_seen() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| c.general_category_group() == GeneralCategoryGroup::Other)
+        {
+            let is_format = c.general_category() == unicode_properties::GeneralCategory::Format;
+            let shown = clean(&format!("a{c}b")).into_owned();
+            let is_sign = shown == format!("a{c}b");
+            assert!(!is_format || shown.contains("\\u{") || is_sign && !is_hidden(c), "{c:?}: {shown}");
+        }
+        for c in ['\u{1bca0}', '\u{13437}', '\u{e0001}', '\u{ad}', '\u{200e}', '\u{fff9}', '\u{1d173}'] {
+            assert!(is_hidden(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn of_escape_sequences_our_colours_alone_stay() {
+        assert_eq!(clean_output("\u{1b}[32m✓\u{1b}[0m ok\n"), "\u{1b}[32m✓\u{1b}[0m ok\n");
+        assert_eq!(
+            clean_output("\u{1b}[8mhidden\u{1b}[2J\u{1b}]52;c;eA==\u{7}"),
+            "␛[8mhidden␛[2J␛]52;c;eA==␇"
+        );
+        assert_eq!(clean_output("\u{9b}2J\u{202e}x"), "\\u{9b}2J\\u{202e}x");
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let value = serde_json::json!({"a\u{9b}": "x\u{202e}\u{e0041}é\u{1b}[m", "❤\u{fe0f}": "\u{1bca0}"});
+        let text = serde_json::to_string(&value).unwrap();
+        let cleaned = clean_json(&text);
+        assert!(!cleaned.chars().any(|c| c.is_control() || is_hidden(c)), "{cleaned}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&cleaned).unwrap(), value);
+        assert!(matches!(clean_json("{\"é\": 1}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn commands_to_ci_are_broken_up() {
+        assert_eq!(without_log_commands("a\n  ::set-env name=x::y\nb::c"), "a\n  : :set-env name=x::y\nb::c");
+        assert_eq!(
+            without_log_commands("x ##[command]y ##vso[z] ## title"),
+            "x # #[command]y # #vso[z] ## title"
+        );
+        assert!(matches!(without_log_commands("nothing"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod template;
 mod user;
 
 pub use capture::{captured_case, turn_range};
-pub use clean::{clean, clean_exact, clean_line, is_hidden};
+pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};

@@ -175,7 +175,7 @@ impl AgentSpec {
                 format!("adk {app} at {}", without_secrets(url))
             }
             AgentSpec::Adk { server: AdkServer::Start(_), app } => format!("adk {app}"),
-            AgentSpec::Command(program) => format!("command {}", program.argv.join(" ")),
+            AgentSpec::Command(program) => format!("command {}", command_without_secrets(&program.argv)),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
@@ -187,7 +187,9 @@ impl AgentSpec {
     /// The program that is started, where one is.
     pub fn program(&self) -> Option<&ProgramSpec> {
         match self {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => Some(program),
+            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
+                Some(program)
+            }
             _ => None,
         }
     }
@@ -195,7 +197,9 @@ impl AgentSpec {
     /// The same, to be changed.
     pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
         match self {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => Some(program),
+            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
+                Some(program)
+            }
             _ => None,
         }
     }
@@ -209,14 +213,45 @@ impl AgentSpec {
     }
 }
 
-/// An address without the name and password that may stand in it.
+/// An address without the name and password, the query and the fragment that may stand in it: tokens are found there.
 fn without_secrets(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let url = match url.find(['?', '#']) {
+        Some(at) => format!("{}{}…", &url[..at], &url[at..=at]),
+        None => url.to_string(),
+    };
+    let Some((scheme, rest)) = url.split_once("://") else { return url };
     let host_end = rest.find('/').unwrap_or(rest.len());
     match rest[..host_end].rfind('@') {
         Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
-        None => url.to_string(),
+        None => url,
     }
+}
+
+/// A command without the values of options that are named like secrets.
+fn command_without_secrets(argv: &[String]) -> String {
+    let is_secret = |option: &str| {
+        let option = option.to_lowercase();
+        option.starts_with('-')
+            && ["key", "token", "secret", "password"].iter().any(|word| option.contains(word))
+    };
+    let mut shown: Vec<String> = Vec::new();
+    let mut hides_next = false;
+    for word in argv {
+        let hides = std::mem::take(&mut hides_next);
+        shown.push(match word.split_once('=') {
+            _ if hides => "…".into(),
+            Some((option, _)) if is_secret(option) => format!("{option}=…"),
+            _ => {
+                hides_next = is_secret(word);
+                without_secrets_in(word)
+            }
+        });
+    }
+    shown.join(" ")
+}
+
+fn without_secrets_in(word: &str) -> String {
+    if word.contains("://") { without_secrets(word) } else { word.to_string() }
 }
 
 /// Where an ADK server is.
@@ -453,5 +488,8 @@ mod tests {
     fn an_address_is_shown_without_its_password() {
         assert_eq!(without_secrets("http://me:secret@host:1/x"), "http://…@host:1/x");
         assert_eq!(without_secrets("http://host/a@b"), "http://host/a@b");
+        assert_eq!(without_secrets("http://host/a?key=abc&x=y@z"), "http://host/a?…");
+        let argv = ["a", "--api-key", "abc", "--token=abc", "-n", "http://u:abc@h/x"].map(String::from);
+        assert_eq!(command_without_secrets(&argv), "a --api-key … --token=… -n http://…@h/x");
     }
 }

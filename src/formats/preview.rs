@@ -1,6 +1,7 @@
 //! A change of a text, line by line, as people know it from version control.
 
 use super::json::{Splice, TextChange};
+use crate::domain::is_hidden;
 use similar::{ChangeTag, TextDiff};
 
 /// Of a line that is longer, only what is around the change is shown.
@@ -37,9 +38,25 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
     lines
 }
 
+/// A name as git writes it into a patch: in quotes, with escapes, where it holds what is no plain text.
+fn header(name: &str) -> String {
+    if name.chars().all(|c| !c.is_control() && !is_hidden(c) && c != '"' && c != '\\') {
+        return name.to_string();
+    }
+    let mut quoted = String::from("\"");
+    for byte in name.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => quoted.push(char::from(byte)),
+            byte => quoted.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    quoted + "\""
+}
+
 /// The change as a unified difference, which `git apply` and `patch` take.
 pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
-    let mut out = format!("--- a/{name}\n+++ b/{name}\n");
+    let mut out = format!("--- {}\n+++ {}\n", header(&format!("a/{name}")), header(&format!("b/{name}")));
     let mut grown: isize = 0;
     for group in groups(text, change, UNIFIED) {
         let (start, end) = spread(text, &group, UNIFIED);

@@ -1,6 +1,6 @@
 //! Why a file cannot be read: where, what was expected, what was found.
 
-use super::json::{self, JsonPath, SyntaxError};
+use super::json::{self, JsonPath, Places, SyntaxError};
 use super::read::ReadError;
 
 /// Why a file, or a case of it, cannot be read: where, what was expected, what was found.
@@ -32,6 +32,23 @@ impl FileProblem {
     pub(in crate::formats) fn reading(text: &str, top: &JsonPath, error: ReadError) -> Self {
         let path = error.path.below(top);
         FileProblem::reading_at(text, path, error)
+    }
+
+    /// The same in a text of which other places were looked for before.
+    pub(in crate::formats) fn reading_in(
+        places: &Places,
+        text: &str,
+        path: JsonPath,
+        error: ReadError,
+    ) -> Self {
+        let (line, column) = places.of(text, &path);
+        FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }
+    }
+
+    /// The same for a text that is no JSON.
+    pub(in crate::formats) fn syntax_in(places: &Places, text: &str, error: SyntaxError) -> Self {
+        let (line, column) = places.position(text, error.offset);
+        FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
     }
 
     /// The same for a place that is known.

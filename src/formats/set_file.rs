@@ -3,7 +3,7 @@
 use super::adk::{eval_case, named_case, turn_list};
 use super::document::{Document, Entry, Head, open_list, open_object};
 use super::index::{self, Top};
-use super::json::{self, JsonPath, SyntaxError};
+use super::json::{self, JsonPath, Places, SyntaxError};
 use super::problem::FileProblem;
 use super::read::{Node, Read};
 use super::source::Source;
@@ -72,7 +72,12 @@ pub struct SetFile {
     cases: Cases,
     /// Positions by id, made when they are first asked for.
     by_id: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
+    /// Places in the text that were looked for.
+    places: Arc<Places>,
 }
+
+/// A larger case is not read: on the screen it would cost seconds a key press.
+const LARGEST_CASE: u64 = 32 << 20;
 
 /// Where the cases lie.
 #[derive(Clone, Debug)]
@@ -115,6 +120,7 @@ impl SetFile {
                 cases: Cases::Document(entries, list),
                 source: Source::Held(text),
                 by_id: OnceLock::new(),
+                places: Arc::default(),
             }),
             Ok(None) => other_forms(text, fallback_id),
             Err(error) => match as_lines(&text) {
@@ -133,6 +139,7 @@ impl SetFile {
             source,
             cases: Cases::Lines(lines),
             by_id: OnceLock::new(),
+            places: Arc::default(),
         }
     }
 
@@ -177,14 +184,32 @@ impl SetFile {
         if at >= self.len() {
             return Err(FileProblem::here(self.text(), &format!("{} cases", at + 1), "fewer"));
         }
+        if let Some(bytes) = self.bytes_of(at).filter(|bytes| *bytes > LARGEST_CASE) {
+            return Err(FileProblem {
+                line: self.line_of(at),
+                column: 1,
+                path: String::new(),
+                expected: format!("a case of at most {} MB", LARGEST_CASE >> 20),
+                found: format!("{} MB", bytes >> 20),
+            });
+        }
         match &self.cases {
             Cases::Document(entries, top) => self.case_of_document(&entries[at], at, top),
             Cases::Lines(lines) => self.case_of_line(lines, at),
             Cases::Table(table) => self.case_of_table(table, at),
             Cases::Frame(frame) => vertex::case(Node::top(&frame.rows[at]), &frame.id(at)).map_err(|error| {
                 let path = frame.path(at, &error.path);
-                FileProblem::reading_at(self.text(), path, error)
+                FileProblem::reading_in(&self.places, self.text(), path, error)
             }),
+        }
+    }
+
+    /// The length of a case's text, where it is known without reading it.
+    fn bytes_of(&self, at: usize) -> Option<u64> {
+        match &self.cases {
+            Cases::Document(entries, _) => Some(entries[at].range.len() as u64),
+            Cases::Lines(lines) => Some(lines.range(at).end - lines.range(at).start),
+            Cases::Table(_) | Cases::Frame(_) => None,
         }
     }
 
@@ -192,7 +217,7 @@ impl SetFile {
         let text = self.text();
         let value = json::parse(&text[entry.range.clone()]).map_err(|error| {
             let offset = error.offset + entry.range.start;
-            FileProblem::syntax(text, SyntaxError { offset, ..error })
+            FileProblem::syntax_in(&self.places, text, SyntaxError { offset, ..error })
         })?;
         let node = Node::top(&value.value);
         let case: Read<EvalCase> = match self.form {
@@ -207,7 +232,7 @@ impl SetFile {
             Form::TurnList | Form::Messages => list.clone(),
             _ => list.index(at),
         };
-        case.map_err(|error| FileProblem::reading(text, &top, error))
+        case.map_err(|error| FileProblem::reading_in(&self.places, text, error.path.below(&top), error))
     }
 
     /// The scores of a result, with the case of the data set that they are about, where the file has it. A case
@@ -319,13 +344,13 @@ impl SetFile {
     pub fn line_of(&self, at: usize) -> usize {
         match &self.cases {
             _ if at >= self.len() => 1,
-            Cases::Document(entries, _) => json::position(self.text(), entries[at].range.start).0,
+            Cases::Document(entries, _) => self.places.position(self.text(), entries[at].range.start).0,
             Cases::Lines(lines) => lines.line(at),
             Cases::Table(table) => table.line(at),
             Cases::Frame(frame) => {
                 let first = frame.rows[at].as_object().and_then(|row| row.keys().next());
                 let path = first.map(|key| JsonPath::default().key(key)).unwrap_or_default();
-                json::position(self.text(), json::locate(self.text(), &frame.path(at, &path))).0
+                self.places.of(self.text(), &frame.path(at, &path)).0
             }
         }
     }
@@ -347,7 +372,15 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
         Some((form, cases)) => {
             let id = fallback_id.to_string();
             let source = Source::Held(text);
-            Ok(SetFile { id, head: Head::default(), form, cases, source, by_id: OnceLock::new() })
+            Ok(SetFile {
+                id,
+                head: Head::default(),
+                form,
+                cases,
+                source,
+                by_id: OnceLock::new(),
+                places: Arc::default(),
+            })
         }
         None => Err(why_not(&text)),
     }

@@ -93,7 +93,9 @@ mod tests {
         drop(budget.reserve(4000).unwrap());
         // Two under way, at 0.006 each, would pass the limit: no third is begun.
         let one = budget.reserve(4000).unwrap();
-        assert!(budget.reserve(4000).unwrap_err().message.contains("limit of 0.01 is reached (0.0060 spent)"));
+        assert!(
+            budget.reserve(4000).unwrap_err().message.contains("limit of 0.01 is reached (0.0060 spent)")
+        );
         drop(one);
         assert!(budget.reserve(4000).is_ok(), "one that failed costs nothing");
         budget.spend(1000, 500);

@@ -23,7 +23,12 @@ impl Gate {
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
             Mutex::new(pace)
         });
-        Gate { slots: Semaphore::new(jobs.max(1) as usize), pace, opens: Default::default(), shut: Default::default() }
+        Gate {
+            slots: Semaphore::new(jobs.max(1) as usize),
+            pace,
+            opens: Default::default(),
+            shut: Default::default(),
+        }
     }
 
     /// Waits for room. Dropping what comes back makes room again. An error while the judge wants to be left alone.

@@ -87,7 +87,8 @@ async fn within<T>(
 
 /// One process: all of the request in, all of the answer out.
 async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, String> {
-    let Running { program: process, mut stdin, stdout, stderr } = Running::start(&program.program.argv, program)?;
+    let Running { program: process, mut stdin, stdout, stderr } =
+        Running::start(&program.program.argv, program)?;
     let text = request.to_string();
     let sending = async move {
         // A program that does not read its input may be right without it.

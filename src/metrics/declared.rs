@@ -18,8 +18,7 @@ pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusab
         CustomMetric::Response { pattern } => Box::new(Response(regex(pattern)?)),
         CustomMetric::Argument { tool, path, equals, pattern } => Box::new(Argument {
             tool: WildMatch::new(tool),
-            path: JsonPath::parse(path)
-                .map_err(|error| wrong("path", "a JSON path like $.city", error.to_string()))?,
+            path: json_path(path)?,
             equals: equals.clone(),
             pattern: pattern.as_deref().map(regex).transpose()?,
         }),
@@ -33,6 +32,34 @@ pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusab
 
 fn wrong(option: &'static str, expected: &'static str, found: String) -> Unusable {
     Unusable::Option { option, expected, found }
+}
+
+/// A path that visits each value a bounded number of times: every `..` visits all that is below once more.
+fn json_path(path: &str) -> Result<JsonPath, Unusable> {
+    if descents(path) > 1 {
+        return Err(wrong("path", "a JSON path with at most one \"..\"", path.to_string()));
+    }
+    JsonPath::parse(path).map_err(|error| wrong("path", "a JSON path like $.city", error.to_string()))
+}
+
+/// How many `..` a path has, in filters as well, but not in quotes.
+fn descents(path: &str) -> usize {
+    let (mut count, mut quote, mut before) = (0, None, ' ');
+    for c in path.chars() {
+        match quote {
+            Some(_) if before == '\\' => {
+                before = ' ';
+                continue;
+            }
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            None if c == '.' && before == '.' => count += 1,
+            None => {}
+        }
+        before = c;
+    }
+    count
 }
 
 fn regex(pattern: &str) -> Result<Regex, Unusable> {
@@ -154,6 +181,16 @@ mod tests {
             ..Invocation::default()
         }];
         declared(&metric).ok().unwrap().measure(&Evidence::turns(None, &actual), None).score
+    }
+
+    #[test]
+    fn a_path_that_visits_everything_again_and_again_is_refused() {
+        assert_eq!(descents("$..city"), 1);
+        assert_eq!(descents("$['a..b'][\"..\\\"..\"]"), 0);
+        assert_eq!(descents("$..*..*..*..*"), 4);
+        assert_eq!(descents("$[?@..a == $..b]"), 2);
+        assert!(json_path("$..city").is_ok());
+        assert!(matches!(json_path("$..*..*"), Err(Unusable::Option { option: "path", .. })));
     }
 
     #[test]

@@ -51,11 +51,19 @@ fn row(state: &RunState, attempt: &Attempt, metrics: &[&str]) -> Vec<String> {
 /// A cell that no spreadsheet takes for a formula, without what hides or steers.
 fn text(text: &str) -> String {
     let cleaned = clean(text);
-    let first = cleaned.trim_start().chars().next();
-    match first {
-        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '|' | '%') => format!("'{cleaned}"),
-        _ => cleaned.into_owned(),
-    }
+    // Where the list separator is a semicolon, a spreadsheet begins a cell after each.
+    let parts: Vec<String> = cleaned
+        .split(';')
+        .map(|part| match is_formula(part) {
+            true => format!("'{part}"),
+            false => part.to_string(),
+        })
+        .collect();
+    parts.join(";")
+}
+
+fn is_formula(text: &str) -> bool {
+    text.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r', '|', '%'])
 }
 
 #[cfg(test)]

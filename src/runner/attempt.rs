@@ -3,7 +3,7 @@
 use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::clock::{Stopwatch, timeout};
-use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening};
+use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation,
     MetricResult, Progress, RunPlan, Status, adk_status, case_status,
@@ -299,19 +299,19 @@ impl Shared {
         let mut under_way = UnderWay::default();
         let began = Stopwatch::start();
         let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
+        let turn_budget = || TurnBudget::new(turn_memory, &self.agents.memory);
         let talking = async {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();
-            let taken =
-                take_turns(
-                    &mut session,
-                    (speaker, turn_memory),
-                    &opening.eval_id,
-                    &mut talk.turns,
-                    &mut under_way,
-                    tell,
-                )
-                .await;
+            let taken = take_turns(
+                &mut session,
+                (speaker, &turn_budget),
+                &opening.eval_id,
+                &mut talk.turns,
+                &mut under_way,
+                tell,
+            )
+            .await;
             let spent = began.elapsed();
             if taken.is_ok() && self.wants_state(attempt) {
                 talk.state = session.state().await;

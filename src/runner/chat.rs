@@ -5,6 +5,7 @@ use super::conversation::{UnderWay, take_turn};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -73,7 +74,7 @@ async fn one_turn(
     let before = done.len();
     let mut telling = Telling(events);
     let number = before + 1;
-    let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20);
+    let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
     let taken = {
         let taking = take_turn(session, number, budget, done, &mut under_way, &mut telling);
         tokio::select! {

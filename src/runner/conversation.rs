@@ -75,7 +75,7 @@ impl Speaker<'_> {
 /// Takes turns until the speaker is done. Says how long the speaker thought, which is not the agent's time.
 pub(super) async fn take_turns(
     session: &mut Session,
-    (speaker, turn_memory): (&Speaker<'_>, usize),
+    (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
     eval_id: &str,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
@@ -89,7 +89,7 @@ pub(super) async fn take_turns(
         let turn = speaker.before() + done.len() + 1;
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
         *under_way = UnderWay::of(user);
-        take_turn(session, turn, TurnBudget::new(turn_memory), done, under_way, tell).await?;
+        take_turn(session, turn, turn_budget(), done, under_way, tell).await?;
     }
 }
 
@@ -125,6 +125,10 @@ pub(super) async fn take_turn(
     };
     while let Ok(event) = events.try_recv() {
         seen.push(event);
+    }
+    if outcome.as_ref().is_err_and(|error| error.kind == ErrorKind::Flood) {
+        // Nobody reads it, and each case may bring as much.
+        seen.clear();
     }
     let none = seen.is_empty();
     if !none || outcome.is_ok() {

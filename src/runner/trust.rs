@@ -1,7 +1,7 @@
 //! What a folder's files would make evaltrail do: run programs, send data, use keys. A person must allow it first.
 
 use super::plan::Prepared;
-use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
+use crate::domain::{AdkServer, AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
 use crate::metrics::{JudgeOptions, JudgedMetric};
@@ -10,6 +10,7 @@ use crate::workspace::{Workspace, dotenv_near};
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use url::Url;
 
 /// Something that a folder's own files would make us do.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct TrustQuestion {
 pub enum Deed {
     /// Start a program.
     Start,
+    /// Send the cases to an agent at an address.
+    Connect,
     /// Send what agents say, and a key, to an address.
     Send,
     /// Use keys of a file. Without them the run goes on, and what needs them is not evaluated.
@@ -40,6 +43,7 @@ impl Deed {
     pub fn words(self) -> &'static str {
         match self {
             Deed::Start => "This folder's own files name a program that evaltrail would start:",
+            Deed::Connect => "This folder's own files say where the agent is:",
             Deed::Send => "This folder's own files say where the judge is:",
             Deed::Use => "The judge cannot be asked as things are, but could be with what a .env file holds:",
         }
@@ -56,7 +60,7 @@ pub fn trust_questions(
     let mut questions: Vec<TrustQuestion> = Vec::new();
     let plan = &prepared.plan;
     for set in &plan.sets {
-        if !asked.is_some_and(|asked| asked.starts_with("cmd:")) {
+        if !asked.is_some_and(|asked| asked.starts_with("cmd:") || asked.starts_with("adk+")) {
             questions.extend(agent_question(workspace, &set.agent));
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
@@ -80,10 +84,26 @@ pub fn trust_questions(
     questions
 }
 
-/// The program that an agent is, or whose server is started.
+/// The program that an agent is, or whose server is started; or the address at which it is.
 pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
+    if let AgentSpec::Adk { server: AdkServer::Url(url), .. } = agent {
+        let line = format!("send the cases to {}", shown_address(url));
+        return Some(question(workspace, Deed::Connect, line.clone(), &[line], &workspace.root));
+    }
     let program = agent.program()?;
     Some(start_question(workspace, program.command_line(is_set), program, None))
+}
+
+/// An address as it is used, not as it is written: a name in other letters in its ASCII form, and what stands before an
+/// `@`, which may look like a host, as what it is.
+fn shown_address(url: &str) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return url.to_string() };
+    let user = parsed.username().to_string();
+    let _ = parsed.set_username("").and_then(|()| parsed.set_password(None));
+    match user.is_empty() {
+        true => parsed.to_string(),
+        false => format!("{parsed} as the user {user:?}"),
+    }
 }
 
 fn is_set(variable: &str) -> bool {
@@ -251,6 +271,7 @@ fn question(
     // A yes to one kind of thing is none to another that is spelt the same.
     match deed {
         Deed::Start => {}
+        Deed::Connect => parts.push(b"connect"),
         Deed::Send => parts.push(b"send"),
         Deed::Use => parts.push(b"use"),
     }
@@ -308,7 +329,28 @@ mod tests {
         let greedy = ProgramSpec { env: vec!["PATH".into(), "NOT_SET_ANYWHERE".into()], ..program.clone() };
         let ask = |program| agent_question(&workspace, &AgentSpec::Command(program)).unwrap();
         let (plain, given) = (ask(program), ask(greedy));
-        assert_eq!((plain.command.as_str(), given.command.as_str()), ("agent", "agent (given PATH of your environment)"));
+        assert_eq!(
+            (plain.command.as_str(), given.command.as_str()),
+            ("agent", "agent (given PATH of your environment)")
+        );
         assert_ne!(plain.fingerprint, given.fingerprint);
+    }
+
+    #[test]
+    fn an_address_is_asked_about_as_it_is_used() {
+        assert_eq!(shown_address("http://xn--e1afmkfd.example"), "http://xn--e1afmkfd.example/");
+        assert_eq!(shown_address("http://g\u{43e}\u{43e}gle.com/x"), "http://xn--ggle-55da.com/x");
+        assert_eq!(
+            shown_address("http://google.com@evil.example/"),
+            "http://evil.example/ as the user \"google.com\""
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let server = AdkServer::Url("http://127.0.0.1:1".into());
+        let asked = agent_question(&workspace, &AgentSpec::Adk { server, app: "a".into() }).unwrap();
+        assert_eq!(
+            (asked.deed, asked.command.as_str()),
+            (Deed::Connect, "send the cases to http://127.0.0.1:1/")
+        );
     }
 }

@@ -5,19 +5,19 @@ use super::hands::{Arrival, Hands, loaded};
 use super::terminal::{self, Guard, Screen};
 use super::{clipboard, criteria, editor, input};
 use crate::app::{Against, CaseRef, EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update};
-use crate::domain::RunEvent;
+use crate::domain::{RunEvent, clean_json};
 use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
 use crate::workspace::{Watch, Workspace, root_of};
 use crossterm::event::EventStream;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What takes longer is done after the first frame.
 const NOTICED: Duration = Duration::from_millis(80);
@@ -45,6 +45,10 @@ struct Loop {
     arrivals: mpsc::Receiver<Arrival>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
     keys: Option<EventStream>,
+    /// Told when we go on after a stop that came from outside.
+    resumed: Arc<Notify>,
+    /// Whether the question that is open, about what may run, has been on the screen.
+    is_question_shown: bool,
     began: Instant,
     true_colour: bool,
     no_colour: bool,
@@ -56,15 +60,16 @@ struct Loop {
 /// Explores until the person leaves.
 pub fn explore(explorer: Explorer) -> io::Result<()> {
     terminal::install_panic_hook();
-    terminal::end_on_signals()?;
+    let resumed = Arc::new(Notify::new());
+    terminal::listen_to_signals(resumed.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(async { Loop::open(explorer)?.go().await });
+    let outcome = runtime.block_on(async { Loop::open(explorer, resumed)?.go().await });
     runtime.shutdown_timeout(Duration::from_millis(500));
     outcome
 }
 
 impl Loop {
-    fn open(explorer: Explorer) -> io::Result<Loop> {
+    fn open(explorer: Explorer, resumed: Arc<Notify>) -> io::Result<Loop> {
         let began = Instant::now();
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
@@ -102,6 +107,8 @@ impl Loop {
             arrivals,
             run_events: None,
             keys: None,
+            resumed,
+            is_question_shown: false,
             began,
             true_colour,
             no_colour,
@@ -159,12 +166,17 @@ impl Loop {
                 Some(event) => self.run_event(event)?,
                 None => self.run_events = None,
             },
+            () = self.resumed.notified() => self.come_back()?,
             () = frame => {}
         }
         Ok(())
     }
 
     fn input(&mut self, event: crossterm::event::Event) -> io::Result<()> {
+        let is_key = matches!(event, crossterm::event::Event::Key(_) | crossterm::event::Event::Paste(_));
+        if is_key && self.model.asks_for_trust() && !self.is_question_shown {
+            return Ok(());
+        }
         if let Some(msg) = input::message(event) {
             self.frames.soon();
             self.take(msg)?;
@@ -231,7 +243,7 @@ impl Loop {
         match effect {
             Effect::Quit => self.done = true,
             Effect::Copy(text) => {
-                let told = match clipboard::copy(&text) {
+                let told = match clipboard::copy(&clean_json(&text)) {
                     Ok(words) => Msg::Told(words),
                     Err(error) => Msg::Failed(format!("not copied: {error}")),
                 };
@@ -319,16 +331,32 @@ impl Loop {
         update(&mut self.model, Msg::Tick(now.duration_since(self.began).as_secs_f64()));
         self.change_theme();
         let (model, theme) = (&self.model, &self.theme);
-        crossterm::queue!(self.screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
-        self.screen.draw(|frame| {
-            if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {
-                frame.set_cursor_position(cursor);
-            }
+        let screen = &mut self.screen;
+        terminal::while_taken(|| {
+            crossterm::queue!(screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
+            screen.draw(|frame| {
+                if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {
+                    frame.set_cursor_position(cursor);
+                }
+            })?;
+            crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
         })?;
-        crossterm::execute!(self.screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)?;
         panic_if_asked();
+        self.question_shown();
         self.next_frame();
         Ok(())
+    }
+
+    /// What was typed before a question was on the screen is no answer to it.
+    fn question_shown(&mut self) {
+        let is_asked = self.model.asks_for_trust();
+        if is_asked && !self.is_question_shown {
+            terminal::forget_typed();
+            if let Some(keys) = &mut self.keys {
+                while keys.next().now_or_never().is_some() {}
+            }
+        }
+        self.is_question_shown = is_asked;
     }
 
     /// Frames come by themselves only while something moves, or until something told goes away.

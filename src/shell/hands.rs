@@ -7,9 +7,11 @@ use crate::app::{
     Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
     build_body, reevaluated, rescored,
 };
-use crate::domain::{Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
+use crate::domain::{AgentSpec, Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
-use crate::runner::{self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion};
+use crate::runner::{
+    self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion, agent_question,
+};
 use crate::store::{EditLog, Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -176,12 +178,13 @@ impl Hands {
         }
     }
 
-    /// The tools that the workspace knows, and then those that the set's agent declares as well.
+    /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
     fn see_tools(&self, set: usize) {
         let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
         tokio::spawn(async move {
             let of_sets = tokio::task::spawn_blocking(move || {
                 let spec = agent_for(&workspace, &sets[set], None, None).ok().map(|(_, spec)| spec);
+                let spec = spec.filter(|spec| is_allowed(&workspace, spec));
                 (tools::of_sets(&sets), spec)
             });
             let Ok((mut tools, spec)) = of_sets.await else { return };
@@ -433,4 +436,10 @@ fn kept_attempts(
         Some((hands.sets[case.set].path.clone(), key, attempt.clone()))
     };
     kept.iter().filter_map(of).collect()
+}
+
+/// Whether what it takes to reach an agent was allowed before.
+fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
+    let trust = Trust::load(Places::find().as_ref());
+    agent_question(workspace, agent).is_none_or(|question| trust.allows(&question.fingerprint))
 }

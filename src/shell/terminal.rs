@@ -4,6 +4,9 @@
 use crossterm::{cursor, event, execute, terminal};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -24,8 +27,25 @@ pub(super) fn take(mouse: bool) -> io::Result<Screen> {
     ratatui::Terminal::new(ratatui::backend::CrosstermBackend::new(out))
 }
 
+/// Held while something is written to the terminal, so that nothing is drawn after it was given back.
+static WRITING: Mutex<()> = Mutex::new(());
+/// A terminal that is gone may take nothing any more, and then the writer never ends.
+const WRITES_WITHIN: Duration = Duration::from_millis(300);
+
+/// Draws, unless the terminal was given back meanwhile.
+pub(super) fn while_taken(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let _writing = WRITING.lock();
+    if TAKEN.load(Ordering::SeqCst) { draw() } else { Ok(()) }
+}
+
 /// Gives the terminal back as it was: reports off first, raw mode last.
 pub(super) fn give_back() {
+    let deadline = Instant::now() + WRITES_WITHIN;
+    let mut writing = WRITING.try_lock();
+    while matches!(writing, Err(TryLockError::WouldBlock)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+        writing = WRITING.try_lock();
+    }
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -39,6 +59,15 @@ pub(super) fn give_back() {
     let _ = out.flush();
     let _ = terminal::disable_raw_mode();
 }
+
+/// Forgets what was typed and not read yet.
+#[cfg(unix)]
+pub(super) fn forget_typed() {
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+#[cfg(not(unix))]
+pub(super) fn forget_typed() {}
 
 /// Gives the terminal back when dropped.
 pub(super) struct Guard;
@@ -62,23 +91,39 @@ pub(super) fn install_panic_hook() {
     }));
 }
 
-/// Signals that end us are heard on a thread of their own, so that they are heard even when the
-/// terminal is gone and the loop cannot wake.
+/// Signals are heard on a thread of their own, so that those that end us are heard even when the terminal is gone and
+/// the loop cannot wake. `resumed` is told when we go on after a stop that the loop knows nothing of.
 #[cfg(unix)]
-pub(super) fn end_on_signals() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+pub(super) fn listen_to_signals(resumed: Arc<Notify>) -> io::Result<()> {
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+    let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT];
+    let mut signals = signal_hook::iterator::Signals::new(heard)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            give_back();
-            std::process::exit(128 + signal);
+        for signal in signals.forever() {
+            match signal {
+                SIGTSTP => {
+                    let was_taken = TAKEN.load(Ordering::SeqCst);
+                    give_back();
+                    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGSTOP);
+                    if was_taken {
+                        resumed.notify_one();
+                    }
+                }
+                // After SIGSTOP the shell has set the terminal as it likes it.
+                SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
+                SIGCONT => {}
+                signal => {
+                    give_back();
+                    std::process::exit(128 + signal);
+                }
+            }
         }
     })?;
     Ok(())
 }
 
 #[cfg(not(unix))]
-pub(super) fn end_on_signals() -> io::Result<()> {
+pub(super) fn listen_to_signals(_: Arc<Notify>) -> io::Result<()> {
     Ok(())
 }
 

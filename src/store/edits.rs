@@ -221,7 +221,10 @@ impl EditLog {
     pub fn turn(&self, scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
-        correct_newest(&mut edits, scope);
+        if let Some(correction) = correct_newest(&mut edits, scope) {
+            // Without it the next one comes to the same.
+            let _ = self.append(&correction);
+        }
         let meant = |logged: &&Logged| logged.undone != back && scope.holds(&logged.kept);
         let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
         let Some(Logged { kept, .. }) = found else {
@@ -322,16 +325,24 @@ fn turn_files<'a>(
 }
 
 /// A kill between the log and the files leaves the edit that was turned last in doubt: then the files tell.
-fn correct_newest(edits: &mut [Logged], scope: &Scope) {
+fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
-    let Some(newest) = of_scope.max_by_key(|logged| logged.turned) else { return };
-    let files = &newest.kept.files;
-    let is_made = |file: &KeptFile| is_as_left(file, true);
-    let is_not_made = |file: &KeptFile| is_as_left(file, false);
-    newest.undone = match newest.undone {
-        true => !(files.iter().any(is_made) && files.iter().all(|file| is_made(file) || is_not_made(file))),
+    let newest = of_scope.max_by_key(|logged| logged.turned)?;
+    // A file that the edit left as it was tells nothing.
+    let files: Vec<&KeptFile> = newest.kept.files.iter().filter(|file| file.before != file.after).collect();
+    let is_made = |file: &&KeptFile| is_as_left(file, true);
+    let is_not_made = |file: &&KeptFile| is_as_left(file, false);
+    let is_known = |file: &&KeptFile| is_made(file) || is_not_made(file);
+    let undone = match newest.undone {
+        _ if files.is_empty() => newest.undone,
+        true => !(files.iter().any(is_made) && files.iter().all(is_known)),
         false => files.iter().all(is_not_made),
     };
+    if undone == newest.undone {
+        return None;
+    }
+    newest.undone = undone;
+    Some(if undone { Line::Undone(newest.kept.id) } else { Line::Redone(newest.kept.id) })
 }
 
 fn hash(text: &str) -> String {
@@ -568,5 +579,59 @@ mod tests {
             (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
             ("a".into(), "B".into())
         );
+    }
+
+    /// A kill between the log and the file leaves either; the next undo or redo finds what is there.
+    #[test]
+    fn a_kill_at_any_point_leaves_every_edit_to_be_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let text = |path: &Path| fs::read_to_string(path).unwrap();
+        fs::write(&a, "a0").unwrap();
+        fs::write(&b, "b0").unwrap();
+        let log = log(folder.path());
+        log.make(None, "first", &[change(&a, "a1")]).unwrap();
+        let both = [change(&a, "a2"), change(&b, "b2")];
+        log.make(None, "both", &both).unwrap();
+        let undo = || log.undo(None, std::slice::from_ref(&a)).map(|done| done.words);
+        let redo = || log.redo(None, std::slice::from_ref(&a)).map(|done| done.words);
+        // The line was written, and no file: it did not happen.
+        fs::write(&a, "a1").unwrap();
+        fs::write(&b, "b0").unwrap();
+        assert_eq!(undo().unwrap(), "first");
+        assert_eq!(text(&a), "a0");
+        assert_eq!((redo().unwrap(), redo().unwrap()), ("first".into(), "both".into()));
+        // One file of two was written: all of it is taken back.
+        fs::write(&b, "b0").unwrap();
+        assert_eq!(undo().unwrap(), "both");
+        assert_eq!((text(&a), text(&b)), ("a1".into(), "b0".into()));
+        // The undo was logged, and the files not turned: it stands, and is taken back once more.
+        fs::write(&a, "a2").unwrap();
+        fs::write(&b, "b2").unwrap();
+        assert_eq!((undo().unwrap(), undo().unwrap()), ("both".into(), "first".into()));
+        assert_eq!((text(&a), text(&b)), ("a0".into(), "b0".into()));
+    }
+
+    #[test]
+    fn two_logs_at_once_take_different_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<PathBuf> = (0..4).map(|at| folder.path().join(format!("f{at}"))).collect();
+        files.iter().for_each(|file| fs::write(file, "0").unwrap());
+        std::thread::scope(|scope| {
+            for file in &files {
+                let log = log(folder.path());
+                scope.spawn(move || {
+                    for at in 1..8 {
+                        log.make(None, "edit", &[change(file, &at.to_string())]).unwrap();
+                    }
+                });
+            }
+        });
+        for file in &files {
+            for at in (0..7).rev() {
+                log(folder.path()).undo(None, std::slice::from_ref(file)).unwrap();
+                assert_eq!(fs::read_to_string(file).unwrap(), at.to_string());
+            }
+        }
     }
 }

@@ -78,11 +78,7 @@ const END: &[u8] = b"{\"ended\":true}";
 
 impl RunFolder {
     /// Makes the folder of a new run.
-    pub fn create(
-        workspace: &Path,
-        plan: &RunPlan,
-        key: Option<RunKey>,
-    ) -> Result<RunFolder, JournalError> {
+    pub fn create(workspace: &Path, plan: &RunPlan, key: Option<RunKey>) -> Result<RunFolder, JournalError> {
         let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
         let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
         let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
@@ -170,7 +166,8 @@ fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {
 /// A line without its signature; nothing when this run's key did not sign it.
 fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
     let without_end = line.strip_suffix(SIGNATURE_END)?;
-    let (before, signature) = without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
+    let (before, signature) =
+        without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
     let mut signed = before.strip_suffix(SIGNATURE_NAME)?.to_vec();
     signed.push(b'}');
     key.has_signed(&[run_id.as_bytes(), &signed], std::str::from_utf8(signature).ok()?).then_some(signed)
@@ -218,7 +215,9 @@ fn read_line(line: &[u8], key: Option<&RunKey>, plan: &RunPlan) -> Option<Line> 
     if line == END {
         return Some(Line::End);
     }
-    read_attempt(line).filter(|attempt| is_of_plan(attempt, plan)).map(|attempt| Line::Attempt(Box::new(attempt)))
+    read_attempt(line)
+        .filter(|attempt| is_of_plan(attempt, plan))
+        .map(|attempt| Line::Attempt(Box::new(attempt)))
 }
 
 fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
@@ -331,7 +330,8 @@ mod tests {
         assert_eq!((theirs.is_signed, theirs.number, theirs.state.finished.len()), (false, 0, 1));
         let planted = serde_json::to_string(&attempt(1)).unwrap() + "\n{\"ended\":true}\n";
         let signed = fs::read_to_string(&journal).unwrap();
-        fs::write(&journal, signed.clone() + &planted + &signed.replace("\"tries\":1", "\"tries\":2")).unwrap();
+        fs::write(&journal, signed.clone() + &planted + &signed.replace("\"tries\":1", "\"tries\":2"))
+            .unwrap();
         let loaded = load_run(&path, Some(&key)).unwrap();
         assert_eq!((loaded.damaged, loaded.ended, loaded.state.finished.len()), (3, false, 1));
         let plan_text = fs::read_to_string(path.join("run.json")).unwrap();

@@ -13,7 +13,8 @@ fn invalid(why: String) -> io::Error {
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len();
-    let too_long = |length: u64| invalid(format!("the file has {} MB; the most is {} MB", length >> 20, most >> 20));
+    let too_long =
+        |length: u64| invalid(format!("the file has {} MB; the most is {} MB", length >> 20, most >> 20));
     if length > most {
         return Err(too_long(length));
     }

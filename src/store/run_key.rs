@@ -151,9 +151,7 @@ mod tests {
         let key = RunKey::of(&places).unwrap();
         let mut numbers: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
-                .map(|_| {
-                    scope.spawn(|| (0..10).map(|_| key.next_number().unwrap()).collect::<Vec<u64>>())
-                })
+                .map(|_| scope.spawn(|| (0..10).map(|_| key.next_number().unwrap()).collect::<Vec<u64>>()))
                 .collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
         });

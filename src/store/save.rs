@@ -39,6 +39,23 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether [`write_whole`] can be expected to write a file. Nothing is changed.
+pub fn can_write(path: &Path) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match fs::metadata(&target) {
+        Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(meta) if !meta.is_file() => return Ok(()),
+        Ok(meta) if meta.permissions().readonly() => {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // Made and taken away: only trying tells.
+    tempfile::Builder::new().prefix(".evaltrail-").tempfile_in(folder_of(&target)).map(drop)
+}
+
 /// Why a file was not saved. What was there is there.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {

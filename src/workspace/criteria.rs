@@ -4,9 +4,7 @@
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace, find_python};
 use crate::config::{DefinedKind, DefinedMetric};
-use crate::domain::{
-    Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, Trajectory, UserSpec,
-};
+use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, Trajectory, UserSpec};
 use crate::formats::{SetFile, adk};
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};

@@ -78,6 +78,12 @@ pub(super) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     vec![Effect::CaptureMouse(model.mouse)]
 }
 
+/// An id as it can be pasted anywhere: a line break or a control character, which a shell would act on, is escaped.
+fn on_one_line(id: &str) -> String {
+    let quoted = serde_json::Value::from(id).to_string();
+    quoted[1..quoted.len() - 1].replace("\\\"", "\"")
+}
+
 /// Copies the case: its id, its scores and both sides of every turn. The raw data, as JSON.
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
@@ -87,7 +93,7 @@ pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
     };
     let attempt = model.outcomes.get(at).and_then(|outcome| outcome.attempts.get(shown));
     let Some(attempt) = attempt else {
-        return vec![Effect::Copy(model.eval_id(at).to_string())];
+        return vec![Effect::Copy(on_one_line(&model.eval_id(at)))];
     };
     let turn = |turn: &crate::domain::Invocation| {
         let calls: Vec<_> =

@@ -218,16 +218,16 @@ pub(super) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) 
         lines.push(format!("in {}", question.folder));
     }
     lines.push("When you allow it, that is remembered until anything of this changes.".into());
-    let sends = questions.iter().any(|question| question.deed == Deed::Send);
-    let title = match sends {
+    let starts = questions.iter().any(|question| question.deed == Deed::Start);
+    let title = match starts {
         _ if is_about_keys(questions) => {
             lines.push(
                 "Without it a run can be started all the same; what needs it is then not evaluated.".into(),
             );
             "Use this? It is in a .env file, and the judge cannot be asked without it."
         }
-        true => "Allow this? It is what this folder's files say.",
-        false => "Start this program? It runs what this folder's files say.",
+        false => "Allow this? It is what this folder's files say.",
+        true => "Start this program? It runs what this folder's files say.",
     };
     (title.into(), lines)
 }

@@ -4,12 +4,12 @@ use super::check_rubrics;
 use super::schema::{self, Finding, Verdict};
 use crate::domain::Reading;
 use crate::formats::index::{Top, top};
-use crate::formats::json::{self, JsonPath};
+use crate::formats::json::{self, JsonPath, Places};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileProblem, Form, SetFile};
 use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How bad an issue is, worst first.
@@ -45,7 +45,7 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
     };
-    let checker = Checker { text };
+    let checker = Checker { text, places: Places::default() };
     let named = file_name.ends_with("test_config.json");
     let mut issues = match &parsed.value {
         _ if named => checker.config(&parsed.value),
@@ -90,11 +90,12 @@ fn problem(problem: FileProblem) -> Issue {
 
 struct Checker<'a> {
     text: &'a str,
+    places: Places,
 }
 
 impl Checker<'_> {
     fn at(&self, severity: Severity, path: &JsonPath, message: String) -> Issue {
-        let (line, column) = json::position(self.text, json::locate(self.text, path));
+        let (line, column) = self.places.of(self.text, path);
         Issue { severity, line, column, path: path.to_string(), message }
     }
 
@@ -128,7 +129,7 @@ impl Checker<'_> {
             _ => {}
         }
         // What cannot be read at all is told once.
-        let told: Vec<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
+        let told: HashSet<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
         let mut at = 0;
         issues.retain(|issue| {
             at += 1;

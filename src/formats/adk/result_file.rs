@@ -6,8 +6,9 @@ use crate::domain::{
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
-use crate::formats::json::{self, JsonPath, SyntaxError};
+use crate::formats::json::{self, JsonPath, Places, SyntaxError};
 use crate::formats::read::{Node, Read};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub struct ResultFile {
     /// The cases in the order they finished.
     pub entries: Vec<ResultEntry>,
     text: Arc<str>,
+    places: Arc<Places>,
 }
 
 /// One case of a result, before it is parsed.
@@ -32,6 +34,8 @@ pub struct ResultEntry {
     pub eval_id: String,
     /// ADK's final status.
     pub status: Option<Status>,
+    /// The how many-th case of this id it is, from 1.
+    attempt: u32,
     range: Range<usize>,
 }
 
@@ -58,13 +62,12 @@ impl ResultFile {
         let range = self.entries[at].range.clone();
         let parsed = json::parse(&self.text[range.clone()]).map_err(|error| {
             let offset = error.offset + range.start;
-            FileProblem::syntax(&self.text, SyntaxError { offset, ..error })
+            FileProblem::syntax_in(&self.places, &self.text, SyntaxError { offset, ..error })
         })?;
-        let nth = self.entries[..at].iter().filter(|e| e.eval_id == self.entries[at].eval_id).count();
-        let key = AttemptKey { case: at, attempt: nth as u32 + 1 };
+        let key = AttemptKey { case: at, attempt: self.entries[at].attempt };
         case_result(Node::top(&parsed.value), key).map_err(|error| {
             let top = JsonPath::default().key("eval_case_results").index(at);
-            FileProblem::reading(&self.text, &top, error)
+            FileProblem::reading_in(&self.places, &self.text, error.path.below(&top), error)
         })
     }
 }
@@ -82,9 +85,16 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
         created: 0.0,
         entries: Vec::new(),
         text: text.clone(),
+        places: Arc::default(),
     };
     let outline = index::outline(text, &["eval_case_results", "evalCaseResults"])?;
     file.entries = outline.elements.into_iter().map(|range| entry(text, range)).collect::<Result<_, _>>()?;
+    let mut attempts: HashMap<String, u32> = HashMap::new();
+    for entry in &mut file.entries {
+        let attempt = attempts.entry(entry.eval_id.clone()).or_default();
+        *attempt += 1;
+        entry.attempt = *attempt;
+    }
     for (key, range) in outline.members {
         let value = |range: Range<usize>| json::parse(&text[range]).map(|parsed| parsed.value);
         match key.as_str() {
@@ -111,7 +121,7 @@ fn entry(text: &str, range: Range<usize>) -> Result<ResultEntry, SyntaxError> {
         None => String::new(),
     };
     let status = status.and_then(|range| Status::from_adk(text[range].parse().ok()?));
-    Ok(ResultEntry { eval_id, status, range })
+    Ok(ResultEntry { eval_id, status, attempt: 1, range })
 }
 
 fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {

@@ -8,13 +8,15 @@ mod locate;
 mod pairing;
 mod parse;
 mod path;
+mod places;
 mod rewrite;
 mod splice;
 
 pub(in crate::formats) use cursor::Cursor;
 pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
-pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse, parse_within};
+pub use parse::{MAX_DEPTH, Parsed, SyntaxError, Unreadable, parse, parse_within};
 pub use path::{JsonPath, Step};
+pub use places::Places;
 pub use rewrite::{Names, insert_element, remove_elements, rewrite};
 pub use splice::{Splice, TextChange};
