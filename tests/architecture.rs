@@ -95,7 +95,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("println!(", &[]),
     (
         "io::stdout()",
-        &["cli/output.rs", "shell/terminal.rs", "shell/clipboard.rs", "shell/event_loop.rs", "cli/docs.rs"],
+        &[
+            "cli/output.rs",
+            "shell/terminal.rs",
+            "shell/clipboard.rs",
+            "shell/event_loop.rs",
+            "cli/explore.rs",
+            "cli/docs.rs",
+        ],
     ),
     // A file that may be anybody's is read by the one bounded reader.
     ("fs::read(", &["store/answers.rs", "store/save.rs", "history/index.rs"]),

@@ -309,6 +309,61 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
     terminal.assert_restored();
 }
 
+/// Each key counts, also the one that is typed while the editor ends. `EVALTRAIL_ROUNDS=1000` with as many busy loops as
+/// the machine has cores twice over is the long form.
+#[test]
+fn no_key_is_lost_when_the_editor_ends() {
+    let rounds: usize = std::env::var("EVALTRAIL_ROUNDS").map_or(15, |text| text.parse().unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("editor.sh");
+    std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\n").unwrap();
+    let editor = format!("sh {}", script.display());
+    let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    for round in 0..rounds {
+        terminal.keys("E");
+        terminal.wait_for("editing");
+        // The help is asked for in the same moment in which the editor gets its line and ends.
+        terminal.keys("x\n");
+        terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+        terminal.keys("?");
+        terminal.resize(100 + (round % 2) as u16, 30);
+        terminal.wait_until("the help", |screen| screen.contains("keys here"));
+        terminal.keys("\u{1b}");
+        terminal.wait_until("no help", |screen| {
+            !screen.contains("keys here") && screen.contains("water_tomatoes")
+        });
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (100, 30));
+    for _ in 0..3 {
+        terminal.wait_until_quiet(Duration::from_millis(100));
+        terminal.signal("TSTP");
+        // A shell goes on with what has stopped.
+        let status = format!("/proc/{}/status", terminal.pid());
+        let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("State:\tT"));
+        terminal.wait_until("the stop", |_| is_stopped());
+        terminal.wait_until("the normal screen", |_| !terminal.is_alternate() && terminal.is_cooked());
+        terminal.assert_restored();
+        terminal.signal("CONT");
+        terminal.wait_until("the explorer", |screen| {
+            terminal.is_alternate() && !terminal.is_cooked() && screen.contains("water_tomatoes")
+        });
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
 /// Without a desktop's clipboard program, and over ssh, the terminal itself is asked (OSC 52).
 #[test]
 fn a_copy_goes_through_the_terminal() {

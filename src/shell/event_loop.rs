@@ -2,6 +2,7 @@
 
 use super::frames::Frames;
 use super::hands::{Arrival, Hands, loaded};
+use super::keys::Keys;
 use super::terminal::{self, Guard, Screen};
 use super::{clipboard, criteria, editor, input};
 use crate::app::{Against, CaseRef, EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update};
@@ -10,8 +11,6 @@ use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered};
 use crate::ui::{Theme, draw};
 use crate::workspace::{Watch, Workspace, root_of};
-use crossterm::event::EventStream;
-use futures_util::{FutureExt, StreamExt};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,7 +43,7 @@ struct Loop {
     hands: Hands,
     arrivals: mpsc::Receiver<Arrival>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
-    keys: Option<EventStream>,
+    keys: Keys,
     /// Told when we go on after a stop that came from outside.
     resumed: Arc<Notify>,
     /// Whether the question that is open, about what may run, has been on the screen.
@@ -60,16 +59,16 @@ struct Loop {
 /// Explores until the person leaves.
 pub fn explore(explorer: Explorer) -> io::Result<()> {
     terminal::install_panic_hook();
-    let resumed = Arc::new(Notify::new());
-    terminal::listen_to_signals(resumed.clone())?;
+    let signals = terminal::Told::default();
+    terminal::listen_to_signals(signals.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(async { Loop::open(explorer, resumed)?.go().await });
+    let outcome = runtime.block_on(async { Loop::open(explorer, signals)?.go().await });
     runtime.shutdown_timeout(Duration::from_millis(500));
     outcome
 }
 
 impl Loop {
-    fn open(explorer: Explorer, resumed: Arc<Notify>) -> io::Result<Loop> {
+    fn open(explorer: Explorer, signals: terminal::Told) -> io::Result<Loop> {
         let began = Instant::now();
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
@@ -106,8 +105,8 @@ impl Loop {
             hands,
             arrivals,
             run_events: None,
-            keys: None,
-            resumed,
+            keys: Keys::open(signals.resized)?,
+            resumed: signals.resumed,
             is_question_shown: false,
             began,
             true_colour,
@@ -120,7 +119,6 @@ impl Loop {
     async fn go(mut self) -> io::Result<()> {
         let _guard = Guard;
         self.draw_if_due()?;
-        self.keys = Some(EventStream::new());
         self.hands.read_history(self.model.ticket());
         self.hands.watch();
         while !self.done {
@@ -134,13 +132,6 @@ impl Loop {
     /// Waits for the next thing, and takes it in.
     async fn wait(&mut self) -> io::Result<()> {
         let due = self.frames.due();
-        let keys = &mut self.keys;
-        let key = async {
-            match keys {
-                Some(keys) => keys.next().await,
-                None => std::future::pending().await,
-            }
-        };
         let run = &mut self.run_events;
         let run_event = async {
             match run {
@@ -156,10 +147,10 @@ impl Loop {
         };
         tokio::select! {
             biased;
-            event = key => match event {
-                Some(Ok(event)) => self.input(event)?,
+            event = self.keys.next() => match event {
+                Ok(event) => self.input(event)?,
                 // The terminal is gone; the thread of signals ends us, or we end here.
-                Some(Err(_)) | None => self.done = true,
+                Err(_) => self.done = true,
             },
             Some(arrival) = self.arrivals.recv() => self.arrival(arrival)?,
             event = run_event => match event {
@@ -275,9 +266,8 @@ impl Loop {
         self.hands.start(chosen, granted, against);
     }
 
-    /// Gives the terminal to the editor: we do not even read keys meanwhile.
+    /// Gives the terminal to the editor. Nothing reads keys meanwhile but the editor.
     fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
-        self.keys = None;
         terminal::give_back();
         let opened = editor::open(&path, line);
         self.come_back()?;
@@ -289,7 +279,6 @@ impl Loop {
 
     /// The same for a text: what was typed comes back, whatever it is.
     fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
-        self.keys = None;
         terminal::give_back();
         let edited = editor::edit_text(text, name, ending);
         self.come_back()?;
@@ -309,7 +298,6 @@ impl Loop {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.keys = None;
         terminal::give_back();
         terminal::stop_ourselves();
         self.come_back()
@@ -317,7 +305,6 @@ impl Loop {
 
     fn come_back(&mut self) -> io::Result<()> {
         self.screen = terminal::take(self.model.mouse)?;
-        self.keys = Some(EventStream::new());
         self.frames.soon();
         let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
         self.take(Msg::Resize(width, height))
@@ -330,6 +317,7 @@ impl Loop {
         }
         update(&mut self.model, Msg::Tick(now.duration_since(self.began).as_secs_f64()));
         self.change_theme();
+        self.forget_typed_before_a_question();
         let (model, theme) = (&self.model, &self.theme);
         let screen = &mut self.screen;
         terminal::while_taken(|| {
@@ -341,22 +329,18 @@ impl Loop {
             })?;
             crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
         })?;
+        self.is_question_shown = self.model.asks_for_trust();
         panic_if_asked();
-        self.question_shown();
         self.next_frame();
         Ok(())
     }
 
-    /// What was typed before a question was on the screen is no answer to it.
-    fn question_shown(&mut self) {
-        let is_asked = self.model.asks_for_trust();
-        if is_asked && !self.is_question_shown {
+    /// What was typed before a question is on the screen is no answer to it.
+    fn forget_typed_before_a_question(&mut self) {
+        if self.model.asks_for_trust() && !self.is_question_shown {
             terminal::forget_typed();
-            if let Some(keys) = &mut self.keys {
-                while keys.next().now_or_never().is_some() {}
-            }
+            self.keys.forget();
         }
-        self.is_question_shown = is_asked;
     }
 
     /// Frames come by themselves only while something moves, or until something told goes away.

@@ -15,6 +15,7 @@ mod event_loop;
 mod frames;
 mod hands;
 mod input;
+mod keys;
 mod past;
 mod terminal;
 mod tools;

@@ -91,12 +91,21 @@ pub(super) fn install_panic_hook() {
     }));
 }
 
+/// What the loop is told of signals.
+#[derive(Clone, Default)]
+pub(super) struct Told {
+    /// We go on after a stop that the loop may know nothing of.
+    pub(super) resumed: Arc<Notify>,
+    /// The window has another size.
+    pub(super) resized: Arc<Notify>,
+}
+
 /// Signals are heard on a thread of their own, so that those that end us are heard even when the terminal is gone and
-/// the loop cannot wake. `resumed` is told when we go on after a stop that the loop knows nothing of.
+/// the loop cannot wake.
 #[cfg(unix)]
-pub(super) fn listen_to_signals(resumed: Arc<Notify>) -> io::Result<()> {
-    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-    let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT];
+pub(super) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<()> {
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+    let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
@@ -112,6 +121,7 @@ pub(super) fn listen_to_signals(resumed: Arc<Notify>) -> io::Result<()> {
                 // After SIGSTOP the shell has set the terminal as it likes it.
                 SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
                 SIGCONT => {}
+                SIGWINCH => resized.notify_one(),
                 signal => {
                     give_back();
                     std::process::exit(128 + signal);
@@ -123,7 +133,7 @@ pub(super) fn listen_to_signals(resumed: Arc<Notify>) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn listen_to_signals(_: Arc<Notify>) -> io::Result<()> {
+pub(super) fn listen_to_signals(_: Told) -> io::Result<()> {
     Ok(())
 }
 

@@ -156,9 +156,10 @@ impl Terminal {
 
     /// Whether lines are edited and keys are echoed, as a shell expects it.
     pub fn is_cooked(&self) -> bool {
-        let fd = self.master.as_raw_fd().expect("a descriptor");
-        let path = format!("/proc/{}/fd/{fd}", std::process::id());
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("the terminal");
+        // Not through the master: to open that by its path makes another terminal.
+        let path = self.master.tty_name().expect("a name");
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+        let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).expect("the terminal");
         let modes = rustix::termios::tcgetattr(&file).expect("its modes").local_modes;
         modes.contains(rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO)
     }
