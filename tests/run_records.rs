@@ -165,3 +165,49 @@ fn what_is_accepted_in_a_copy_is_written_in_the_copy() {
     assert_eq!(fs::read(desk.path().join("s.evalset.json")).unwrap(), before, "the original stays as it is");
     assert_ne!(fs::read(copy.path().join("s.evalset.json")).unwrap(), before);
 }
+
+/// A disk that is full for a while: what could not be written waits, and is written when there is room again.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_was_full_costs_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: Vec<Value> = (0..6)
+        .map(|n| {
+            json!({"eval_id": format!("c{n}"), "conversation": [{
+                "user_content": {"role": "user", "parts": [{"text": "go"}]},
+                "final_response": {"role": "model", "parts": [{"text": "ok"}]},
+            }]})
+        })
+        .collect();
+    let set = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
+    fs::write(folder.path().join("s.evalset.json"), set).unwrap();
+    // The disk is full from the second case to the fifth.
+    let agent = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n\n\
+        [ $n = 2 ] && dd if=/dev/zero of=.evaltrail/filler bs=1k 2>/dev/null\n\
+        [ $n = 5 ] && rm .evaltrail/filler\n\
+        echo '{\"response\": \"ok\"}'\n";
+    fs::write(folder.path().join("agent.sh"), agent).unwrap();
+    fs::create_dir(folder.path().join(".evaltrail")).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=64k t .evaltrail && {} run -j 1 --agent 'cmd:sh agent.sh' s.evalset.json; \
+         cat .evaltrail/runs/*/journal.jsonl > kept.jsonl; {} run --resume --agent 'cmd:sh agent.sh' s.evalset.json",
+        env!("CARGO_BIN_EXE_evaltrail"),
+        env!("CARGO_BIN_EXE_evaltrail"),
+    );
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &script]).current_dir(folder.path()).env("EVALTRAIL_HOME", home.path());
+    let out = output(&mut command);
+    if both(&out).contains("unshare") || both(&out).contains("mount:") {
+        println!("skipped: no tmpfs can be mounted here: {}", both(&out));
+        return;
+    }
+    let kept = fs::read_to_string(folder.path().join("kept.jsonl")).unwrap();
+    for id in 0..6 {
+        assert!(kept.contains(&format!("\"eval_id\":\"c{id}\"")), "c{id}: {}", both(&out));
+    }
+    assert!(kept.contains("\"ended\":true"), "{kept}");
+    assert!(both(&out).contains("cannot be recorded now"), "{}", both(&out));
+    assert!(both(&out).contains("is recorded again"), "{}", both(&out));
+    assert!(both(&out).contains("no unfinished run"), "{}", both(&out));
+}
