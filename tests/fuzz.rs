@@ -20,14 +20,67 @@ use std::time::{Duration, Instant};
 
 /// Words that random bytes would not find.
 const WORDS: &[&str] = &[
-    "\"eval_set_id\"", "\"eval_cases\"", "\"evalCases\"", "\"eval_id\"", "\"conversation\"", "\"conversation_scenario\"",
-    "\"user_content\"", "\"final_response\"", "\"parts\"", "\"text\"", "\"intermediate_data\"", "\"tool_uses\"",
-    "\"function_call\"", "\"args\"", "\"session_input\"", "\"state\"", "\"criteria\"", "\"rubrics\"", "\"threshold\"",
-    "\"eval_case_results\"", "\"final_eval_status\"", "\"overall_eval_metric_results\"", "\"prompt\"", "\"response\"",
-    "\"reference_trajectory\"", "\"predicted_trajectory\"", "\"tool_name\"", "\"tool_input\"", "\"messages\"", "\"role\"",
-    "\"resourceSpans\"", "\"attributes\"", "\"format\"", "\"signature\"", "\"cases\"", "\"sets\"", "\"ended\"", "[metrics.x]",
-    "[agents.a]", "kind = \"command\"", "[judge]", "[[match]]", "data: ", "event: ", "\r\n\r\n", "null", "true", "NaN",
-    "-Infinity", "1e999", "99999999999999999999", "\\u0000", "\\ud800", "\u{feff}", "[]", "{}", "\"\"", "{", "[", "}", "]",
+    "\"eval_set_id\"",
+    "\"eval_cases\"",
+    "\"evalCases\"",
+    "\"eval_id\"",
+    "\"conversation\"",
+    "\"conversation_scenario\"",
+    "\"user_content\"",
+    "\"final_response\"",
+    "\"parts\"",
+    "\"text\"",
+    "\"intermediate_data\"",
+    "\"tool_uses\"",
+    "\"function_call\"",
+    "\"args\"",
+    "\"session_input\"",
+    "\"state\"",
+    "\"criteria\"",
+    "\"rubrics\"",
+    "\"threshold\"",
+    "\"eval_case_results\"",
+    "\"final_eval_status\"",
+    "\"overall_eval_metric_results\"",
+    "\"prompt\"",
+    "\"response\"",
+    "\"reference_trajectory\"",
+    "\"predicted_trajectory\"",
+    "\"tool_name\"",
+    "\"tool_input\"",
+    "\"messages\"",
+    "\"role\"",
+    "\"resourceSpans\"",
+    "\"attributes\"",
+    "\"format\"",
+    "\"signature\"",
+    "\"cases\"",
+    "\"sets\"",
+    "\"ended\"",
+    "[metrics.x]",
+    "[agents.a]",
+    "kind = \"command\"",
+    "[judge]",
+    "[[match]]",
+    "data: ",
+    "event: ",
+    "\r\n\r\n",
+    "null",
+    "true",
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "99999999999999999999",
+    "\\u0000",
+    "\\ud800",
+    "\u{feff}",
+    "[]",
+    "{}",
+    "\"\"",
+    "{",
+    "[",
+    "}",
+    "]",
 ];
 
 fn read(path: &str) -> String {
@@ -103,7 +156,8 @@ fn targets() -> Vec<Target> {
 /// A run as it is written: the plan, a separator, the journal.
 fn journal() -> String {
     let plan = "{\"format\": 2, \"run_id\": \"r\", \"started\": \"2026-01-01T00:00:00Z\", \"sets\": [{\"id\": \"s\", \"file\": \"s\", \"path\": \"/s\", \"digest\": \"\", \"agent\": {\"kind\": \"saved\"}, \"agent_name\": \"\", \"app_dir\": null, \"criteria\": []}], \"cases\": [{\"set\": 0, \"index\": 0, \"eval_id\": \"a\"}], \"options\": {\"jobs\": 1, \"repeat\": 1, \"timeout_ms\": 1, \"retries\": 0}}";
-    let attempt = evaltrail::domain::Attempt::blank(evaltrail::domain::AttemptKey { case: 0, attempt: 1 }, "a");
+    let attempt =
+        evaltrail::domain::Attempt::blank(evaltrail::domain::AttemptKey { case: 0, attempt: 1 }, "a");
     format!("{plan}\u{1e}{}\n{{\"ended\":true}}\n", serde_json::to_string(&attempt).unwrap())
 }
 
@@ -159,7 +213,11 @@ fn readers_take_anything() {
             let outcome = std::panic::catch_unwind(|| (read(&text), read(&text)));
             let Ok((first, second)) = outcome else { panic!("{name}, input {input}: {text:?}") };
             assert!(first == second, "{name}, input {input} is read in two ways: {text:?}");
-            assert!(began.elapsed() < Duration::from_secs(2), "{name}, input {input} took {:?}: {text:?}", began.elapsed());
+            assert!(
+                began.elapsed() < Duration::from_secs(2),
+                "{name}, input {input} took {:?}: {text:?}",
+                began.elapsed()
+            );
         }
     }
 }

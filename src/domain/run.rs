@@ -353,6 +353,19 @@ impl Attempt {
         }
     }
 
+    /// Which attempt it is, and what came of it: without what was said and done, and without reasons.
+    pub fn without_details(self) -> Attempt {
+        Attempt {
+            status: self.status,
+            adk_status: self.adk_status,
+            started: self.started,
+            latency_s: self.latency_s,
+            tries: self.tries,
+            turn: self.turn,
+            ..Attempt::blank(self.key, &self.eval_id)
+        }
+    }
+
     /// The case's name for people: which repetition, where there are several, and which turn, where it was run
     /// alone.
     pub fn title(&self, repeat: u32) -> String {

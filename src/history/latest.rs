@@ -1,10 +1,11 @@
 //! The latest result of every case: which run it is from, and whether the case was edited since.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{Attempt, RunBy, RunRef, Status};
+use crate::domain::{Attempt, PlannedCase, RunBy, RunPlan, RunRef, Status};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
-use crate::store::{RunKey, load_run};
+use crate::store::{RunKey, load_run_as};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,17 @@ pub struct HistorySet<'a> {
     pub ids: Vec<String>,
     /// Its cases.
     pub file: &'a SetFile,
+    /// Ids of cases of which several trajectories are allowed.
+    pub with_variants: HashSet<String>,
+}
+
+/// How much of past attempts is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// All of it.
+    Whole,
+    /// Of cases that are as they were run, what came of them; of the others all, for they are re-evaluated.
+    Statuses,
 }
 
 /// The newest result of a case, as it was stored.
@@ -51,7 +63,7 @@ impl History {
     /// The newest results of the cases of these files, the oldest run first. For each case there is one for each
     /// content that was run (of equal ids in a file, the content tells which case is meant), and those of single
     /// turns beside it.
-    pub fn latest(&self, sets: &[HistorySet]) -> Vec<PastResult> {
+    pub fn latest(&self, sets: &[HistorySet], detail: Detail) -> Vec<PastResult> {
         let mut found = Found::of(self, sets);
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
@@ -63,7 +75,7 @@ impl History {
                 break;
             }
             budget -= size;
-            for result in results_of(head, sets, self.key.as_ref()) {
+            for result in results_of(head, sets, self.key.as_ref(), detail) {
                 found.add(result);
             }
         }
@@ -157,9 +169,9 @@ fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
+fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Detail) -> Vec<PastResult> {
     match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key),
+        RunSource::Evaltrail { .. } => of_run(head, sets, key, detail),
         RunSource::Adk { app_dir, set_id, .. } => {
             let Some(set) = matching(sets, app_dir, set_id).first().copied() else { return Vec::new() };
             of_adk(head, set)
@@ -167,8 +179,21 @@ fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<
     }
 }
 
-fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
-    let Ok(run) = load_run(&head.path, key) else { return Vec::new() };
+fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Detail) -> Vec<PastResult> {
+    let sets_of_plan: OnceCell<Vec<Option<&HistorySet>>> = OnceCell::new();
+    let is_needed = |plan: &RunPlan, attempt: &Attempt| {
+        let planned = &plan.cases[attempt.key.case];
+        let of_plan = sets_of_plan.get_or_init(|| {
+            plan.sets.iter().map(|planned| sets.iter().find(|set| set.path == planned.path)).collect()
+        });
+        of_plan[planned.set]
+            .is_some_and(|set| detail == Detail::Whole || is_reevaluated(set, planned, attempt))
+    };
+    let keep = |plan: &RunPlan, attempt: Attempt| match is_needed(plan, &attempt) {
+        true => attempt,
+        false => attempt.without_details(),
+    };
+    let Ok(run) = load_run_as(&head.path, key, keep) else { return Vec::new() };
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be older than what lies there now.
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
@@ -186,6 +211,15 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<Past
         })
     };
     plan.cases.iter().enumerate().filter_map(of_case).collect()
+}
+
+/// Whether [`case_results`] evaluates the attempt anew, so that all of it is needed.
+fn is_reevaluated(set: &HistorySet, planned: &PlannedCase, attempt: &Attempt) -> bool {
+    let is_same = |at: usize| !planned.content.is_empty() && set.file.content_hash(at) == planned.content;
+    attempt.turn.is_some()
+        || set.with_variants.contains(&planned.eval_id)
+        || is_decided_by_variants(attempt)
+        || !place(set.file, &planned.eval_id, &planned.content).is_some_and(is_same)
 }
 
 fn of_adk(head: &RunHead, set: &HistorySet) -> Vec<PastResult> {

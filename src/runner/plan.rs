@@ -6,7 +6,7 @@ use crate::domain::{
     Subject,
 };
 use crate::formats::{Notes, SetFile};
-use crate::history::{CaseResult, PastResult, case_results, place};
+use crate::history::{CaseResult, Detail, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, open_set, read_notes, user_for,
@@ -131,7 +131,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
                 opened.iter().map(|(selection, open, _)| (&selection.set, &open.file)).collect();
-            past_results(workspace, &files)
+            past_results(workspace, &files, Detail::Whole)
         }
         false => Vec::new(),
     };

@@ -10,7 +10,7 @@ use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{Attempt, AttemptKey, RunEvent, RunPlan, RunState};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -181,23 +181,43 @@ pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, Jour
 
 /// Reads a run back.
 pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
+    load_run_as(path, key, |_, attempt| attempt)
+}
+
+/// Reads a run back, each attempt as `keep` makes it: what is not needed of a hundred thousand attempts is dropped
+/// before the next one is read.
+pub fn load_run_as(
+    path: &Path,
+    key: Option<&RunKey>,
+    keep: impl Fn(&RunPlan, Attempt) -> Attempt,
+) -> Result<LoadedRun, JournalError> {
     let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
-    let read = OwnFolder::of_run(path).and_then(|ours| ours.read(JOURNAL));
-    let journal = read.map_err(at(&path.join(JOURNAL)))?;
+    let journal_path = path.join(JOURNAL);
+    let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
+    let (file, length) = opened.map_err(at(&journal_path))?;
+    // What is written meanwhile belongs to the next reading.
+    let mut journal = BufReader::new(file.take(length));
     let key = key.filter(|_| is_signed);
     let mut state = RunState::new(Arc::new(plan));
-    let (mut damaged, mut ended) = (0, false);
-    let whole = journal.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    for line in journal[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        match read_line(line, key, &state.plan) {
-            Some(Line::Attempt(attempt)) => state.apply(RunEvent::Finished(Arc::new(*attempt))),
+    let (mut damaged, mut ended, mut whole) = (0, false, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        journal.read_until(b'\n', &mut line).map_err(at(&journal_path))?;
+        let Some(text) = line.strip_suffix(b"\n") else { break };
+        whole += line.len() as u64;
+        match read_line(text, key, &state.plan) {
+            _ if text.is_empty() => {}
+            Some(Line::Attempt(attempt)) => {
+                let kept = keep(&state.plan, *attempt);
+                state.apply(RunEvent::Finished(Arc::new(kept)));
+            }
             Some(Line::End) => ended = true,
             None => damaged += 1,
         }
     }
-    let torn = (journal.len() - whole) as u64;
     let path = path.to_path_buf();
-    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, whole: whole as u64 })
+    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn: line.len() as u64, whole })
 }
 
 enum Line {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = ".evaltrail";
 /// A larger file is none that was written here.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 4 << 30;
 
 /// A folder that was reached without following a link.
 #[derive(Debug)]
@@ -81,6 +81,14 @@ impl OwnFolder {
 
     /// What a file holds.
     pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        let (file, length) = self.open_to_read(name)?;
+        let mut bytes = Vec::with_capacity(length as usize + 1);
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A file to be read piece by piece, and its length.
+    pub(super) fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
         let file = self.open(name, How::Read)?;
         let length = file.metadata()?.len();
         if length > LARGEST {
@@ -88,9 +96,7 @@ impl OwnFolder {
                 format!("{} has {} MB, which none of ours has", self.path.join(name).display(), length >> 20);
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
-        let mut bytes = Vec::with_capacity(length as usize + 1);
-        file.take(LARGEST).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok((file, length))
     }
 
     /// Puts a file in place of what was there, whole or not at all.

@@ -134,12 +134,11 @@ fn members(cursor: &mut Cursor) -> HashMap<String, usize> {
 
 fn items(cursor: &mut Cursor) -> Vec<usize> {
     let mut found = Vec::new();
-    cursor.take(b'[');
+    if !cursor.take(b'[') || cursor.take(b']') {
+        return found;
+    }
     loop {
         cursor.skip_space();
-        if matches!(cursor.peek(), None | Some(b']')) {
-            return found;
-        }
         found.push(cursor.at);
         if cursor.skip_value().is_err() || !cursor.take(b',') {
             return found;
