@@ -87,7 +87,32 @@ impl CommandSession {
     ) -> Result<(), AgentError> {
         let began = Stopwatch::start();
         let prompt = turn.user.scored_text();
-        let mut request = json!({
+        let request = self.request(&turn, &prompt);
+        let mut answer = String::new();
+        let mut take = |mut event: Event| {
+            event.at = Some(began.elapsed().as_secs_f64());
+            if event.partial {
+                return;
+            }
+            let content = event.content.as_ref().filter(|_| event.is_final());
+            if let Some(text) = content.map(Content::spoken_text).filter(|text| !text.is_empty()) {
+                answer = text;
+            }
+            on_event(event);
+        };
+        match self.exchange(&request, turn.budget, &mut take).await? {
+            true => {
+                self.history.push(json!({"role": "user", "text": prompt}));
+                self.history.push(json!({"role": "model", "text": answer}));
+                Ok(())
+            }
+            false => Err(self.ended().await),
+        }
+    }
+
+    /// The line that a turn is asked with.
+    fn request(&self, turn: &Turn<'_>, prompt: &str) -> String {
+        let request = json!({
             "prompt": prompt,
             "turn": turn.number,
             "eval_id": self.opening.eval_id,
@@ -95,29 +120,22 @@ impl CommandSession {
             "user_content": write_content(turn.user),
             "state": self.opening.state,
             "history": self.history,
-        })
-        .to_string();
-        request.push('\n');
-        let mut answer = String::new();
-        let mut budget = turn.budget;
+        });
+        format!("{request}\n")
+    }
+
+    /// Sends a request and takes events until the result. False when the program ended before.
+    async fn exchange(
+        &mut self,
+        request: &str,
+        mut budget: TurnBudget,
+        take: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<bool, AgentError> {
         let CommandSession { stdin, stdout, state, program, .. } = self;
         // Writing and reading go on together: a program may answer before it has read everything.
         let sending = async {
             let sent = stdin.write_all(request.as_bytes()).await;
             let _ = sent.and(stdin.flush().await);
-        };
-        let mut take = |mut event: Event| {
-            event.at = Some(began.elapsed().as_secs_f64());
-            if event.partial {
-                return;
-            }
-            if let Some(content) = event.content.as_ref().filter(|_| event.is_final()) {
-                let text = content.spoken_text();
-                if !text.is_empty() {
-                    answer = text;
-                }
-            }
-            on_event(event);
         };
         let receiving = async {
             loop {
@@ -128,7 +146,7 @@ impl CommandSession {
                 match said {
                     Some(Said::Event(event)) => take(*event),
                     Some(Said::Result(made, told)) => {
-                        made.into_iter().for_each(&mut take);
+                        made.into_iter().for_each(&mut *take);
                         *state = told.or(state.take());
                         return Ok(true);
                     }
@@ -137,21 +155,10 @@ impl CommandSession {
                 }
             }
         };
-        let outcome = {
-            let (mut sending, mut receiving) = (pin!(sending), pin!(receiving));
-            tokio::select! {
-                outcome = &mut receiving => outcome,
-                () = &mut sending => receiving.await,
-            }
-        };
-        match outcome {
-            Ok(true) => {
-                self.history.push(json!({"role": "user", "text": prompt}));
-                self.history.push(json!({"role": "model", "text": answer}));
-                Ok(())
-            }
-            Ok(false) => Err(self.ended().await),
-            Err(error) => Err(error),
+        let (mut sending, mut receiving) = (pin!(sending), pin!(receiving));
+        tokio::select! {
+            outcome = &mut receiving => outcome,
+            () = &mut sending => receiving.await,
         }
     }
 
