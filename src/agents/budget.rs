@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What the value of a single answer may take, in bytes.
 const ANSWER: usize = 64 << 20;
 
-/// What everything that agents sent in a run may take, in bytes: it is kept until the run ends.
+/// What the unusually large turns of a run may take, in bytes: they are kept until the run ends.
 const RUN: usize = 2 << 30;
 
-/// What agents sent in a run, in bytes of memory.
+/// What a turn may take without being counted for the run.
+const USUAL_TURN: usize = 1 << 20;
+
+/// What agents sent in a run in unusually large turns, in bytes of memory.
 #[derive(Debug, Default)]
 pub struct RunMemory {
     taken: AtomicUsize,
@@ -52,18 +55,21 @@ impl TurnBudget {
 
     /// Counts what is kept of the turn.
     pub(super) fn keep(&mut self, bytes: usize) -> Result<(), AgentError> {
-        let taken = self.run.taken.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let before = self.counted();
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => {
-                self.give_back(bytes);
+                self.run.taken.fetch_sub(before, Ordering::Relaxed);
                 return Err(self.exceeded());
             }
         }
+        let more = self.counted() - before;
+        let taken = self.run.taken.fetch_add(more, Ordering::Relaxed) + more;
         if taken <= RUN {
             return Ok(());
         }
-        self.give_back(0);
+        // A turn that is broken off is not kept.
+        self.run.taken.fetch_sub(self.counted(), Ordering::Relaxed);
         let why = format!(
             "what agents sent in this run takes more than {} MB of memory; run fewer cases",
             RUN >> 20
@@ -71,9 +77,9 @@ impl TurnBudget {
         Err(AgentError::new(ErrorKind::Flood, why))
     }
 
-    /// A turn that is broken off is not kept.
-    fn give_back(&self, more: usize) {
-        self.run.taken.fetch_sub(self.most - self.left + more, Ordering::Relaxed);
+    /// What counts for the run: usual turns do not.
+    fn counted(&self) -> usize {
+        (self.most - self.left).saturating_sub(USUAL_TURN)
     }
 
     pub(super) fn exceeded(&self) -> AgentError {
@@ -102,14 +108,16 @@ mod tests {
     fn what_is_broken_off_is_not_counted_for_the_run() {
         let run = Arc::new(RunMemory::default());
         let taken = || run.taken.load(Ordering::Relaxed);
-        let mut turn = TurnBudget::new(100, &run);
+        let mut turn = TurnBudget::new(USUAL_TURN + 100, &run);
+        turn.keep(USUAL_TURN).unwrap();
+        assert_eq!(taken(), 0, "a usual turn does not count");
         turn.keep(60).unwrap();
         assert_eq!((turn.left(), taken()), (40, 60));
         assert_eq!(turn.keep(41).unwrap_err().kind, ErrorKind::Flood);
         assert_eq!(taken(), 0);
         run.taken.store(RUN - 10, Ordering::Relaxed);
-        let mut last = TurnBudget::new(100, &run);
-        last.keep(10).unwrap();
+        let mut last = TurnBudget::new(USUAL_TURN + 100, &run);
+        last.keep(USUAL_TURN + 10).unwrap();
         assert!(last.keep(1).unwrap_err().message.contains("in this run"));
         assert_eq!(taken(), RUN - 10);
     }

@@ -176,12 +176,17 @@ fn kill_all(program: u32) {
             if children.is_empty() {
                 return;
             }
-            for child in children {
-                if let Some(pid) = rustix::process::Pid::from_raw(child as i32) {
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-                    // Another thread may have waited for it.
-                    let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
-                }
+            let pids = children.into_iter().filter_map(|child| rustix::process::Pid::from_raw(child as i32));
+            // One of another user cannot be killed, and is not waited for.
+            let killed: Vec<_> = pids
+                .filter(|pid| rustix::process::kill_process(*pid, rustix::process::Signal::KILL).is_ok())
+                .collect();
+            if killed.is_empty() {
+                return;
+            }
+            for pid in killed {
+                // Another thread may have waited for it.
+                let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
             }
         }
     }

@@ -56,12 +56,16 @@ const USUAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) child: Child,
+    /// Whether the child is a keeper, which ends the program when it is told to.
+    is_kept: bool,
 }
 
 impl Program {
     /// Starts a program with all its streams piped.
     pub(crate) fn start(spec: &ProgramSpec) -> io::Result<Program> {
-        let mut command = match keeper::binary() {
+        let keeper = keeper::binary();
+        let is_kept = keeper.is_some();
+        let mut command = match keeper {
             Some(keeper) => {
                 let mut command = Command::new(keeper);
                 command.args(keeper::arguments(std::process::id(), &spec.argv));
@@ -81,7 +85,7 @@ impl Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        Ok(Program { child: command.spawn()? })
+        Ok(Program { child: command.spawn()?, is_kept })
     }
 }
 
@@ -93,7 +97,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         // None once it was waited for: the number may be another's by now.
         if let Some(id) = self.child.id() {
-            match keeper::binary().is_some() {
+            match self.is_kept {
                 true => keeper::end(id),
                 false => keeper::kill_group(id),
             }

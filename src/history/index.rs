@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The format of the index. An index of another format is made anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A run, before it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,6 +117,8 @@ struct Entry {
 #[derive(Serialize, Deserialize)]
 struct IndexFile {
     format: u32,
+    /// Which key told whose the runs are; with another one the index is made anew.
+    key: String,
     entries: Vec<Entry>,
 }
 
@@ -125,8 +127,9 @@ impl History {
     /// read is left out. `app_dirs` are the agents' folders, where ADK keeps its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
         let key = places.and_then(|places| RunKey::of(places).ok());
+        let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
-        let mut known = index.as_deref().map(read_index).unwrap_or_default();
+        let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
         let mut entries = Vec::new();
         let mut changed = false;
         let ours = run_folders(root).into_iter().map(|path| (path, None));
@@ -150,7 +153,7 @@ impl History {
         }
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
             // The index only saves time.
-            let _ = write_index(&index, &entries);
+            let _ = write_index(&index, &key_id, &entries);
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
@@ -198,17 +201,20 @@ fn index_path(places: &Places, root: &Path) -> PathBuf {
     places.cache.join("history").join(format!("{}.json", &id[..16]))
 }
 
-fn read_index(path: &Path) -> HashMap<PathBuf, Entry> {
+fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, Entry> {
     let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<IndexFile>(&bytes).ok());
-    let entries = read.filter(|file| file.format == FORMAT).map(|file| file.entries).unwrap_or_default();
+    let entries = read
+        .filter(|file| file.format == FORMAT && file.key == key)
+        .map(|file| file.entries)
+        .unwrap_or_default();
     entries.into_iter().map(|entry| (entry.head.path.clone(), entry)).collect()
 }
 
-fn write_index(path: &Path, entries: &[Entry]) -> std::io::Result<()> {
+fn write_index(path: &Path, key: &str, entries: &[Entry]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let file = IndexFile { format: FORMAT, entries: entries.to_vec() };
+    let file = IndexFile { format: FORMAT, key: key.to_string(), entries: entries.to_vec() };
     write_whole(path, &serde_json::to_vec(&file)?)
 }
 

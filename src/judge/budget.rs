@@ -3,12 +3,14 @@
 use super::error::{Fault, JudgeError};
 use crate::domain::JudgeSpec;
 use std::sync::Mutex;
+use tokio::sync::Notify;
 
 #[derive(Debug)]
 pub(super) struct Budget {
     prices: Option<(f64, f64)>,
     limit: Option<f64>,
     account: Mutex<Account>,
+    released: Notify,
 }
 
 /// What was spent, and about what requests under way will cost.
@@ -16,8 +18,9 @@ pub(super) struct Budget {
 struct Account {
     spent: f64,
     reserved: f64,
-    /// Of the longest answer so far.
+    /// Of all answers so far, and how many there were.
     output_tokens: u64,
+    answers: u64,
 }
 
 /// A request that may be made. Dropped when it has been.
@@ -25,13 +28,26 @@ struct Account {
 pub(super) struct Reservation<'a> {
     budget: &'a Budget,
     estimate: f64,
+    is_answered: bool,
+}
+
+impl Reservation<'_> {
+    /// The request was answered, or failed: what it cost is known.
+    pub(super) fn answered(mut self) {
+        self.is_answered = true;
+    }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if let Ok(mut account) = self.budget.account.lock() {
             account.reserved -= self.estimate;
+            if !self.is_answered {
+                // Broken off after it was sent: it is charged all the same.
+                account.spent += self.estimate;
+            }
         }
+        self.budget.released.notify_waiters();
     }
 }
 
@@ -42,7 +58,12 @@ const USUAL_ANSWER: u64 = 200;
 
 impl Budget {
     pub(super) fn of(spec: &JudgeSpec) -> Budget {
-        Budget { prices: spec.prices, limit: spec.spending_limit, account: Mutex::default() }
+        Budget {
+            prices: spec.prices,
+            limit: spec.spending_limit,
+            account: Mutex::default(),
+            released: Notify::new(),
+        }
     }
 
     /// What so many tokens cost; `None` without prices.
@@ -51,22 +72,36 @@ impl Budget {
         Some((input as f64 * price_in + output as f64 * price_out) / 1e6)
     }
 
-    /// Whether a request with a prompt of so many characters may be made now. What requests under way will cost is
+    /// Waits until a request with a prompt of so many characters may be made. What requests under way will cost is
     /// estimated, so that the limit is passed by one request at most.
-    pub(super) fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
-        let none = Reservation { budget: self, estimate: 0.0 };
-        let (Some(limit), Ok(mut account)) = (self.limit, self.account.lock()) else { return Ok(none) };
-        if account.spent + account.reserved >= limit {
+    pub(super) async fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
+        loop {
+            let released = self.released.notified();
+            if let Some(reservation) = self.try_reserve(characters)? {
+                return Ok(reservation);
+            }
+            released.await;
+        }
+    }
+
+    /// Nothing while requests under way may use up what is left.
+    fn try_reserve(&self, characters: usize) -> Result<Option<Reservation<'_>>, JudgeError> {
+        let none = Reservation { budget: self, estimate: 0.0, is_answered: false };
+        let (Some(limit), Ok(mut account)) = (self.limit, self.account.lock()) else { return Ok(Some(none)) };
+        if account.spent >= limit {
             let why = format!(
                 "the spending limit of {limit} is reached ({:.4} spent); raise spending_limit under [judge]",
                 account.spent
             );
             return Err(JudgeError::new(Fault::Limit, why));
         }
-        let output = account.output_tokens.max(USUAL_ANSWER);
+        if account.reserved > 0.0 && account.spent + account.reserved >= limit {
+            return Ok(None);
+        }
+        let output = account.output_tokens.checked_div(account.answers).unwrap_or(USUAL_ANSWER);
         let estimate = self.cost(characters as u64 / CHARACTERS_A_TOKEN, output).unwrap_or_default();
         account.reserved += estimate;
-        Ok(Reservation { estimate, ..none })
+        Ok(Some(Reservation { estimate, ..none }))
     }
 
     /// Counts an answer; what it cost, where there are prices.
@@ -74,7 +109,8 @@ impl Budget {
         let cost = self.cost(input_tokens, output_tokens)?;
         if let Ok(mut account) = self.account.lock() {
             account.spent += cost;
-            account.output_tokens = account.output_tokens.max(output_tokens);
+            account.output_tokens += output_tokens;
+            account.answers += 1;
         }
         Some(cost)
     }
@@ -89,17 +125,18 @@ mod tests {
         let spec =
             JudgeSpec { prices: Some((1.0, 10.0)), spending_limit: Some(0.01), ..JudgeSpec::standard() };
         let budget = Budget::of(&spec);
+        let reserve = |characters| budget.try_reserve(characters);
         assert_eq!(budget.spend(1000, 500), Some(0.006));
-        drop(budget.reserve(4000).unwrap());
-        // Two under way, at 0.006 each, would pass the limit: no third is begun.
-        let one = budget.reserve(4000).unwrap();
+        // With the one under way, at 0.006, the limit would be passed: the next one waits for it.
+        let one = reserve(4000).unwrap().unwrap();
+        assert!(reserve(4000).unwrap().is_none());
+        one.answered();
+        let another = reserve(4000).unwrap().expect("one that failed costs nothing");
+        drop(another);
         assert!(
-            budget.reserve(4000).unwrap_err().message.contains("limit of 0.01 is reached (0.0060 spent)")
+            reserve(0).unwrap_err().message.contains("limit of 0.01 is reached (0.0120 spent)"),
+            "it was sent"
         );
-        drop(one);
-        assert!(budget.reserve(4000).is_ok(), "one that failed costs nothing");
-        budget.spend(1000, 500);
-        assert!(budget.reserve(0).unwrap_err().message.contains("(0.0120 spent)"));
         assert_eq!(Budget::of(&JudgeSpec::standard()).cost(1, 1), None);
     }
 }

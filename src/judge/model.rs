@@ -78,11 +78,15 @@ impl Model {
                     Ok(room) => room,
                     Err(closed) => return (Err(closed), again),
                 };
-                match budget.reserve(prompt.text.len()) {
-                    Ok(_reserved) => self.once(prompt, settings, timeout, mode).await.map(|answer| {
-                        let cost = budget.spend(answer.input_tokens, answer.output_tokens);
-                        (answer, cost)
-                    }),
+                match budget.reserve(prompt.text.len()).await {
+                    Ok(reserved) => {
+                        let answer = self.once(prompt, settings, timeout, mode).await.map(|answer| {
+                            let cost = budget.spend(answer.input_tokens, answer.output_tokens);
+                            (answer, cost)
+                        });
+                        reserved.answered();
+                        answer
+                    }
                     Err(spent) => return (Err(spent), again),
                 }
             };

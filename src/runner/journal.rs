@@ -6,7 +6,7 @@ use crate::store::{JournalError, RunFolder};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// How often the journal is made durable against loss of power, and a failed write is tried again.
@@ -43,7 +43,13 @@ impl JournalWriter {
     pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
         let (done, written) = mpsc::channel(WAITING);
-        let mut thread = JournalThread { folder, done, unwritten: VecDeque::new(), is_dirty: false };
+        let mut thread = JournalThread {
+            folder,
+            done,
+            unwritten: VecDeque::new(),
+            is_dirty: false,
+            synced: Instant::now(),
+        };
         std::thread::Builder::new().name("journal".into()).spawn(move || thread.serve(&waiting))?;
         Ok(JournalWriter { requests: Some(requests), written })
     }
@@ -78,13 +84,15 @@ struct JournalThread {
     /// What could not be written yet, the oldest first.
     unwritten: VecDeque<Arc<Attempt>>,
     is_dirty: bool,
+    synced: Instant,
 }
 
 impl JournalThread {
     fn serve(&mut self, requests: &Receiver<Request>) {
         loop {
             let has_work = self.is_dirty || !self.unwritten.is_empty();
-            match requests.recv_timeout(if has_work { SYNC_EVERY } else { Duration::MAX }) {
+            let left = SYNC_EVERY.saturating_sub(self.synced.elapsed());
+            match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
                 Ok(Request::Append(attempt)) => self.append(attempt),
                 Ok(Request::End) => {
                     self.retry();
@@ -141,6 +149,7 @@ impl JournalThread {
     }
 
     fn sync(&mut self) {
+        self.synced = Instant::now();
         if std::mem::take(&mut self.is_dirty) {
             let _ = self.folder.sync();
         }

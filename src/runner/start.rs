@@ -63,6 +63,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
             (folder, RunState::new(prepared.plan.clone()))
         }
     };
+    let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
     let (journal, warning) = open_or_warn(opened);
     let owed = state.outstanding();
     let (listener, events) = mpsc::channel(WAITING);
@@ -89,10 +90,16 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     };
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
-        warning.into_iter().chain(found).for_each(|warning| dispatcher.warn(warning));
+        warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
         tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
+}
+
+fn unsigned_words() -> String {
+    let data = Places::find().map(|places| places.data.display().to_string());
+    let place = data.unwrap_or_else(|| "the data folder, which this platform does not name".into());
+    format!("the run is not signed, and --resume and --failed will not count it: {place} cannot be written")
 }
 
 fn open_or_warn(opened: Result<RunFolder, JournalError>) -> (Option<JournalWriter>, Option<String>) {

@@ -268,6 +268,7 @@ impl Loop {
 
     /// Gives the terminal to the editor. Nothing reads keys meanwhile but the editor.
     fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
+        self.keys.pause();
         terminal::give_back();
         let opened = editor::open(&path, line);
         self.come_back()?;
@@ -279,6 +280,7 @@ impl Loop {
 
     /// The same for a text: what was typed comes back, whatever it is.
     fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
+        self.keys.pause();
         terminal::give_back();
         let edited = editor::edit_text(text, name, ending);
         self.come_back()?;
@@ -298,6 +300,7 @@ impl Loop {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
+        self.keys.pause();
         terminal::give_back();
         terminal::stop_ourselves();
         self.come_back()
@@ -305,6 +308,7 @@ impl Loop {
 
     fn come_back(&mut self) -> io::Result<()> {
         self.screen = terminal::take(self.model.mouse)?;
+        self.keys.go_on();
         self.frames.soon();
         let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
         self.take(Msg::Resize(width, height))
@@ -338,7 +342,6 @@ impl Loop {
     /// What was typed before a question is on the screen is no answer to it.
     fn forget_typed_before_a_question(&mut self) {
         if self.model.asks_for_trust() && !self.is_question_shown {
-            terminal::forget_typed();
             self.keys.forget();
         }
     }

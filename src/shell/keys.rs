@@ -1,137 +1,162 @@
 //! Keys and other events of the terminal, as they come.
 //!
 //! crossterm's own stream of events reads on a thread of its own, which may still hold the reader when the terminal was
-//! given to an editor and taken back: a key could then be lost, or stay unseen until the next one. Here the loop itself
-//! reads, when the system says that there is something to read.
+//! given to an editor and taken back: a key could then be lost, or stay unseen until the next one. Here one thread reads
+//! for as long as the explorer runs, and only while the terminal is ours. It, and not the loop, waits for the rest of
+//! an escape sequence that comes in pieces.
 
 use crossterm::event::{self, Event};
-use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use std::sync::{Arc, Condvar, Mutex};
+use tokio::sync::{Notify, mpsc};
+
+/// Events on their way to the loop.
+const WAITING: usize = 256;
 
 pub(super) struct Keys {
-    terminal: Readable,
+    events: mpsc::Receiver<io::Result<Event>>,
     /// Told when the window has another size.
     resized: Arc<Notify>,
-    /// What was read and not taken yet.
-    read: VecDeque<Event>,
+    is_ours: Arc<Gate>,
+}
+
+/// Whether the terminal is ours, so that it may be read.
+#[derive(Default)]
+struct Gate {
+    is_closed: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn set(&self, is_closed: bool) {
+        if let Ok(mut closed) = self.is_closed.lock() {
+            *closed = is_closed;
+        }
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        if let Ok(closed) = self.is_closed.lock() {
+            drop(self.opened.wait_while(closed, |closed| *closed));
+        }
+    }
 }
 
 impl Keys {
     pub(super) fn open(resized: Arc<Notify>) -> io::Result<Keys> {
-        Ok(Keys { terminal: Readable::open()?, resized, read: VecDeque::new() })
+        let (sender, events) = mpsc::channel(WAITING);
+        let is_ours = Arc::new(Gate::default());
+        let gate = is_ours.clone();
+        let mut reader = Reader::open()?;
+        std::thread::Builder::new().name("keys".into()).spawn(move || {
+            loop {
+                let read = reader.read(&gate);
+                let is_gone = read.is_err();
+                let read =
+                    read.map_or_else(|error| vec![Err(error)], |events| events.into_iter().map(Ok).collect());
+                if read.into_iter().any(|event| sender.blocking_send(event).is_err()) || is_gone {
+                    return;
+                }
+            }
+        })?;
+        Ok(Keys { events, resized, is_ours })
     }
 
     /// The next event. Cancel-safe. An error when the terminal is gone.
     pub(super) async fn next(&mut self) -> io::Result<Event> {
-        loop {
-            if let Some(event) = self.read.pop_front() {
-                return Ok(event);
+        tokio::select! {
+            biased;
+            event = self.events.recv() => event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())),
+            () = self.resized.notified() => {
+                crossterm::terminal::size().map(|(width, height)| Event::Resize(width, height))
             }
-            tokio::select! {
-                ready = self.terminal.wait() => ready?,
-                () = self.resized.notified() => {}
-            }
-            self.read_all()?;
         }
     }
 
-    /// Forgets the events that are there already.
+    /// Somebody else reads from here on.
+    pub(super) fn pause(&self) {
+        self.is_ours.set(true);
+    }
+
+    /// The terminal is ours again.
+    pub(super) fn go_on(&self) {
+        self.is_ours.set(false);
+    }
+
+    /// Forgets what was typed and is not taken yet. Other events are told by their own ways, or come again.
     pub(super) fn forget(&mut self) {
-        let _ = self.read_all();
-        self.read.clear();
+        super::terminal::forget_typed();
+        while self.events.try_recv().is_ok() {}
+    }
+}
+
+/// Reads the terminal, on a thread of its own.
+#[cfg(unix)]
+struct Reader {
+    terminal: std::fs::File,
+}
+
+#[cfg(unix)]
+impl Reader {
+    fn open() -> io::Result<Reader> {
+        use std::io::IsTerminal;
+        use std::os::fd::AsFd;
+        let input = io::stdin();
+        let terminal = match input.is_terminal() {
+            true => input.as_fd().try_clone_to_owned()?.into(),
+            false => std::fs::File::open("/dev/tty")?,
+        };
+        Ok(Reader { terminal })
+    }
+
+    /// The next events; none where there was nothing whole. Waits while the terminal is not ours.
+    fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        gate.wait();
+        let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+            Ok(_) if !fds[0].revents().contains(PollFlags::IN) => {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Ok(_) => {}
+        }
+        // It may have been given away while nothing was typed.
+        gate.wait();
+        Reader::all()
     }
 
     /// Reads until nothing is left, neither in the terminal nor in crossterm, which hands on one event of what it read
     /// at a time.
-    fn read_all(&mut self) -> io::Result<()> {
+    fn all() -> io::Result<Vec<Event>> {
+        use std::time::{Duration, Instant};
+        /// How long a look takes when nothing is there. Without any time crossterm does not look.
+        const A_LOOK: Duration = Duration::from_millis(1);
+        let mut events = Vec::new();
         loop {
             let began = Instant::now();
             if event::poll(A_LOOK)? {
-                self.read.push_back(event::read()?);
-            } else if began.elapsed() < 2 * A_LOOK {
-                return Ok(());
+                events.push(event::read()?);
+            } else if began.elapsed() < 2 * A_LOOK || events.is_empty() {
+                return Ok(events);
             }
             // Else the time may have been over before crossterm looked at all: the machine is busy.
         }
     }
 }
 
-/// How long a look takes when nothing is there. Without any time crossterm does not look.
-const A_LOOK: Duration = Duration::from_millis(1);
-
-/// Waits for something to read on a thread that never reads: it may wait on while an editor has the terminal.
-struct Readable {
-    /// Asks the thread to wait.
-    ask: Sender<()>,
-    is_asked: bool,
-    /// Told when there is something to read, or never will be again.
-    ready: Arc<Notify>,
-    is_gone: Arc<AtomicBool>,
-}
-
-impl Readable {
-    fn open() -> io::Result<Readable> {
-        let (ask, asked) = channel();
-        let (ready, is_gone) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
-        let (tell, gone) = (ready.clone(), is_gone.clone());
-        let wait = waiting()?;
-        std::thread::Builder::new().name("keys".into()).spawn(move || {
-            while asked.recv().is_ok() {
-                if !wait() {
-                    gone.store(true, Ordering::SeqCst);
-                }
-                tell.notify_one();
-            }
-        })?;
-        Ok(Readable { ask, is_asked: false, ready, is_gone })
-    }
-
-    async fn wait(&mut self) -> io::Result<()> {
-        if !self.is_asked {
-            self.is_asked = self.ask.send(()).is_ok();
-        }
-        self.ready.notified().await;
-        self.is_asked = false;
-        match self.is_gone.load(Ordering::SeqCst) {
-            true => Err(io::ErrorKind::UnexpectedEof.into()),
-            false => Ok(()),
-        }
-    }
-}
-
-/// Waits until there is something to read; false when the terminal is gone.
-#[cfg(unix)]
-fn waiting() -> io::Result<impl Fn() -> bool + Send> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    use std::io::IsTerminal;
-    use std::os::fd::AsFd;
-    let input = io::stdin();
-    let file: std::fs::File = match input.is_terminal() {
-        true => input.as_fd().try_clone_to_owned()?.into(),
-        false => std::fs::File::open("/dev/tty")?,
-    };
-    Ok(move || {
-        loop {
-            let mut fds = [PollFd::new(&file, PollFlags::IN)];
-            match poll(&mut fds, None) {
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return false,
-                Ok(_) => return fds[0].revents().contains(PollFlags::IN),
-            }
-        }
-    })
-}
-
-/// Where terminals are no files, the loop looks now and then.
 #[cfg(not(unix))]
-fn waiting() -> io::Result<impl Fn() -> bool + Send> {
-    Ok(|| {
-        std::thread::sleep(Duration::from_millis(20));
-        true
-    })
+struct Reader;
+
+#[cfg(not(unix))]
+impl Reader {
+    fn open() -> io::Result<Reader> {
+        Ok(Reader)
+    }
+
+    fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
+        gate.wait();
+        event::read().map(|event| vec![event])
+    }
 }

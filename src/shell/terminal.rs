@@ -16,6 +16,8 @@ pub(super) type Screen = ratatui::Terminal<ratatui::backend::CrosstermBackend<Bu
 
 /// Takes the terminal: raw mode, the alternate screen, paste and mouse reports.
 pub(super) fn take(mouse: bool) -> io::Result<Screen> {
+    // After a stop the shell has set the terminal as it likes it, while crossterm remembers that it is raw.
+    let _ = terminal::disable_raw_mode();
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout());
@@ -122,6 +124,8 @@ pub(super) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<(
                 SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
                 SIGCONT => {}
                 SIGWINCH => resized.notify_one(),
+                // An editor has the terminal: what is typed there is not for us.
+                SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                 signal => {
                     give_back();
                     std::process::exit(128 + signal);

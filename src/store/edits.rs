@@ -154,6 +154,8 @@ enum Line {
     Made(Kept),
     Undone(u64),
     Redone(u64),
+    /// It was logged, and could not be made.
+    Failed(u64),
 }
 
 /// The edits that can be taken back or made again, oldest first.
@@ -161,6 +163,7 @@ enum Line {
 struct History {
     edits: Vec<Logged>,
     lines: usize,
+    newest_id: u64,
 }
 
 /// An edit with what the log says of it.
@@ -169,6 +172,8 @@ struct Logged {
     undone: bool,
     /// The number of the newest line about it.
     turned: usize,
+    /// The later edit of the same file because of which it cannot be made again.
+    dropped_by: Option<u64>,
 }
 
 impl EditLog {
@@ -182,7 +187,7 @@ impl EditLog {
     pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
         let lock = self.lock();
         let files: Vec<KeptFile> = jobs.iter().map(kept_file).collect();
-        let id = self.history().edits.last().map_or(1, |last| last.kept.id + 1);
+        let id = self.history().newest_id + 1;
         let at = jiff::Timestamp::now().to_string();
         let kept = Kept { id, at, words: words.to_string(), files };
         let logged = lock.and_then(|lock| self.append(&Line::Made(kept.clone())).map(|()| lock));
@@ -194,7 +199,7 @@ impl EditLog {
                     let left = turn_files(within, &kept.files[..at], true);
                     if left.is_empty() {
                         // Where this fails, too, the files tell that the edit was not made.
-                        let _ = self.append(&Line::Undone(id));
+                        let _ = self.append(&Line::Failed(id));
                     }
                     return Err(EditFailed { path: jobs[at].path.clone(), why, left });
                 }
@@ -287,17 +292,23 @@ impl EditLog {
 
     fn history(&self) -> History {
         let Some(path) = &self.path else { return History::default() };
-        let mut text = read_text_file(path, LONGEST_LOG).unwrap_or_default();
+        // A line that a crash tore may end within a character; it costs that line.
+        let mut text =
+            String::from_utf8_lossy(&read_file(path, LONGEST_LOG).unwrap_or_default()).into_owned();
         if text.len() as u64 > KEPT {
             let half = text.ceil_char_boundary(text.len() / 2);
             let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
-            text.drain(..line);
-            let _ = super::write_whole(path, text.as_bytes());
+            // The newest edit stays, however large it is.
+            if line < text.len() {
+                text.drain(..line);
+                let _ = super::write_whole(path, text.as_bytes());
+            }
         }
         let mut history = History::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
             history.take(line);
         }
+        history.edits.retain(|logged| logged.dropped_by.is_none());
         history
     }
 }
@@ -427,15 +438,24 @@ impl History {
         self.lines += 1;
         match line {
             Line::Made(made) => {
+                self.newest_id = self.newest_id.max(made.id);
                 // What was taken back in these files cannot be made again on top of this.
                 let touched = |kept: &Kept| {
                     kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
                 };
-                self.edits.retain(|logged| !(logged.undone && touched(&logged.kept)));
-                self.edits.push(Logged { kept: made, undone: false, turned: self.lines });
+                for logged in self.edits.iter_mut().filter(|logged| logged.undone && touched(&logged.kept)) {
+                    logged.dropped_by.get_or_insert(made.id);
+                }
+                self.edits.push(Logged { kept: made, undone: false, turned: self.lines, dropped_by: None });
             }
             Line::Undone(id) => self.mark(id, true),
             Line::Redone(id) => self.mark(id, false),
+            Line::Failed(id) => {
+                self.edits.retain(|logged| logged.kept.id != id);
+                for logged in self.edits.iter_mut().filter(|logged| logged.dropped_by == Some(id)) {
+                    logged.dropped_by = None;
+                }
+            }
         }
     }
 
@@ -633,5 +653,21 @@ mod tests {
                 assert_eq!(fs::read_to_string(file).unwrap(), at.to_string());
             }
         }
+    }
+
+    #[test]
+    fn an_edit_that_failed_takes_no_redo_away_and_is_none_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let a = folder.path().join("a");
+        fs::write(&a, "a0").unwrap();
+        let log = log(folder.path());
+        log.make(None, "first", &[change(&a, "a1")]).unwrap();
+        log.undo(None, std::slice::from_ref(&a)).unwrap();
+        let stale = change(&a, "never");
+        fs::write(&a, "theirs").unwrap();
+        assert!(log.make(None, "refused", &[stale]).is_err());
+        fs::write(&a, "a0").unwrap();
+        assert_eq!(log.redo(None, std::slice::from_ref(&a)).unwrap().words, "first");
+        assert!(log.redo(None, std::slice::from_ref(&a)).is_err(), "what was refused is not made again");
     }
 }

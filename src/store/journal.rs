@@ -85,7 +85,9 @@ impl RunFolder {
         let journal_path = folder.path().join(JOURNAL);
         let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
-        let number = key.as_ref().map_or(Ok(0), RunKey::next_number).map_err(at(folder.path()))?;
+        // Without a number the run cannot be put in order, and is recorded unsigned.
+        let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
+        let (key, number) = numbered.map_or((None, 0), |(key, number)| (Some(key), number));
         let run = RunFolder { folder, journal, written: 0, run_id: plan.run_id.clone(), number, key };
         run.write_plan(plan)?;
         Ok(run)
@@ -145,6 +147,11 @@ impl RunFolder {
     /// Makes what was written durable against loss of power.
     pub fn sync(&self) -> io::Result<()> {
         self.journal.sync_data()
+    }
+
+    /// Whether the run is signed, so that it counts for this person from now on.
+    pub fn is_signed(&self) -> bool {
+        self.key.is_some()
     }
 
     /// The folder.

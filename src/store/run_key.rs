@@ -46,6 +46,11 @@ impl RunKey {
         Ok(RunKey { key, folder })
     }
 
+    /// What tells this key from others, and nothing of it.
+    pub fn id(&self) -> String {
+        self.signature(&[b"id"])
+    }
+
     /// The number of a new run: greater than that of every run recorded before, whatever the clock says.
     pub(super) fn next_number(&self) -> io::Result<u64> {
         let lock = File::create(self.folder.join("lock"))?;

@@ -29,12 +29,12 @@ pub struct Parsed {
     pub duplicates: Vec<JsonPath>,
 }
 
-/// More keys that are given twice are not listed.
-const MOST_DUPLICATES: usize = 10_000;
+/// More bytes of paths of keys that are given twice are not listed.
+const MOST_DUPLICATES: usize = 4 << 20;
 
 /// Reads a document.
 pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
-    let mut parser = Parser::new(text, usize::MAX);
+    let mut parser = Parser { duplicates_left: MOST_DUPLICATES, ..Parser::new(text, usize::MAX) };
     let value = parser.document()?;
     Ok(Parsed { value, duplicates: parser.duplicates })
 }
@@ -68,6 +68,8 @@ struct Parser<'a> {
     /// What is left of the bytes that the value may take.
     left: usize,
     is_too_large: bool,
+    /// What the list of keys that are given twice may still take, in bytes.
+    duplicates_left: usize,
 }
 
 /// A list doubles its room when it is full.
@@ -80,7 +82,7 @@ const ALLOCATION: usize = 16;
 impl<'a> Parser<'a> {
     fn new(text: &'a str, left: usize) -> Parser<'a> {
         let (cursor, path) = (Cursor::new(text), JsonPath::default());
-        Parser { cursor, path, duplicates: Vec::new(), left, is_too_large: false }
+        Parser { cursor, path, duplicates: Vec::new(), left, is_too_large: false, duplicates_left: 0 }
     }
 
     fn document(&mut self) -> Result<Value, SyntaxError> {
@@ -140,14 +142,28 @@ impl<'a> Parser<'a> {
             self.cursor.expect(b':', "a colon after the key")?;
             self.path.0.push(super::Step::Key(key.clone()));
             let value = self.value()?;
-            if map.insert(key, value).is_some() && self.duplicates.len() < MOST_DUPLICATES {
-                self.duplicates.push(self.path.clone());
+            if map.insert(key, value).is_some() {
+                self.list_duplicate();
             }
             self.path.0.pop();
             if self.cursor.take(b'}') {
                 return Ok(Value::Object(map));
             }
             self.cursor.expect(b',', "a comma or }")?;
+        }
+    }
+
+    fn list_duplicate(&mut self) {
+        let bytes = |step: &super::Step| match step {
+            super::Step::Key(key) => key.len() + size_of::<super::Step>(),
+            super::Step::Index(_) => size_of::<super::Step>(),
+        };
+        let size = || self.path.0.iter().map(bytes).sum();
+        if self.duplicates_left > 0
+            && let Some(left) = self.duplicates_left.checked_sub(size())
+        {
+            self.duplicates_left = left;
+            self.duplicates.push(self.path.clone());
         }
     }
 
