@@ -340,6 +340,18 @@ fn no_key_is_lost_when_the_editor_ends() {
     terminal.assert_restored();
 }
 
+#[test]
+fn the_first_event_may_be_a_resize() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (100, 30));
+    terminal.resize(84, 26);
+    terminal.wait_until("a frame of the new width", |screen| {
+        screen.lines().any(|line| line.starts_with('╭') && line.ends_with('╮') && line.chars().count() == 84)
+    });
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stop_from_outside_leaves_the_terminal_as_it_was() {

@@ -16,7 +16,7 @@ const RUN: usize = 2 << 30;
 /// What a turn may take without being counted for the run.
 const USUAL_TURN: usize = 1 << 20;
 
-/// What agents sent in a run in unusually large turns, in bytes of memory.
+/// Memory taken by the unusually large turns of a run, in bytes.
 #[derive(Debug, Default)]
 pub struct RunMemory {
     taken: AtomicUsize,
@@ -41,7 +41,8 @@ impl TurnBudget {
         self.left
     }
 
-    /// Reads a value within what is left, and says what it takes. What is no JSON is said in the words of `no_json`.
+    /// Parses a value within what is left, and returns the memory it takes. `no_json` gives the message for text that is
+    /// not JSON.
     pub(super) fn parse(
         &self,
         text: &str,

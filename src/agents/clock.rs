@@ -7,9 +7,9 @@
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// How often the thread looks.
+/// How often the thread reads the clock.
 const LOOK: Duration = Duration::from_millis(200);
-/// A longer gap between two looks is no delay of a busy machine.
+/// A longer gap between two readings of the clock is not a scheduling delay.
 const GAP: Duration = Duration::from_secs(1);
 
 struct Watched {

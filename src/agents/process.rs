@@ -95,7 +95,7 @@ fn is_usual(name: &str) -> bool {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // None once it was waited for: the number may be another's by now.
+        // `None` after the child was waited for: its process id may have been reused.
         if let Some(id) = self.child.id() {
             match self.is_kept {
                 true => keeper::end(id),

@@ -73,7 +73,7 @@ impl Keys {
         }
     }
 
-    /// Somebody else reads from here on.
+    /// Stops reading, for as long as another program has the terminal.
     pub(super) fn pause(&self) {
         self.is_ours.set(true);
     }

@@ -124,7 +124,7 @@ pub(super) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<(
                 SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
                 SIGCONT => {}
                 SIGWINCH => resized.notify_one(),
-                // An editor has the terminal: what is typed there is not for us.
+                // An editor has the terminal, and the interrupt is meant for it.
                 SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                 signal => {
                     give_back();
