@@ -511,7 +511,7 @@ fn a_turn_alone_is_not_the_case() {
     let mut house = House::new();
     house.ran(0, "water_bed", 5.into(), "done");
     let mut alone =
-        Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0]);
+        Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].whole());
     (alone.turn, alone.status) = (Some(1), Status::Passed);
     let results = past(&house.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = house.model.ticket();

@@ -8,8 +8,8 @@ use evaltrail::app::{
     RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, Invocation, MetricResult, PlannedCase,
-    PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status,
+    AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, EndedAttempt, Invocation, MetricResult,
+    PlannedCase, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -77,8 +77,12 @@ fn run_state(model: &Model, cases: usize) -> RunState {
     }))
 }
 
+fn finished(attempt: Attempt) -> RunEvent {
+    RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))
+}
+
 fn ended(case: usize, status: Status) -> RunEvent {
-    RunEvent::Finished(Arc::new(Attempt {
+    finished(Attempt {
         asked: vec![],
         rubrics: vec![],
         scenario: None,
@@ -99,7 +103,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         user_id: String::new(),
         tries: 1,
         turn: None,
-    }))
+    })
 }
 
 fn with_run(statuses: &[Status]) -> Model {
@@ -414,7 +418,7 @@ fn with_something_done() -> Model {
         let RunEvent::Finished(attempt) = ended(at, Status::Passed) else { unreachable!() };
         let turn =
             Invocation { final_response: Some(Content::text("model", "done")), ..Invocation::default() };
-        RunEvent::Finished(Arc::new(Attempt { actual: [turn].into(), ..(*attempt).clone() }))
+        finished(Attempt { actual: [turn].into(), ..(*attempt.whole()).clone() })
     };
     update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
     press(&mut model, "q");
@@ -446,7 +450,7 @@ fn judging_again_takes_what_the_agent_did() {
     let effects = press(&mut model, "space space b");
     let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
-    assert!(kept.iter().all(|(_, attempt)| attempt.actual.len() == 1));
+    assert!(kept.iter().all(|(_, attempt)| attempt.actual_turns == 1));
 }
 
 #[test]
@@ -457,9 +461,9 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
         status: Status::Failed,
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
-    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0]).clone() };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].whole()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.outcomes.add(case(0, 0), &run, Arc::new(attempt));
+    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "enter V tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");

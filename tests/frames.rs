@@ -9,9 +9,9 @@ use evaltrail::app::{
     parse_key, update,
 };
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, MetricResult, Part, PlannedCase, PlannedSet,
-    Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall, adk_status,
-    case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, MetricResult, Part, PlannedCase,
+    PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall,
+    adk_status, case_status, is_hidden,
 };
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
@@ -190,7 +190,12 @@ fn run(model: &mut Model, done: usize) {
     let all = attempts.len();
     update(model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
     let mut events: Vec<RunEvent> = Vec::new();
-    events.extend(attempts.into_iter().take(done).map(|attempt| RunEvent::Finished(Arc::new(attempt))));
+    events.extend(
+        attempts
+            .into_iter()
+            .take(done)
+            .map(|attempt| RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))),
+    );
     for (slot, case) in (done..all.min(done + 4)).enumerate() {
         let key = AttemptKey { case, attempt: 1 };
         events.push(RunEvent::Started { key, slot });
@@ -485,7 +490,10 @@ fn hostile() -> (Model, String) {
     ];
     update(&mut model, Msg::Run(RunMsg::Events(events)));
     assert_clean(&model);
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(attempt))])));
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))])),
+    );
     (model, bad)
 }
 

@@ -758,7 +758,8 @@ fn the_judge_says_hello_and_is_probed() {
 #[test]
 fn what_was_done_can_be_judged_again() {
     use evaltrail::domain::{
-        Attempt, AttemptKey, CaseKey, Content, Invocation, JudgeSpec, Provider, RunEvent, RunOptions, Status,
+        Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider, RunEvent,
+        RunOptions, Status,
     };
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
@@ -775,7 +776,7 @@ fn what_was_done_can_be_judged_again() {
     let turn =
         Invocation { final_response: Some(Content::text("model", "Off it is.")), ..Invocation::default() };
     let kept = Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
-    let kept = std::sync::Arc::new(kept);
+    let kept = std::sync::Arc::new(EndedAttempt::unrecorded(kept));
     let set = workspace.sets[0].clone();
     let key = CaseKey { eval_id: "a".into(), content: String::new() };
     let request = Request {
@@ -801,6 +802,7 @@ fn what_was_done_can_be_judged_again() {
             }
         }
     });
+    let attempt = attempt.whole();
     assert_eq!((attempt.status, attempt.actual[0].response_text().as_str()), (Status::Passed, "Off it is."));
     assert_eq!(attempt.expected[0].response_text(), "It is off.");
 }

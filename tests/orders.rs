@@ -9,8 +9,9 @@ use evaltrail::app::{
     update,
 };
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, PlannedCase,
-    PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory, case_status,
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,
+    Invocation, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
+    ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -50,7 +51,24 @@ fn text(cases: &Cases) -> String {
     json!({"eval_set_id": "s", "eval_cases": cases.iter().map(case).collect::<Vec<Value>>()}).to_string()
 }
 
-fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<Attempt> {
+/// A journal that holds one attempt, which is read again whenever all of it is looked at.
+struct Journal(String);
+
+impl AttemptRecords for Journal {
+    fn read(&self, _: RecordedAt) -> Result<Attempt, String> {
+        serde_json::from_str(&self.0).map_err(|error| error.to_string())
+    }
+
+    fn is_at_hand(&self, _: RecordedAt) -> bool {
+        true
+    }
+}
+
+fn wholes(attempts: &[Arc<EndedAttempt>]) -> Vec<Arc<Attempt>> {
+    attempts.iter().map(|attempt| attempt.read().unwrap()).collect()
+}
+
+fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAttempt> {
     let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
     let mut attempt = Attempt {
         expected: [turn(id, expected)].into(),
@@ -59,7 +77,9 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<Attempt
     };
     attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
     attempt.status = case_status(&attempt.metrics);
-    Arc::new(attempt)
+    let journal: Arc<dyn AttemptRecords> = Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
+    let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
+    Arc::new(EndedAttempt::recorded(attempt, at, &journal))
 }
 
 struct World {
@@ -76,7 +96,7 @@ struct World {
     runs: usize,
     made: usize,
     /// The run that each case was last run in, with its attempt as it ran.
-    last: HashMap<(usize, String), (String, Arc<Attempt>)>,
+    last: HashMap<(usize, String), (String, Arc<EndedAttempt>)>,
     history_at: usize,
 }
 
@@ -310,9 +330,10 @@ impl World {
                 };
                 let outcome = outcome.unwrap_or_else(|| panic!("the result of {id} in {run} is lost"));
                 assert_eq!(outcome.run.id, *run, "{id} is shown of its latest run");
-                assert_eq!(outcome.as_they_ran(), std::slice::from_ref(ran), "{id}");
+                assert_eq!(wholes(outcome.as_they_ran()), [ran.whole()], "{id}");
                 let again = reevaluate(file, &Notes::default(), index, std::slice::from_ref(ran));
-                assert_eq!(outcome.attempts, again.unwrap_or_else(|| vec![ran.clone()]), "{id} is stale");
+                let now = again.unwrap_or_else(|| vec![ran.clone()]);
+                assert_eq!(wholes(&outcome.attempts), wholes(&now), "{id} is stale");
                 *seen.entry(outcome.worst.key()).or_insert(0usize) += 1;
             }
             let totals = self.model.outcomes.totals(at);

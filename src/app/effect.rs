@@ -5,7 +5,7 @@ use super::editor::Field;
 use super::model::CaseRef;
 use super::outcomes::{CaseAttempts, Outcomes};
 use super::ticket::Ticket;
-use crate::domain::{Attempt, AttemptKey, CancelReason, HumanVerdict, SessionInput};
+use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
@@ -24,7 +24,7 @@ pub enum Against {
     /// What the file says an agent already did.
     Saved,
     /// What an agent did before, judged again: equally many attempts of each case, in order.
-    Kept(Arc<Vec<(CaseRef, Arc<Attempt>)>>),
+    Kept(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }
 
 /// What a text in the person's editor is of.
@@ -86,6 +86,8 @@ pub enum Effect {
     CancelAttempt(AttemptKey),
     /// Compare two large turns away from the screen.
     BuildBody(BodyKey, Arc<Compared>),
+    /// Read a large attempt, so that its lines can be built.
+    ReadAttempt(BodyKey, Arc<EndedAttempt>),
     /// Keep what a person says of verdicts.
     KeepVerdicts(Vec<HumanVerdict>),
     /// Make an edit; the answer is [`super::Msg::Edited`] or says why not.

@@ -80,7 +80,7 @@ pub(super) fn has_run(model: &Model) -> Enabled {
 
 pub(super) fn has_judgement(model: &Model) -> Enabled {
     let attempt = model.shown_attempt().ok_or("the case has not been run")?;
-    let judged = attempt.metrics.iter().any(|metric| metric.judgement.is_some());
+    let judged = attempt.metrics.iter().any(|metric| metric.judged);
     judged.then_some(()).ok_or("no judge was asked about this case")
 }
 
@@ -88,7 +88,7 @@ pub(super) fn can_judge_again(model: &Model) -> Enabled {
     can_run(model)?;
     let has_actual = |case: &CaseRef| {
         let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts);
-        attempts.is_some_and(|attempts| attempts.iter().any(|attempt| !attempt.actual.is_empty()))
+        attempts.is_some_and(|attempts| attempts.iter().any(|attempt| attempt.actual_turns > 0))
     };
     let selected = model.browse.selected.iter().any(has_actual);
     let here = model.current_case().is_some_and(|case| has_actual(&case));

@@ -9,7 +9,7 @@ use super::overlays::{ConfirmKind, Overlay};
 use super::ticket::{Ticket, Tickets};
 use super::tree::{first_set_node, nodes_of, sorted};
 use super::trial::Trial;
-use crate::domain::{Attempt, AttemptKey, CaseKey, CaseNotes, HumanVerdict, Query, RunRef, RunState};
+use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, place};
 use crate::workspace::SetPath;
@@ -467,13 +467,13 @@ impl Model {
     }
 
     /// The attempt that the case screen shows.
-    pub fn shown_attempt(&self) -> Option<&Arc<Attempt>> {
+    pub fn shown_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let Screen::Case(case) = &self.screen else { return None };
         self.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
     }
 
     /// The attempt of the whole case that the case screen is at.
-    fn whole_attempt(&self) -> Option<&Arc<Attempt>> {
+    fn whole_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let Screen::Case(case) = &self.screen else { return None };
         self.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
@@ -482,7 +482,7 @@ impl Model {
     pub fn turns_shown(&self) -> usize {
         let Screen::Case(case) = &self.screen else { return 0 };
         match self.whole_attempt() {
-            Some(attempt) => attempt.expected.len().max(attempt.actual.len()),
+            Some(attempt) => attempt.expected_turns.max(attempt.actual_turns),
             None => case.turns,
         }
     }

@@ -9,7 +9,7 @@ use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
 use super::ticket::Ticket;
 use super::trial::Flip;
-use crate::domain::{Attempt, HumanVerdict, RunEvent, RunState};
+use crate::domain::{EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::{Notes, SetFile};
 use crate::history::PastResult;
 use crate::runner::{ChatEvent, TrustQuestion};
@@ -80,12 +80,14 @@ pub enum Msg {
         /// The cases that were asked about, with the revisions of their outcomes.
         asked: Vec<(CaseRef, u64)>,
         /// The attempts as they would have come out.
-        results: Vec<(CaseRef, Vec<Arc<Attempt>>)>,
+        results: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>,
     },
     /// Changed criteria were written; what was done, in words.
     CriteriaWritten(String),
     /// A comparison is ready.
     BodyBuilt(BodyKey, Arc<Body>),
+    /// The attempt whose lines are awaited is at hand.
+    AttemptRead(BodyKey),
     /// Something to tell for a while.
     Told(String),
     /// Something went wrong.

@@ -1,7 +1,7 @@
 //! What came of each case when it was last run.
 
 use super::CaseRef;
-use crate::domain::{Attempt, RunBy, RunRef, Status, Totals};
+use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::history::is_unsteady;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct CaseAttempts {
     /// [`CaseOutcome::revision`].
     pub revision: u64,
     /// By number.
-    pub attempts: Vec<Arc<Attempt>>,
+    pub attempts: Vec<Arc<EndedAttempt>>,
 }
 
 /// The newest outcome of a case.
@@ -23,9 +23,9 @@ pub struct CaseOutcome {
     /// The run it is from.
     pub run: Arc<RunRef>,
     /// Its attempts, by number.
-    pub attempts: Vec<Arc<Attempt>>,
+    pub attempts: Vec<Arc<EndedAttempt>>,
     /// The original attempts, when the case was edited since and `attempts` are the re-evaluated ones.
-    ran: Option<Vec<Arc<Attempt>>>,
+    ran: Option<Vec<Arc<EndedAttempt>>>,
     /// The status a person should look at first.
     pub worst: Status,
     /// Whether that status hangs on which samples a judge happened to give.
@@ -43,13 +43,13 @@ pub struct Outcomes {
     /// How many cases of each set have their outcome from which run.
     runs: HashMap<usize, HashMap<Arc<RunRef>, usize>>,
     /// The newest attempt of a single turn of a case, where one was run since the case was.
-    alone: HashMap<CaseRef, Arc<Attempt>>,
+    alone: HashMap<CaseRef, Arc<EndedAttempt>>,
     /// Goes up with every change.
     pub version: u64,
 }
 
 impl CaseOutcome {
-    fn of(run: &Arc<RunRef>, attempts: Vec<Arc<Attempt>>) -> CaseOutcome {
+    fn of(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
         let unsteady = is_unsteady(&attempts, worst);
         CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0 }
@@ -71,7 +71,7 @@ impl CaseOutcome {
     }
 
     /// The attempts as they ran, whatever became of the case since.
-    pub fn as_they_ran(&self) -> &[Arc<Attempt>] {
+    pub fn as_they_ran(&self) -> &[Arc<EndedAttempt>] {
         self.ran.as_ref().unwrap_or(&self.attempts)
     }
 }
@@ -79,7 +79,7 @@ impl CaseOutcome {
 impl Outcomes {
     /// Takes one attempt in. The first of another run replaces what was there; one that is there already changes
     /// nothing.
-    pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<Attempt>) {
+    pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
         if attempt.turn.is_some() {
             // A turn is not the case: what came of the case stays.
@@ -117,7 +117,7 @@ impl Outcomes {
     }
 
     /// The attempt of this turn of a case alone (from 0), if that was the last thing run of it.
-    pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<Attempt>> {
+    pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
         self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
     }
 
@@ -137,12 +137,12 @@ impl Outcomes {
     }
 
     /// The same with other attempts in the places of these.
-    pub fn map(&self, mut other: impl FnMut(&Attempt) -> Arc<Attempt>) -> Outcomes {
+    pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
         let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
         let runs = self.runs.clone();
         let mut mapped = Outcomes { version: self.version + 1, alone, runs, ..Outcomes::default() };
         for (case, outcome) in &self.cases {
-            let attempts: Vec<Arc<Attempt>> = outcome.attempts.iter().map(|attempt| other(attempt)).collect();
+            let attempts: Vec<Arc<EndedAttempt>> = outcome.attempts.iter().map(&mut other).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
             let shown = CaseOutcome { ran, revision, ..CaseOutcome::of(&outcome.run, attempts) };
             mapped.totals.entry(case.set).or_default().add(shown.worst);
@@ -167,7 +167,7 @@ impl Outcomes {
     }
 
     /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
-    pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<Attempt>>>) {
+    pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<EndedAttempt>>>) {
         self.alone.remove(&case);
         let Some(before) = self.cases.get(&case) else { return };
         self.version += 1;
@@ -209,6 +209,6 @@ fn remove_run(runs: &mut HashMap<Arc<RunRef>, usize>, run: &Arc<RunRef>) {
     }
 }
 
-fn worst(attempts: &[Arc<Attempt>]) -> Status {
+fn worst(attempts: &[Arc<EndedAttempt>]) -> Status {
     Status::worst(attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::Passed)
 }

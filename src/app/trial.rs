@@ -3,7 +3,7 @@
 use super::model::{CaseRef, Model, Screen};
 use super::outcomes::Outcomes;
 use super::ticket::Ticket;
-use crate::domain::{Attempt, MetricResult, RunRef, Status};
+use crate::domain::{Derivation, EndedAttempt, MetricSummary, RunRef, Status};
 use crate::metrics::{Rescorer, WhatIf};
 use std::sync::Arc;
 
@@ -58,7 +58,12 @@ impl Trial {
 /// The outcomes under a change, and what is another then.
 pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
     let mut rescorer = Rescorer::new(change);
-    let after = before.map(|attempt| Arc::new(rescorer.rescore(attempt)));
+    let again = rescoring(change);
+    let after = before.map(|ended| match ended.read() {
+        Ok(attempt) => Arc::new(EndedAttempt::derived(ended, &rescorer.rescore(&attempt), &again)),
+        // What cannot be read any more stays as it came out.
+        Err(_) => ended.clone(),
+    });
     let mut flips: Vec<Flip> = before
         .cases()
         .filter_map(|(case, outcome)| {
@@ -70,15 +75,24 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
     (after, flips)
 }
 
+fn rescoring(change: &WhatIf) -> Derivation {
+    let change = change.clone();
+    Arc::new(move |attempt| Rescorer::new(&change).rescore(attempt))
+}
+
 impl Model {
     /// Takes an attempt in; while a change is on trial, as it would be under it.
-    pub(super) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<Attempt>) {
+    pub(super) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         match &mut self.trial {
             None => self.outcomes.add(case, run, attempt),
             Some(trial) => {
-                let shown = Rescorer::new(&trial.change).rescore(&attempt);
+                let again = rescoring(&trial.change);
+                let shown = match attempt.read() {
+                    Ok(whole) => Arc::new(EndedAttempt::derived(&attempt, &again(&whole), &again)),
+                    Err(_) => attempt.clone(),
+                };
                 Arc::make_mut(&mut trial.before).add(case, run, attempt);
-                self.outcomes.add(case, run, Arc::new(shown));
+                self.outcomes.add(case, run, shown);
                 trial.note_flip(case, &self.outcomes);
             }
         }
@@ -86,7 +100,7 @@ impl Model {
 
     /// The attempt that commands about metrics are about: the one on the screen, or the worst of the case
     /// under the cursor.
-    pub fn attempt_at_hand(&self) -> Option<&Arc<Attempt>> {
+    pub fn attempt_at_hand(&self) -> Option<&Arc<EndedAttempt>> {
         if let Screen::Case(_) = &self.screen {
             return self.shown_attempt();
         }
@@ -95,7 +109,7 @@ impl Model {
     }
 
     /// The metric whose threshold `[` and `]` move: the chosen one, else the first that failed.
-    pub fn metric_at_hand(&self) -> Option<&MetricResult> {
+    pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
         let attempt = self.attempt_at_hand()?;
         let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());
         let chosen = deciding().find(|metric| Some(&metric.metric) == self.chosen_metric.as_ref());

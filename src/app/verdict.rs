@@ -4,7 +4,7 @@
 use super::command::{CommandId, command};
 use super::model::{Model, Screen};
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Attempt, MetricResult, Status, clean_line};
+use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
 use crate::metrics::matched_variant;
 
 /// Columns before a metric's reason: sign, name, numbers.
@@ -111,8 +111,8 @@ fn plain(text: &str) -> Span {
     Span { text: text.to_string(), tone: Tone::Plain, changed: false }
 }
 
-fn in_order(attempt: &Attempt) -> Vec<&MetricResult> {
-    let mut metrics: Vec<&MetricResult> = attempt.metrics.iter().collect();
+fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
+    let mut metrics: Vec<&MetricSummary> = attempt.metrics.iter().collect();
     metrics.sort_by_key(|metric| match metric.status {
         Status::Failed => 0,
         Status::Errored | Status::NotEvaluated => 1,
@@ -122,7 +122,7 @@ fn in_order(attempt: &Attempt) -> Vec<&MetricResult> {
     metrics
 }
 
-fn metric_lines(metric: &MetricResult, width: usize, lines: &mut Vec<VerdictLine>) {
+fn metric_lines(metric: &MetricSummary, width: usize, lines: &mut Vec<VerdictLine>) {
     let numbers = match (metric.score, metric.threshold) {
         (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
         (Some(score), None) => format!("{score:.2}"),

@@ -5,7 +5,7 @@ use super::args::{AcceptArgs, AcceptOnly};
 use super::output::{say_patch, tell};
 use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{Attempt, RunPlan, Status, clean_line};
+use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
 use crate::runner::history_of;
@@ -85,7 +85,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     Ok(run)
 }
 
-type Chosen<'a> = BTreeMap<usize, Vec<&'a Attempt>>;
+type Chosen<'a> = BTreeMap<usize, Vec<&'a EndedAttempt>>;
 
 /// The attempts that are meant, by set.
 fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a>> {
@@ -112,7 +112,7 @@ fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a
 fn edits_of(
     file: &SetFile,
     plan: &RunPlan,
-    attempts: &[&Attempt],
+    attempts: &[&EndedAttempt],
     only: Option<AcceptOnly>,
 ) -> (Vec<Edit>, usize) {
     let piece = match only {
@@ -126,7 +126,7 @@ fn edits_of(
         let meant = match at {
             None => Err("the file has no such case any more".to_string()),
             Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {
-                let meant = accept_in_case(&case, attempt, |_| Some(piece.clone()));
+                let meant = accept_in_case(&case, &*attempt.read()?, |_| Some(piece.clone()));
                 meant.map(|meant| (at, case != meant, meant)).map_err(|why| why.to_string())
             }),
         };

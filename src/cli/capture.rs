@@ -111,7 +111,7 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
         open.file.case(at).ok()
     });
     Ok(Held {
-        turns: attempt.actual.to_vec(),
+        turns: attempt.read().map_err(anyhow::Error::msg)?.actual.to_vec(),
         input: case.and_then(|case| case.session_input),
         notes: Vec::new(),
     })

@@ -1,7 +1,7 @@
 //! Progress of a run: one line that is redrawn on a terminal, plain lines elsewhere.
 
 use super::output::say;
-use crate::domain::{Attempt, Progress, RunState, Status, clean_line};
+use crate::domain::{AttemptSummary, Progress, RunState, Status, clean_line};
 use crate::report::{Paint, case_line};
 use std::io::{self, IsTerminal, Write};
 
@@ -29,7 +29,7 @@ impl Reporter {
         Reporter { paint, verbosity, lines, live: live && verbosity != Verbosity::Quiet, drawn: false }
     }
 
-    pub(super) fn finished(&mut self, state: &RunState, attempt: &Attempt) {
+    pub(super) fn finished(&mut self, state: &RunState, attempt: &AttemptSummary) {
         let passed = attempt.status == Status::Passed;
         let wanted = match self.verbosity {
             Verbosity::Verbose => true,

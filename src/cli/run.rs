@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
-use crate::history::{CaseResult, Detail, Resume, ResumedRun, case_results, unfinished};
+use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
 use crate::report::{json_report, run_summary};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
 use crate::store::{can_write, write_whole};
@@ -150,7 +150,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
         .zip(&opened)
         .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
         .collect();
-    let past = runner::past_results(workspace, &files, Detail::Statuses);
+    let past = runner::past_results(workspace, &files);
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return selection };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
@@ -303,7 +303,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     let mut failed = write_reports(&args.report, state);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
-        let lines: String = attempts.map(|attempt| recording_line(attempt) + "\n").collect();
+        let lines: String = attempts.map(|attempt| recording_line(&attempt.whole()) + "\n").collect();
         let written = write_whole(file, lines.as_bytes());
         failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
     }

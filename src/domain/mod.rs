@@ -5,7 +5,7 @@
 //!                          │
 //!                      Trajectory (unknown | listed calls | recorded events)
 //!
-//! RunPlan ──▶ RunEvent* ──fold──▶ RunState ─ Attempt ─ MetricResult ─ Status
+//! RunPlan ──▶ RunEvent* ──fold──▶ RunState ─ EndedAttempt ─ Attempt ─ MetricResult ─ Status
 //! ```
 
 mod calls;
@@ -14,6 +14,7 @@ mod clean;
 mod content;
 mod criterion;
 mod custom;
+mod ended;
 mod eval_set;
 mod human;
 mod ids;
@@ -38,6 +39,9 @@ pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hid
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
+pub use ended::{
+    AttemptRecords, AttemptSummary, Derivation, EndedAttempt, MetricSummary, RecordedAt, WHOLE_AT_MOST,
+};
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use human::HumanVerdict;
 pub use ids::{free_id, wrong_eval_id, wrong_set_id};

@@ -3,7 +3,7 @@
 //!
 //! Words are joined by *and*; `-` before a word negates it; text is found in any letter case.
 
-use super::{MetricResult, Status};
+use super::{MetricSummary, Status};
 
 /// A parsed filter. The empty one matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ pub struct Subject<'a> {
     /// Whether it could come out either way.
     pub unsteady: bool,
     /// The scores.
-    pub metrics: &'a [MetricResult],
+    pub metrics: &'a [MetricSummary],
 }
 
 impl Query {
@@ -310,17 +310,15 @@ mod tests {
 
     #[test]
     fn metrics_are_compared_by_number() {
-        let metrics = [MetricResult {
+        let metrics = [MetricSummary {
             metric: "response_match_score".into(),
             score: Some(0.5),
             threshold: Some(0.8),
             status: Status::Failed,
             explanation: String::new(),
-            per_invocation: vec![],
             rubrics: vec![],
-            criterion: None,
-            details: None,
-            judgement: None,
+            judged: false,
+            unsteady: false,
         }];
         let subject = Subject { metrics: &metrics, ..Subject::default() };
         assert!(matches("metric:response_match_score<0.8", &subject));

@@ -1,6 +1,8 @@
 //! A run as data: the plan, what happens, and what came of each attempt.
 
-use super::{Criterion, Invocation, JudgeSpec, MetricResult, ProgramSpec, Rubric, Status, UserSpec};
+use super::{
+    Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, ProgramSpec, Rubric, Status, UserSpec,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -353,57 +355,11 @@ impl Attempt {
         }
     }
 
-    /// Which attempt it is, and what came of it: without what was said and done, and without reasons.
-    pub fn without_details(self) -> Attempt {
-        Attempt {
-            status: self.status,
-            adk_status: self.adk_status,
-            started: self.started,
-            latency_s: self.latency_s,
-            tries: self.tries,
-            turn: self.turn,
-            ..Attempt::blank(self.key, &self.eval_id)
-        }
-    }
-
-    /// The case's name for people: which repetition, where there are several, and which turn, where it was run
-    /// alone.
-    pub fn title(&self, repeat: u32) -> String {
-        let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
-        let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
-        format!("{}{repeat}{alone}", self.eval_id)
-    }
-
-    /// Whether the judge's samples disagree so that the attempt could come out either way: something that
-    /// decides is unsteady, and nothing else that decides failed.
-    pub fn is_unsteady(&self) -> bool {
-        let decides = |metric: &&MetricResult| metric.status != Status::Informational;
-        let mut deciding = self.metrics.iter().filter(decides);
-        deciding.clone().any(MetricResult::is_unsteady)
-            && deciding.all(|metric| metric.is_unsteady() || metric.status == Status::Passed)
-    }
-
-    /// How much judges disagree with themselves: the share of outvoted samples of the most disputed metric.
-    pub fn disagreement(&self) -> f64 {
-        let judged = self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
-        judged.map(|judgement| judgement.disagreement()).fold(0.0, f64::max)
-    }
-
     /// Ends it with an error. ADK has no such status: it records a failure.
     pub fn fail(&mut self, why: String) {
         self.status = Status::Errored;
         self.adk_status = Status::Failed;
         self.error = Some(why);
-    }
-
-    /// Why it did not pass, in the words of what failed first; empty when it passed.
-    pub fn reason(&self) -> &str {
-        if let Some(error) = &self.error {
-            return error;
-        }
-        let of = |status| self.metrics.iter().find(|metric| metric.status == status);
-        let worst = of(Status::Failed).or_else(|| of(Status::NotEvaluated));
-        worst.map_or("", |metric| metric.explanation.as_str())
     }
 }
 
@@ -435,7 +391,7 @@ pub enum RunEvent {
         progress: Progress,
     },
     /// An attempt ended; it is in the journal.
-    Finished(Arc<Attempt>),
+    Finished(Arc<EndedAttempt>),
     /// An attempt was given up before it could end; a resume runs it again.
     Dropped(AttemptKey),
     /// Nothing new begins for now, or things go on.

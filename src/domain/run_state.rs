@@ -1,6 +1,6 @@
 //! What a run looks like: the one fold of events, for live, resumed and loaded runs.
 
-use super::{Attempt, AttemptKey, CancelReason, Progress, RunEvent, RunPlan, Status};
+use super::{AttemptKey, CancelReason, EndedAttempt, Progress, RunEvent, RunPlan, Status};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct RunState {
     /// Attempts under way, by key.
     pub in_flight: BTreeMap<AttemptKey, InFlight>,
     /// Attempts that ended, in the order they ended.
-    pub finished: Vec<Arc<Attempt>>,
+    pub finished: Vec<Arc<EndedAttempt>>,
     /// For each case of the plan its attempts' positions in `finished`.
     by_case: Vec<Vec<usize>>,
     /// Counts over all attempts.
@@ -147,7 +147,7 @@ impl RunState {
         }
     }
 
-    fn finish(&mut self, attempt: Arc<Attempt>) {
+    fn finish(&mut self, attempt: Arc<EndedAttempt>) {
         self.in_flight.remove(&attempt.key);
         let Some(attempts) = self.by_case.get_mut(attempt.key.case) else {
             return;
@@ -162,7 +162,7 @@ impl RunState {
     }
 
     /// The attempts of a case that ended, by attempt number.
-    pub fn attempts_of(&self, case: usize) -> Vec<&Arc<Attempt>> {
+    pub fn attempts_of(&self, case: usize) -> Vec<&Arc<EndedAttempt>> {
         let mut attempts: Vec<_> =
             self.by_case.get(case).into_iter().flatten().map(|&at| &self.finished[at]).collect();
         attempts.sort_by_key(|attempt| attempt.key.attempt);
@@ -170,7 +170,7 @@ impl RunState {
     }
 
     /// One attempt, if it ended.
-    pub fn attempt(&self, key: AttemptKey) -> Option<&Arc<Attempt>> {
+    pub fn attempt(&self, key: AttemptKey) -> Option<&Arc<EndedAttempt>> {
         let found = self.by_case.get(key.case)?.iter().find(|&&at| self.finished[at].key == key)?;
         Some(&self.finished[*found])
     }
@@ -213,7 +213,7 @@ impl RunState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{PlannedCase, RunOptions};
+    use crate::domain::{Attempt, PlannedCase, RunOptions};
 
     fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
         let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string(), content: String::new() };
@@ -229,7 +229,7 @@ mod tests {
 
     fn ended(case: usize, attempt: u32, status: Status) -> RunEvent {
         let blank = Attempt::blank(AttemptKey { case, attempt }, "x");
-        RunEvent::Finished(Arc::new(Attempt { status, ..blank }))
+        RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt { status, ..blank })))
     }
 
     #[test]

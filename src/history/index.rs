@@ -3,7 +3,7 @@
 
 use crate::domain::{PlannedSet, RunBy, RunRef, Totals, rfc3339, stored_path, unix_seconds};
 use crate::formats::adk::{ResultFile, app_history};
-use crate::store::{Places, RunKey, fingerprint, load_run_as, read_text_file, run_folders, write_whole};
+use crate::store::{Places, RunKey, fingerprint, load_run, read_text_file, run_folders, write_whole};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -233,7 +233,7 @@ fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
 }
 
 fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
-    let run = load_run_as(path, key, |_, attempt| attempt.without_details()).ok()?;
+    let run = load_run(path, key).ok()?;
     let (state, plan) = (&run.state, &run.state.plan);
     let count = |at: usize| plan.cases.iter().filter(|case| case.set == at).count();
     let counted = |(at, set): (usize, &PlannedSet)| SetCount { path: set.path.clone(), cases: count(at) };

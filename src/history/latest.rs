@@ -1,11 +1,10 @@
 //! The latest result of every case: which run it is from, and whether the case was edited since.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{Attempt, PlannedCase, RunBy, RunPlan, RunRef, Status};
+use crate::domain::{Attempt, AttemptRecords, EndedAttempt, RunBy, RunRef, Status};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
-use crate::store::{RunKey, load_run_as};
-use std::cell::OnceCell;
+use crate::store::{RunKey, load_run};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,17 +23,6 @@ pub struct HistorySet<'a> {
     pub ids: Vec<String>,
     /// Its cases.
     pub file: &'a SetFile,
-    /// Ids of cases of which several trajectories are allowed.
-    pub with_variants: HashSet<String>,
-}
-
-/// How much of past attempts is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// All of it.
-    Whole,
-    /// Of cases that are as they were run, what came of them; of the others all, for they are re-evaluated.
-    Statuses,
 }
 
 /// The newest result of a case, as it was stored.
@@ -49,7 +37,7 @@ pub struct PastResult {
     /// The run.
     pub run: Arc<RunRef>,
     /// The attempts that ended, by number; of one run.
-    pub attempts: Vec<Arc<Attempt>>,
+    pub attempts: Vec<Arc<EndedAttempt>>,
 }
 
 impl PastResult {
@@ -63,7 +51,7 @@ impl History {
     /// The newest results of the cases of these files, the oldest run first. For each case there is one for each
     /// content that was run (of equal ids in a file, the content tells which case is meant), and those of single
     /// turns beside it.
-    pub fn latest(&self, sets: &[HistorySet], detail: Detail) -> Vec<PastResult> {
+    pub fn latest(&self, sets: &[HistorySet]) -> Vec<PastResult> {
         let mut found = Found::of(self, sets);
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
@@ -75,7 +63,7 @@ impl History {
                 break;
             }
             budget -= size;
-            for result in results_of(head, sets, self.key.as_ref(), detail) {
+            for result in results_of(head, sets, self.key.as_ref()) {
                 found.add(result);
             }
         }
@@ -169,9 +157,9 @@ fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Detail) -> Vec<PastResult> {
+fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
     match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key, detail),
+        RunSource::Evaltrail { .. } => of_run(head, sets, key),
         RunSource::Adk { app_dir, set_id, .. } => {
             let Some(set) = matching(sets, app_dir, set_id).first().copied() else { return Vec::new() };
             of_adk(head, set)
@@ -179,21 +167,8 @@ fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail:
     }
 }
 
-fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Detail) -> Vec<PastResult> {
-    let sets_of_plan: OnceCell<Vec<Option<&HistorySet>>> = OnceCell::new();
-    let is_needed = |plan: &RunPlan, attempt: &Attempt| {
-        let planned = &plan.cases[attempt.key.case];
-        let of_plan = sets_of_plan.get_or_init(|| {
-            plan.sets.iter().map(|planned| sets.iter().find(|set| set.path == planned.path)).collect()
-        });
-        of_plan[planned.set]
-            .is_some_and(|set| detail == Detail::Whole || is_reevaluated(set, planned, attempt))
-    };
-    let keep = |plan: &RunPlan, attempt: Attempt| match is_needed(plan, &attempt) {
-        true => attempt,
-        false => attempt.without_details(),
-    };
-    let Ok(run) = load_run_as(&head.path, key, keep) else { return Vec::new() };
+fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
+    let Ok(run) = load_run(&head.path, key) else { return Vec::new() };
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be older than what lies there now.
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
@@ -201,7 +176,7 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Det
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
     let of_case = |(at, planned): (usize, &crate::domain::PlannedCase)| {
         let file = &plan.sets[planned.set].path;
-        let attempts: Vec<Arc<Attempt>> = state.attempts_of(at).into_iter().cloned().collect();
+        let attempts: Vec<Arc<EndedAttempt>> = state.attempts_of(at).into_iter().cloned().collect();
         (known.contains(file.as_path()) && !attempts.is_empty()).then(|| PastResult {
             file: file.clone(),
             eval_id: planned.eval_id.clone(),
@@ -213,17 +188,9 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, detail: Det
     plan.cases.iter().enumerate().filter_map(of_case).collect()
 }
 
-/// Whether [`case_results`] evaluates the attempt anew, so that all of it is needed.
-fn is_reevaluated(set: &HistorySet, planned: &PlannedCase, attempt: &Attempt) -> bool {
-    let is_same = |at: usize| !planned.content.is_empty() && set.file.content_hash(at) == planned.content;
-    attempt.turn.is_some()
-        || set.with_variants.contains(&planned.eval_id)
-        || is_decided_by_variants(attempt)
-        || !place(set.file, &planned.eval_id, &planned.content).is_some_and(is_same)
-}
-
 fn of_adk(head: &RunHead, set: &HistorySet) -> Vec<PastResult> {
-    let Some(file) = open_result(&head.path) else { return Vec::new() };
+    let Some(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
+    let records: Arc<dyn AttemptRecords> = file.clone();
     let reference = Arc::new(head.run_ref());
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -235,7 +202,8 @@ fn of_adk(head: &RunHead, set: &HistorySet) -> Vec<PastResult> {
             found.push(PastResult { file: path, eval_id, content: String::new(), run, attempts: Vec::new() });
             found.len() - 1
         });
-        found[place].attempts.push(Arc::new(attempt));
+        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records);
+        found[place].attempts.push(Arc::new(ended));
     }
     found
 }
@@ -259,7 +227,7 @@ pub struct CaseResult {
     /// The run.
     pub run: Arc<RunRef>,
     /// The attempts; where the case was edited since, re-evaluated.
-    pub attempts: Vec<Arc<Attempt>>,
+    pub attempts: Vec<Arc<EndedAttempt>>,
     /// Whether the case was edited since, so that the attempts are re-evaluated.
     pub edited: bool,
 }
@@ -317,28 +285,30 @@ fn says_the_same(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) 
 }
 
 /// Whether each attempt that has the status could come out either way.
-pub fn is_unsteady(attempts: &[Arc<Attempt>], status: Status) -> bool {
+pub fn is_unsteady(attempts: &[Arc<EndedAttempt>], status: Status) -> bool {
     let mut such = attempts.iter().filter(|attempt| attempt.status == status).peekable();
-    such.peek().is_some() && such.all(|attempt| attempt.is_unsteady())
+    such.peek().is_some() && such.all(|attempt| attempt.unsteady)
 }
 
 /// Attempts of a case that was edited since, as they would have come out.
-pub type Reevaluated = Vec<Arc<Attempt>>;
+pub type Reevaluated = Vec<Arc<EndedAttempt>>;
 
 /// The attempts as they would have come out of the case as it is now; nothing when the case says the same.
 pub fn reevaluate(
     file: &SetFile,
     notes: &Notes,
     at: usize,
-    attempts: &[Arc<Attempt>],
+    attempts: &[Arc<EndedAttempt>],
 ) -> Option<Reevaluated> {
     let case = file.case(at).ok()?;
     let variants = notes.of(&case.eval_id).map_or(&[][..], |notes| &notes.variants);
-    let again: Vec<Option<Attempt>> =
-        attempts.iter().map(|attempt| reevaluated_attempt(attempt, &case, variants)).collect();
+    // What cannot be read any more stays as it came out.
+    let again = |attempt: &Arc<EndedAttempt>| reevaluated_attempt(&*attempt.read().ok()?, &case, variants);
+    let again: Vec<Option<Attempt>> = attempts.iter().map(again).collect();
     if again.iter().all(Option::is_none) {
         return None;
     }
     let shown = again.into_iter().zip(attempts);
-    Some(shown.map(|(again, ran)| again.map_or_else(|| ran.clone(), Arc::new)).collect())
+    let ended = |again: Attempt| Arc::new(EndedAttempt::unrecorded(again));
+    Some(shown.map(|(again, ran)| again.map_or_else(|| ran.clone(), ended)).collect())
 }

@@ -18,7 +18,7 @@ mod resume;
 
 pub use index::{History, RunHead, RunSource, SetCount};
 pub use latest::{
-    CaseResult, Detail, HistorySet, PastResult, Reevaluated, case_results, is_unsteady, place, reevaluate,
+    CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unsteady, place, reevaluate,
 };
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};

@@ -1,7 +1,7 @@
 //! Scores that data sets bring along: what was computed elsewhere is shown until it is scored here.
 
 use super::latest::PastResult;
-use crate::domain::{Attempt, AttemptKey, RunBy, RunRef, adk_status, case_status};
+use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, adk_status, case_status};
 use crate::formats::SetFile;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             eval_id: case.eval_id,
             content: file.content_hash(index),
             run: run.clone(),
-            attempts: vec![Arc::new(attempt)],
+            attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
         })
     };
     (0..file.len()).filter_map(of).collect()

@@ -1,6 +1,6 @@
 //! Statistics of a metric over cases and repeats. Errors are counted beside the mean, never dropped.
 
-use crate::domain::{Attempt, Status};
+use crate::domain::{AttemptSummary, Status};
 use std::collections::HashMap;
 
 /// A metric over many attempts.
@@ -34,7 +34,7 @@ pub struct Aggregate {
 
 /// Statistics of every metric of these attempts, in the order they first appear. A metric counts the attempts that
 /// it was asked of: those that have a result of it, and those that broke before they had one.
-pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Vec<Aggregate> {
+pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -> Vec<Aggregate> {
     let mut found = Found::default();
     for attempt in attempts {
         let broke = attempt.status == Status::Errored;
@@ -125,19 +125,20 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttemptKey, Criterion, MetricResult};
+    use crate::domain::{Attempt, AttemptKey, Criterion, MetricResult};
     use crate::metrics::unscored;
 
-    fn attempt(score: Option<f64>, status: Status) -> Attempt {
+    fn attempt(score: Option<f64>, status: Status) -> AttemptSummary {
         let metric = MetricResult { score, ..unscored(&Criterion::new("m", Some(0.5)), 0, status, "") };
         let broke = status == Status::Errored;
         let (metrics, asked) = if broke { (vec![], vec!["m".into()]) } else { (vec![metric], vec![]) };
         Attempt { status, metrics, asked, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") }
+            .summary()
     }
 
     #[test]
     fn known_numbers() {
-        let attempts: Vec<Attempt> =
+        let attempts: Vec<AttemptSummary> =
             [1.0, 2.0, 3.0, 4.0].map(|score| attempt(Some(score), Status::Passed)).into();
         let found = aggregates(&attempts).remove(0);
         assert_eq!((found.mean, found.median, found.min), (Some(2.5), Some(2.5), Some(1.0)));
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn an_error_counts_for_what_was_asked_there_alone() {
-        let other = Attempt { asked: vec!["n".into()], ..attempt(None, Status::Errored) };
+        let other = AttemptSummary { asked: vec!["n".into()], ..attempt(None, Status::Errored) };
         let found = aggregates(&[attempt(Some(1.0), Status::Passed), other]);
         let counts: Vec<_> =
             found.iter().map(|one| (one.metric.as_str(), one.valid, one.errored, one.total)).collect();

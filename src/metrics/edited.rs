@@ -7,14 +7,14 @@ use super::rules::compared_by;
 use super::variants::{ALLOWED, allow_variants};
 use super::what_if::criterion_of;
 use crate::domain::{
-    Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant, adk_status,
-    case_status,
+    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
+    adk_status, case_status,
 };
 use serde_json::Value;
 
 /// Whether allowed variants of the trajectory decided an attempt.
-pub fn is_decided_by_variants(attempt: &Attempt) -> bool {
-    attempt.metrics.iter().any(is_allowed)
+pub fn is_decided_by_variants(attempt: &AttemptSummary) -> bool {
+    attempt.metrics.iter().any(|metric| is_allowed(&metric.metric))
 }
 
 /// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
@@ -30,7 +30,8 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
         again.scenario = Some(scenario.clone());
     }
     let same = says_the_same(attempt, &again);
-    let decided_here = !variants.is_empty() || is_decided_by_variants(attempt);
+    let decided_here =
+        !variants.is_empty() || attempt.metrics.iter().any(|metric| is_allowed(&metric.metric));
     if same && !decided_here {
         return None;
     }
@@ -40,7 +41,7 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
     let asked_else = asks(&attempt.expected) != asks(&again.expected) || attempt.scenario != again.scenario;
     let evidence = Evidence::of(&again);
     let turns = again.actual.len();
-    let own = attempt.metrics.iter().filter(|metric| !is_allowed(metric));
+    let own = attempt.metrics.iter().filter(|metric| !is_allowed(&metric.metric));
     let metrics = own.map(|metric| {
         let criterion = as_configured(metric);
         if same && compared_by(&criterion).is_none() {
@@ -73,8 +74,8 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
 }
 
 /// Ours, which stands in for another that is scored again.
-fn is_allowed(metric: &MetricResult) -> bool {
-    metric.metric.split(':').next() == Some(ALLOWED)
+fn is_allowed(metric: &str) -> bool {
+    metric.split(':').next() == Some(ALLOWED)
 }
 
 /// The criterion as it was configured: where a variant decided, the threshold is in it alone.

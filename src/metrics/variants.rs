@@ -5,7 +5,7 @@
 use super::Evidence;
 use super::registry::Scored;
 use super::rules::compared_by;
-use crate::domain::{Criterion, Invocation, MetricResult, Status, Trajectory, Variant};
+use crate::domain::{Criterion, Invocation, MetricResult, MetricSummary, Status, Trajectory, Variant};
 
 /// The name of the metric that decides where another allowed trajectory matches.
 pub const ALLOWED: &str = "allowed_trajectory";
@@ -88,7 +88,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The name of the variant that decided, if one did.
-pub fn matched_variant(metrics: &[MetricResult]) -> Option<String> {
+pub fn matched_variant(metrics: &[MetricSummary]) -> Option<String> {
     let decided = metrics.iter().find(|metric| metric.metric.split(':').next() == Some(ALLOWED))?;
     let rest = decided.explanation.strip_prefix(MATCHES)?;
     serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok()
@@ -167,7 +167,10 @@ mod tests {
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
         assert_eq!((other[0].score, other[0].status), (Some(0.0), Status::Informational));
-        assert_eq!(matched_variant(&other).as_deref(), Some(TWICE));
+        assert_eq!(
+            matched_variant(&other.iter().map(MetricResult::summary).collect::<Vec<_>>()).as_deref(),
+            Some(TWICE)
+        );
         let own = scored(&["a"]);
         assert!(own.iter().all(|metric| metric.metric != ALLOWED));
         let none = scored(&["d"]);

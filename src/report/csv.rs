@@ -1,7 +1,7 @@
 //! A table for spreadsheets: a line for each attempt, two columns for each metric.
 
 use super::{attempts_in_order, metric_names};
-use crate::domain::{Attempt, RunState, clean};
+use crate::domain::{EndedAttempt, RunState, clean};
 
 const HEAD: &[&str] =
     &["eval_set", "file", "eval_id", "attempt", "status", "latency_s", "error", "prompt", "response"];
@@ -24,7 +24,8 @@ pub(super) fn csv_report(state: &RunState) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-fn row(state: &RunState, attempt: &Attempt, metrics: &[&str]) -> Vec<String> {
+fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> Vec<String> {
+    let attempt = ended.whole();
     let set = state.plan.set_of(attempt.key.case);
     let last = attempt.expected.last().or(attempt.actual.last());
     let prompt = last.map(|turn| turn.user.scored_text()).unwrap_or_default();
@@ -32,7 +33,7 @@ fn row(state: &RunState, attempt: &Attempt, metrics: &[&str]) -> Vec<String> {
     let mut cells = vec![
         text(&set.id),
         text(&set.file),
-        text(&attempt.title(1)),
+        text(&ended.title(1)),
         attempt.key.attempt.to_string(),
         attempt.status.key().to_string(),
         attempt.latency_s.to_string(),

@@ -1,7 +1,7 @@
 //! One page that needs nothing else: no script, no font, no address. Whatever came from outside is text.
 
 use super::attempts_in_order;
-use crate::domain::{Attempt, Invocation, RunState, Status, clean, value_text};
+use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
 
@@ -50,14 +50,14 @@ pub(super) fn html_report(state: &RunState) -> String {
     out
 }
 
-fn metrics(attempts: &[&Attempt], out: &mut String) {
+fn metrics(attempts: &[&EndedAttempt], out: &mut String) {
     out.push_str("<table><tr><th>metric");
     for head in ["mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95"] {
         let _ = write!(out, "<th class=\"n\">{head}");
     }
     out.push_str("</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
-    for of in aggregates(attempts.iter().copied()) {
+    for of in aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())) {
         let _ = write!(out, "<tr><td>{}", text(&of.metric));
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
@@ -69,7 +69,8 @@ fn metrics(attempts: &[&Attempt], out: &mut String) {
     out.push_str("</table>\n");
 }
 
-fn case(state: &RunState, attempt: &Attempt, out: &mut String) {
+fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) {
+    let attempt = ended.whole();
     let set = state.plan.set_of(attempt.key.case);
     let open = if attempt.status == Status::Passed { "" } else { " open" };
     let status = attempt.status;
@@ -80,7 +81,7 @@ fn case(state: &RunState, attempt: &Attempt, out: &mut String) {
         status.glyph(),
         status.label(),
         text(&set.id),
-        text(&attempt.title(u32::MAX)),
+        text(&ended.title(u32::MAX)),
         attempt.latency_s
     );
     if let Some(error) = &attempt.error {

@@ -2,14 +2,14 @@
 
 use super::attempts_in_order;
 use crate::domain::{
-    Attempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
+    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
 };
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 
 /// The report of a run.
 pub fn json_report(state: &RunState) -> Value {
-    let attempts: Vec<&Attempt> = attempts_in_order(state);
+    let attempts = attempts_in_order(state);
     let mut totals = Totals::default();
     attempts.iter().for_each(|attempt| totals.add(attempt.status));
     let mut report = json!({
@@ -24,7 +24,7 @@ pub fn json_report(state: &RunState) -> Value {
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
-            "metrics": aggregates(attempts.iter().copied()).iter().map(summary).collect::<Vec<_>>(),
+            "metrics": aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())).iter().map(summary).collect::<Vec<_>>(),
 
         },
         "cases": attempts.iter().map(|attempt| case(&state.plan, attempt)).collect::<Vec<_>>(),
@@ -35,7 +35,8 @@ pub fn json_report(state: &RunState) -> Value {
     report
 }
 
-fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
+fn case(plan: &RunPlan, ended: &EndedAttempt) -> Value {
+    let attempt = ended.whole();
     let set = plan.set_of(attempt.key.case);
     let turns = attempt.actual.len().max(attempt.expected.len());
     let mut case = json!({
@@ -48,12 +49,12 @@ fn case(plan: &RunPlan, attempt: &Attempt) -> Value {
         "latency_s": attempt.latency_s,
         "error": attempt.error,
         "metrics": attempt.metrics.iter().map(metric).collect::<Vec<_>>(),
-        "invocations": (0..turns).map(|turn| invocation(attempt, turn)).collect::<Vec<_>>(),
+        "invocations": (0..turns).map(|turn| invocation(&attempt, turn)).collect::<Vec<_>>(),
     });
     if let Some(turn) = attempt.turn {
         case["turn"] = turn.into();
     }
-    if attempt.is_unsteady() {
+    if ended.unsteady {
         case["unsteady"] = true.into();
     }
     case
@@ -142,15 +143,14 @@ fn summary(of: &Aggregate) -> Value {
 /// Each case over its repeats.
 fn repeats(state: &RunState) -> Value {
     let of_case = |case: usize| {
-        let attempts: Vec<&Attempt> =
-            state.attempts_of(case).into_iter().map(|attempt| attempt.as_ref()).collect();
+        let attempts = state.attempts_of(case);
         let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
         json!({
             "eval_set": state.plan.set_of(case).id,
             "eval_id": state.plan.cases[case].eval_id,
             "attempts": attempts.len(),
             "passed": passed,
-            "metrics": aggregates(attempts).iter().map(summary).collect::<Vec<_>>(),
+            "metrics": aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())).iter().map(summary).collect::<Vec<_>>(),
         })
     };
     (0..state.plan.cases.len()).map(of_case).collect()

@@ -1,6 +1,6 @@
 //! JUnit XML, valid for any input: a suite for each eval set, a test case for each attempt.
 
-use crate::domain::{Attempt, RunState, Status, clean};
+use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use std::io;
@@ -24,7 +24,7 @@ pub fn junit_report(state: &RunState) -> io::Result<String> {
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Result<()> {
-    let attempts: Vec<&Attempt> = (0..state.plan.cases.len())
+    let attempts: Vec<&EndedAttempt> = (0..state.plan.cases.len())
         .filter(|&case| state.plan.cases[case].set == set)
         .flat_map(|case| state.attempts_of(case))
         .map(|attempt| attempt.as_ref())
@@ -46,7 +46,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Resu
     Ok(())
 }
 
-fn case(writer: &mut Writer<Vec<u8>>, set_id: &str, attempt: &Attempt, repeat: u32) -> io::Result<()> {
+fn case(writer: &mut Writer<Vec<u8>>, set_id: &str, attempt: &AttemptSummary, repeat: u32) -> io::Result<()> {
     let name = attempt.title(repeat);
     let element = writer
         .create_element("testcase")
@@ -68,7 +68,7 @@ fn case(writer: &mut Writer<Vec<u8>>, set_id: &str, attempt: &Attempt, repeat: u
     Ok(())
 }
 
-fn why(attempt: &Attempt) -> String {
+fn why(attempt: &AttemptSummary) -> String {
     if let Some(error) = &attempt.error {
         return error.clone();
     }

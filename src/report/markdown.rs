@@ -1,7 +1,7 @@
 //! A summary fit for a pull request: counts, metrics, and what did not pass with its reason.
 
 use super::attempts_in_order;
-use crate::domain::{Attempt, RunState, Status, clean_line};
+use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
@@ -27,8 +27,9 @@ pub(super) fn markdown_report(state: &RunState) -> String {
         cell(&state.plan.agent_label()),
         cell(&state.plan.run_id)
     );
-    metrics_table(&aggregates(attempts.iter().copied()), &mut out);
-    let bad: Vec<&&Attempt> = attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
+    metrics_table(&aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())), &mut out);
+    let bad: Vec<&&EndedAttempt> =
+        attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
     if bad.is_empty() {
         return out;
     }

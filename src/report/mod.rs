@@ -14,16 +14,16 @@ pub use json::json_report;
 pub use junit::junit_report;
 pub use text::{Paint, case_line, run_summary};
 
-use crate::domain::{Attempt, RunState};
+use crate::domain::{EndedAttempt, RunState};
 
 /// The attempts in the plan's order.
-fn attempts_in_order(state: &RunState) -> Vec<&Attempt> {
+fn attempts_in_order(state: &RunState) -> Vec<&EndedAttempt> {
     let cases = 0..state.plan.cases.len();
     cases.flat_map(|case| state.attempts_of(case)).map(|attempt| attempt.as_ref()).collect()
 }
 
 /// The metrics of these attempts, in the order they first appear.
-fn metric_names<'a>(attempts: &[&'a Attempt]) -> Vec<&'a str> {
+fn metric_names<'a>(attempts: &[&'a EndedAttempt]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for metric in attempts.iter().flat_map(|attempt| &attempt.metrics) {
         if !names.contains(&metric.metric.as_str()) {

@@ -1,6 +1,6 @@
 //! Lines for a terminal or a log.
 
-use crate::domain::{Attempt, MetricResult, RunState, Spent, Status, clean_line};
+use crate::domain::{AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
@@ -40,12 +40,12 @@ impl Paint {
 }
 
 /// One attempt: a line, and under it why it did not pass.
-pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
+pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
     let set = state.plan.set_of(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
     let name = format!("{} › {}", clean_line(&set.id), clean_line(&title));
     let time = paint.faint(&format!("{:.1}s", attempt.latency_s));
-    let unsteady = if attempt.is_unsteady() { "  ≈ unsteady" } else { "" };
+    let unsteady = if attempt.unsteady { "  ≈ unsteady" } else { "" };
     let glyph = paint.status(attempt.status, attempt.status.glyph());
     let mut out = format!("{glyph} {name}  {time}{unsteady}");
     if let Some(error) = &attempt.error {
@@ -61,11 +61,11 @@ pub fn case_line(state: &RunState, attempt: &Attempt, paint: Paint) -> String {
     out
 }
 
-fn is_worth_a_line(metric: &MetricResult) -> bool {
+fn is_worth_a_line(metric: &MetricSummary) -> bool {
     matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored)
 }
 
-fn metric_line(metric: &MetricResult, paint: Paint) -> String {
+fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
     let number = match (metric.score, metric.threshold) {
         (Some(score), Some(threshold)) => format!(" {score:.2} of {threshold:.2}"),
         (Some(score), None) => format!(" {score:.2}"),
@@ -87,7 +87,7 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     if parts.is_empty() {
         parts.push("nothing ran".into());
     }
-    let unsteady = state.finished.iter().filter(|attempt| attempt.is_unsteady()).count();
+    let unsteady = state.finished.iter().filter(|attempt| attempt.unsteady).count();
     if unsteady > 0 {
         parts.push(format!("{unsteady} of them unsteady"));
     }
@@ -102,9 +102,7 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
 
 /// What judging took, over the whole run; nothing where no judge was asked.
 fn judged(state: &RunState, paint: Paint) -> String {
-    let metrics = state.finished.iter().flat_map(|attempt| &attempt.metrics);
-    let judgements = metrics.filter_map(|metric| metric.judgement.as_ref());
-    let spent = judgements.map(|judgement| judgement.spent).reduce(Spent::and);
+    let spent = state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and);
     spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
 }
 
@@ -113,7 +111,7 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     if state.finished.len() < 2 {
         return String::new();
     }
-    let attempts = state.finished.iter().map(|attempt| attempt.as_ref());
+    let attempts = state.finished.iter().map(|attempt| attempt.at_a_glance());
     let table: Vec<Aggregate> = aggregates(attempts).into_iter().filter(|of| of.valid > 0).collect();
     let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.2}"));

@@ -2,7 +2,7 @@
 //! `EvaluationResult`.
 
 use super::{attempts_in_order, metric_names};
-use crate::domain::{Attempt, Invocation, MetricResult, RunState, Status, plain_json};
+use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
 use crate::formats::vertex::write_trajectory;
 use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
@@ -15,10 +15,11 @@ pub(super) fn metrics_table(state: &RunState) -> String {
     attempts.iter().map(|attempt| plain_json(row(attempt, &names)).to_string() + "\n").collect()
 }
 
-fn row(attempt: &Attempt, names: &[&str]) -> Value {
+fn row(ended: &EndedAttempt, names: &[&str]) -> Value {
+    let attempt = ended.whole();
     let mut row = Map::new();
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
-    row.insert("eval_case_id".into(), attempt.title(1).into());
+    row.insert("eval_case_id".into(), ended.title(1).into());
     row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
     row.insert("reference".into(), expected.and_then(response).into());
     // A failed agent answered nothing, as the client writes it.
@@ -51,7 +52,7 @@ pub(super) fn summary(state: &RunState) -> Value {
     let attempts = attempts_in_order(state);
     let mut summary = Map::new();
     summary.insert("row_count".into(), attempts.len().into());
-    for of in aggregates(attempts.iter().copied()) {
+    for of in aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())) {
         summary.insert(format!("{}/mean", of.metric), of.mean.into());
         summary.insert(format!("{}/std", of.metric), of.std.into());
         summary.insert(format!("{}/valid", of.metric), of.valid.into());
@@ -65,11 +66,13 @@ pub(super) fn evaluation_result(state: &RunState) -> Value {
     let attempts = attempts_in_order(state);
     let mut cases: Vec<Value> = Vec::new();
     for (index, planned) in state.plan.cases.iter().enumerate() {
-        let of_case: Vec<Value> = attempts
-            .iter()
-            .filter(|attempt| attempt.key.case == index)
+        let of_case: Vec<Value> = state
+            .attempts_of(index)
+            .into_iter()
             .enumerate()
-            .map(|(at, attempt)| json!({"response_index": at, "metric_results": metric_results(attempt)}))
+            .map(
+                |(at, ended)| json!({"response_index": at, "metric_results": metric_results(&ended.whole())}),
+            )
             .collect();
         if !of_case.is_empty() {
             cases.push(json!({
@@ -79,7 +82,7 @@ pub(super) fn evaluation_result(state: &RunState) -> Value {
             }));
         }
     }
-    let summaries: Vec<Value> = aggregates(attempts.iter().copied())
+    let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.at_a_glance()))
         .into_iter()
         .map(|of| {
             let ones = attempts.iter().flat_map(|attempt| &attempt.metrics);

@@ -5,8 +5,8 @@ use super::scoring::{Judged, judged_of};
 use crate::agents::clock::{Stopwatch, timeout};
 use crate::agents::{AgentError, Agents, Backoff, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, Invocation,
-    MetricResult, Progress, RunPlan, Status, adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
+    Invocation, MetricResult, Progress, RunPlan, Status, adk_status, case_status,
 };
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     /// Attempts that are judged at once: more would only wait for the judge.
     pub(super) judging: Semaphore,
     /// What agents did before, where that is judged again.
-    kept: HashMap<AttemptKey, Arc<Attempt>>,
+    kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// Cases that fix the same session id take turns.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -66,7 +66,7 @@ impl Shared {
         plan: Arc<RunPlan>,
         (sets, notes): (Vec<Arc<SetFile>>, Vec<Notes>),
         judges: Judges,
-        kept: HashMap<AttemptKey, Arc<Attempt>>,
+        kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     ) -> Shared {
         Shared {
             scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
@@ -155,6 +155,10 @@ impl Shared {
     async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
         let Some(kept) = self.kept.get(&attempt.key) else {
             return attempt.fail("what was to be judged again is not here any more; run the case".into());
+        };
+        let kept = match kept.read() {
+            Ok(kept) => kept,
+            Err(why) => return attempt.fail(format!("what was to be judged again cannot be read: {why}")),
         };
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());

@@ -5,7 +5,7 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::results::write_results;
 use crate::agents::clock::Stopwatch;
-use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
+use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RecordedAt, RunEvent, RunState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -172,28 +172,27 @@ impl Dispatcher {
         self.writing.insert(key, (attempt.clone(), recorded));
         let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempt));
         if !is_given {
-            self.finished(key);
+            self.finished(key, None);
         }
     }
 
     /// The journal's answer; no answer when its thread broke.
     fn written(&mut self, written: Option<Written>) {
         match written {
-            Some(Written::Recorded(key)) => self.finished(key),
+            Some(Written::Recorded(key, at)) => self.finished(key, Some(at)),
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "it is tried again, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now, {again}: {error}"));
                 }
-                self.finished(key);
+                self.finished(key, None);
             }
             Some(Written::Recovered(attempts)) => {
                 self.is_journal_behind = false;
                 self.warn(format!("the run is recorded again, with the {attempts} attempts that waited"));
             }
             Some(Written::Lost(attempts, error)) => {
-                let why = error.map(|error| error.to_string()).unwrap_or_default();
-                self.warn(format!("{attempts} attempts are not recorded: {why}"));
+                self.warn(format!("{attempts} attempts are not recorded: {error}"));
             }
             None => self.journal_broke(),
         }
@@ -205,14 +204,19 @@ impl Dispatcher {
             "the run is no longer recorded, results are kept in memory: the journal's thread ended".into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
-            self.finished(key);
+            self.finished(key, None);
         }
     }
 
-    fn finished(&mut self, key: AttemptKey) {
+    /// An attempt ended, and stands there in the journal, if it does.
+    fn finished(&mut self, key: AttemptKey, at: Option<RecordedAt>) {
         self.running.remove(&key);
         if let Some((attempt, recorded)) = self.writing.remove(&key) {
-            self.emit(RunEvent::Finished(attempt));
+            let ended = match (at, &self.journal) {
+                (Some(at), Some(journal)) => EndedAttempt::recorded(attempt, at, &journal.records),
+                _ => EndedAttempt::unrecorded(attempt),
+            };
+            self.emit(RunEvent::Finished(Arc::new(ended)));
             let _ = recorded.send(());
         }
     }

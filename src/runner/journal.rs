@@ -1,7 +1,7 @@
 //! The journal of a run, written on a thread of its own: a slow disk holds up no attempt. What cannot be written
 //! (the disk is full) waits and is tried again.
 
-use crate::domain::{Attempt, AttemptKey};
+use crate::domain::{Attempt, AttemptKey, AttemptRecords, RecordedAt};
 use crate::store::{JournalError, RunFolder};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,20 +22,22 @@ enum Request {
 
 /// What became of requests.
 pub(super) enum Written {
-    /// The attempt is in the journal.
-    Recorded(AttemptKey),
+    /// The attempt is in the journal, and where.
+    Recorded(AttemptKey, RecordedAt),
     /// The attempt waits for the journal to be writable again; why it is not.
     Waiting(AttemptKey, JournalError),
     /// This many attempts that waited are in the journal now.
     Recovered(usize),
     /// This many attempts could not be written before the end.
-    Lost(usize, Option<JournalError>),
+    Lost(usize, JournalError),
 }
 
 /// Writes attempts in the order in which they are given.
 pub(super) struct JournalWriter {
     requests: Option<Sender<Request>>,
     written: mpsc::Receiver<Written>,
+    /// Where what was written can be read again.
+    pub(super) records: Arc<dyn AttemptRecords>,
 }
 
 impl JournalWriter {
@@ -43,6 +45,7 @@ impl JournalWriter {
     pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
         let (done, written) = mpsc::channel(WAITING);
+        let records = folder.records();
         let mut thread = JournalThread {
             folder,
             done,
@@ -51,7 +54,7 @@ impl JournalWriter {
             synced: Instant::now(),
         };
         std::thread::Builder::new().name("journal".into()).spawn(move || thread.serve(&waiting))?;
-        Ok(JournalWriter { requests: Some(requests), written })
+        Ok(JournalWriter { requests: Some(requests), written, records })
     }
 
     /// Gives an attempt to be written; the answer comes from [`JournalWriter::written`]. False when the thread
@@ -95,57 +98,51 @@ impl JournalThread {
             match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
                 Ok(Request::Append(attempt)) => self.append(attempt),
                 Ok(Request::End) => {
-                    self.retry();
-                    self.is_dirty |= self.unwritten.is_empty() && self.folder.end().is_ok();
+                    self.is_dirty |= self.retry().and_then(|()| self.folder.end()).is_ok();
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.retry();
+                    // What cannot be written yet is tried again later.
+                    let _ = self.retry();
                     self.sync();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let error = self.retry();
-        if !self.unwritten.is_empty() {
+        if let Err(error) = self.retry() {
             self.answer(Written::Lost(self.unwritten.len(), error));
         }
         self.sync();
     }
 
+    /// The order of lines is that of the attempts' ends.
     fn append(&mut self, attempt: Arc<Attempt>) {
         let key = attempt.key;
-        self.unwritten.push_back(attempt);
-        // The order of lines is that of the attempts' ends.
-        let error = match self.unwritten.len() {
-            1 => self.write_oldest().err(),
-            _ => self.retry(),
-        };
-        match error {
-            None => self.answer(Written::Recorded(key)),
-            Some(error) => self.answer(Written::Waiting(key, error)),
+        match self.retry().and_then(|()| self.write(&attempt)) {
+            Ok(at) => self.answer(Written::Recorded(key, at)),
+            Err(error) => {
+                self.unwritten.push_back(attempt);
+                self.answer(Written::Waiting(key, error));
+            }
         }
     }
 
-    fn write_oldest(&mut self) -> Result<(), JournalError> {
-        if let Some(attempt) = self.unwritten.front() {
-            self.folder.append(attempt)?;
-            self.is_dirty = true;
+    fn write(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
+        let at = self.folder.append(attempt)?;
+        self.is_dirty = true;
+        Ok(at)
+    }
+
+    /// Tries again what could not be written.
+    fn retry(&mut self) -> Result<(), JournalError> {
+        let before = self.unwritten.len();
+        while let Some(oldest) = self.unwritten.front().cloned() {
+            self.write(&oldest)?;
             self.unwritten.pop_front();
         }
-        Ok(())
-    }
-
-    /// Tries again what could not be written; why it still cannot be.
-    fn retry(&mut self) -> Option<JournalError> {
-        let before = self.unwritten.len();
-        let mut error = None;
-        while error.is_none() && !self.unwritten.is_empty() {
-            error = self.write_oldest().err();
-        }
-        if before > 0 && self.unwritten.is_empty() {
+        if before > 0 {
             self.answer(Written::Recovered(before));
         }
-        error
+        Ok(())
     }
 
     fn sync(&mut self) {

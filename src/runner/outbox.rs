@@ -106,7 +106,7 @@ fn next(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Attempt;
+    use crate::domain::{Attempt, EndedAttempt};
     use std::sync::Arc;
 
     fn key(case: usize) -> AttemptKey {
@@ -122,7 +122,7 @@ mod tests {
         let (listener, mut events) = mpsc::channel(2);
         let mut outbox = Outbox::new(listener);
         let says = |n: usize| Progress::Says(n.to_string());
-        let ended = RunEvent::Finished(Arc::new(Attempt::blank(key(0), "a")));
+        let ended = RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt::blank(key(0), "a"))));
         (0..1000).for_each(|n| outbox.push(progress(0, says(n))));
         outbox.push(progress(1, Progress::Turn { turn: 2, of: 3 }));
         (0..1000).for_each(|n| outbox.push(progress(1, says(n))));

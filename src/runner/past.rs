@@ -3,10 +3,9 @@
 
 use crate::config::KEPT_RUNS;
 use crate::formats::SetFile;
-use crate::history::{Detail, History, HistorySet, PastResult, recorded_results, remove_old_runs};
+use crate::history::{History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::Places;
-use crate::workspace::{SetPath, Workspace, agent_of_set, read_notes};
-use std::collections::HashSet;
+use crate::workspace::{SetPath, Workspace, agent_of_set};
 
 /// The runs of a workspace.
 pub fn history_of(workspace: &Workspace) -> History {
@@ -29,15 +28,11 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
 
 /// The newest results of the cases of these files, the oldest run first; scores that a file brings along come
 /// before all runs.
-pub fn past_results(
-    workspace: &Workspace,
-    files: &[(&SetPath, &SetFile)],
-    detail: Detail,
-) -> Vec<PastResult> {
+pub fn past_results(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Vec<PastResult> {
     let mut found: Vec<PastResult> =
         files.iter().flat_map(|(set, file)| recorded_results(&set.path, file)).collect();
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    found.extend(history_of(workspace).latest(&sets, detail));
+    found.extend(history_of(workspace).latest(&sets));
     found
 }
 
@@ -47,12 +42,5 @@ fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> H
         app_dir: agent_of_set(workspace, set, file).map(|agent| agent.path.clone()),
         ids: vec![file.id.clone(), set.stem.clone()],
         file,
-        with_variants: with_variants(set),
     }
-}
-
-fn with_variants(set: &SetPath) -> HashSet<String> {
-    let notes = read_notes(&set.path).unwrap_or_default();
-    let several = notes.cases.iter().filter(|(_, notes)| !notes.variants.is_empty());
-    several.map(|(eval_id, _)| eval_id.to_string()).collect()
 }

@@ -2,11 +2,11 @@
 
 use super::past::past_results;
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, CaseKey, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions, RunPlan,
-    Subject,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions,
+    RunPlan, Subject,
 };
 use crate::formats::{Notes, SetFile};
-use crate::history::{CaseResult, Detail, PastResult, case_results, place};
+use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, open_set, read_notes, user_for,
@@ -44,7 +44,7 @@ pub struct Request {
     pub saved: bool,
     /// What agents did before, to be judged again instead of asking them: by file and case, the attempts of a case
     /// in order.
-    pub kept: Vec<(PathBuf, CaseKey, Arc<Attempt>)>,
+    pub kept: Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)>,
     /// A config instead of the one beside each file.
     pub config: Option<PathBuf>,
     /// Metrics to score with their default options, beside the config's.
@@ -71,7 +71,7 @@ pub struct Prepared {
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
     /// What agents did before, where that is judged again.
-    pub kept: HashMap<AttemptKey, Arc<Attempt>>,
+    pub kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// What a person allowed the judge; nothing before that.
     pub grant: JudgeGrant,
 }
@@ -131,7 +131,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
                 opened.iter().map(|(selection, open, _)| (&selection.set, &open.file)).collect();
-            past_results(workspace, &files, Detail::Whole)
+            past_results(workspace, &files)
         }
         false => Vec::new(),
     };
@@ -169,13 +169,13 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
 fn kept_of(
     plan: &RunPlan,
     sets: &[Arc<SetFile>],
-    kept: &[(PathBuf, CaseKey, Arc<Attempt>)],
-) -> HashMap<AttemptKey, Arc<Attempt>> {
+    kept: &[(PathBuf, CaseKey, Arc<EndedAttempt>)],
+) -> HashMap<AttemptKey, Arc<EndedAttempt>> {
     let set_of = |file: &PathBuf| plan.sets.iter().position(|set| set.path == *file);
     let at: HashMap<(usize, usize), usize> =
         plan.cases.iter().enumerate().map(|(at, case)| ((case.set, case.index), at)).collect();
     let mut attempts: HashMap<usize, u32> = HashMap::new();
-    let of = |(file, key, attempt): &(PathBuf, CaseKey, Arc<Attempt>)| {
+    let of = |(file, key, attempt): &(PathBuf, CaseKey, Arc<EndedAttempt>)| {
         let set = set_of(file)?;
         let case = *at.get(&(set, place(&sets[set], &key.eval_id, &key.content)?))?;
         let number = attempts.entry(case).or_default();

@@ -1,9 +1,10 @@
 //! When a run ends: a result file that ADK and `adk web` read, in each agent's history folder.
 
-use crate::domain::{Attempt, RunState, python_json};
+use crate::domain::{EndedAttempt, RunState, python_json};
 use crate::formats::adk::{app_history, result_document, result_id, result_name};
 use crate::store::write_whole;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Writes one file for each set that was run against an ADK agent of this machine. What goes wrong
 /// is told and harms nothing else.
@@ -11,10 +12,9 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, set) in state.plan.sets.iter().enumerate() {
         let (Some(app_dir), Some(app)) = (&set.app_dir, set.agent.app()) else { continue };
-        let attempts: Vec<&Attempt> = (0..state.plan.cases.len())
+        let attempts: Vec<&Arc<EndedAttempt>> = (0..state.plan.cases.len())
             .filter(|&case| state.plan.cases[case].set == at)
             .flat_map(|case| state.attempts_of(case))
-            .map(|attempt| attempt.as_ref())
             // ADK runs no turn alone, so its history has none.
             .filter(|attempt| attempt.turn.is_none())
             .collect();
@@ -28,7 +28,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
     warnings
 }
 
-fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Attempt]) -> Result<(), String> {
+fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAttempt>]) -> Result<(), String> {
     // The older forms have a path for an id, which ADK refuses to save.
     let set_id = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     if set_id.is_empty() || set_id.contains('\0') || matches!(set_id, "." | "..") {

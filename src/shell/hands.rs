@@ -7,7 +7,7 @@ use crate::app::{
     Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
     build_body, reevaluated, rescored,
 };
-use crate::domain::{AgentSpec, Attempt, CaseKey, JudgeSpec, RunOptions, SessionInput};
+use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
 use crate::formats::SetFile;
 use crate::runner::{
     self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion, agent_question,
@@ -79,6 +79,11 @@ impl Hands {
                 })
             }),
             Effect::CancelRun(_) | Effect::PauseRun(_) | Effect::CancelAttempt(_) => self.steer(effect),
+            Effect::ReadAttempt(key, attempt) => self.elsewhere(move |_| {
+                // It stays at hand where it was read; an error is shown with the lines.
+                let _ = attempt.read();
+                Some(Msg::AttemptRead(key))
+            }),
             Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
@@ -428,10 +433,10 @@ fn kept_attempts(
     hands: &Borrowed,
     cases: &[ChosenCase],
     against: &Against,
-) -> Vec<(PathBuf, CaseKey, Arc<Attempt>)> {
+) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
     let Against::Kept(kept) = against else { return Vec::new() };
     let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
-    let of = |(case, attempt): &(CaseRef, Arc<Attempt>)| {
+    let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
         let key = (*keys.get(case)?).clone();
         Some((hands.sets[case.set].path.clone(), key, attempt.clone()))
     };

@@ -2,7 +2,7 @@
 
 use super::hands::Borrowed;
 use crate::formats::SetFile;
-use crate::history::{Detail, PastResult};
+use crate::history::PastResult;
 use crate::runner::past_results;
 use crate::workspace::{SetPath, open_set};
 
@@ -11,5 +11,5 @@ pub(super) fn history(hands: &Borrowed) -> Vec<PastResult> {
     let open = |set| Some((set, open_set(set).ok()?.file));
     let files: Vec<(&SetPath, SetFile)> = hands.sets.iter().filter_map(open).collect();
     let files: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, file)).collect();
-    past_results(&hands.workspace, &files, Detail::Whole)
+    past_results(&hands.workspace, &files)
 }

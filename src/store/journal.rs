@@ -5,10 +5,13 @@
 //! decided by it. A line of a signed run that is damaged, or not signed, costs that line: its attempt counts as not
 //! run. The torn last line that a kill leaves is cut off when the run goes on.
 
+use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::{Attempt, AttemptKey, RunEvent, RunPlan, RunState};
+use crate::domain::{
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, RecordedAt, RunEvent, RunPlan, RunState,
+};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -72,7 +75,7 @@ pub struct LoadedRun {
 
 /// The folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
-const JOURNAL: &str = "journal.jsonl";
+pub(super) const JOURNAL: &str = "journal.jsonl";
 /// The last line of the journal of a run that went through.
 const END: &[u8] = b"{\"ended\":true}";
 
@@ -115,10 +118,20 @@ impl RunFolder {
         self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
     }
 
-    /// Writes one finished attempt, in one write. When that fails, the journal is as it was before.
-    pub fn append(&mut self, attempt: &Attempt) -> Result<(), JournalError> {
+    /// Writes one finished attempt, in one write; where it stands now. When that fails, the journal is as it was
+    /// before.
+    pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
         let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
-        self.write_line(line)
+        let offset = self.written;
+        self.write_line(line)?;
+        // Without the line's end.
+        Ok(RecordedAt { offset, length: self.written - offset - 1 })
+    }
+
+    /// Where the attempts that are written can be read again.
+    pub fn records(&self) -> Arc<dyn AttemptRecords> {
+        let (path, run_id) = (self.folder.path().to_path_buf(), self.run_id.clone());
+        Arc::new(JournalRecords::of(path, run_id, self.key.clone()))
     }
 
     /// Notes that the run went through, so that it is not gone on with.
@@ -171,7 +184,7 @@ fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {
 }
 
 /// A line without its signature; nothing when this run's key did not sign it.
-fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
+pub(super) fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
     let without_end = line.strip_suffix(SIGNATURE_END)?;
     let (before, signature) =
         without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
@@ -186,18 +199,8 @@ pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, Jour
     read.map_err(at(&folder.join(PLAN)))
 }
 
-/// Reads a run back.
+/// Reads a run back. Of its attempts no more than [`EndedAttempt`] allows stay whole in memory.
 pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
-    load_run_as(path, key, |_, attempt| attempt)
-}
-
-/// Reads a run back, each attempt as `keep` makes it: what is not needed of a hundred thousand attempts is dropped
-/// before the next one is read.
-pub fn load_run_as(
-    path: &Path,
-    key: Option<&RunKey>,
-    keep: impl Fn(&RunPlan, Attempt) -> Attempt,
-) -> Result<LoadedRun, JournalError> {
     let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
@@ -205,6 +208,8 @@ pub fn load_run_as(
     // What is written meanwhile belongs to the next reading.
     let mut journal = BufReader::new(file.take(length));
     let key = key.filter(|_| is_signed);
+    let records: Arc<dyn AttemptRecords> =
+        Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned()));
     let mut state = RunState::new(Arc::new(plan));
     let (mut damaged, mut ended, mut whole) = (0, false, 0);
     let mut line = Vec::new();
@@ -212,12 +217,13 @@ pub fn load_run_as(
         line.clear();
         journal.read_until(b'\n', &mut line).map_err(at(&journal_path))?;
         let Some(text) = line.strip_suffix(b"\n") else { break };
+        let at = RecordedAt { offset: whole, length: text.len() as u64 };
         whole += line.len() as u64;
         match read_line(text, key, &state.plan) {
             _ if text.is_empty() => {}
             Some(Line::Attempt(attempt)) => {
-                let kept = keep(&state.plan, *attempt);
-                state.apply(RunEvent::Finished(Arc::new(kept)));
+                let ended = EndedAttempt::recorded(*attempt, at, &records);
+                state.apply(RunEvent::Finished(Arc::new(ended)));
             }
             Some(Line::End) => ended = true,
             None => damaged += 1,
@@ -253,7 +259,7 @@ fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
         && (1..=plan.options.repeat).contains(&attempt.key.attempt)
 }
 
-fn read_attempt(line: &[u8]) -> Option<Attempt> {
+pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
     if let Ok(attempt) = serde_json::from_slice(line) {
         return Some(attempt);
     }
@@ -420,7 +426,8 @@ mod tests {
     fn a_damaged_line_costs_that_line_alone() {
         let folder = tempfile::tempdir().unwrap();
         let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
-        (0..3).for_each(|case| run.append(&attempt(case)).unwrap());
+        let written: Vec<RecordedAt> = (0..3).map(|case| run.append(&attempt(case)).unwrap()).collect();
+        assert!(written[0].offset == 0 && written[1].offset == written[0].length + 1);
         let path = run.path().to_path_buf();
         drop(run);
         let journal = path.join("journal.jsonl");
@@ -497,7 +504,7 @@ mod tests {
         run.append(&attempt(1)).unwrap();
         let loaded = load_run(run.path(), None).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);
-        let read = loaded.state.finished[0].actual[0].calls()[0].args.clone().unwrap();
+        let read = loaded.state.finished[0].whole().actual[0].calls()[0].args.clone().unwrap();
         assert_eq!(Some(&read), args.as_object());
     }
 }

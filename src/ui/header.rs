@@ -4,7 +4,7 @@ use super::text::{fit, put, put_right};
 use super::theme::{Role, Theme};
 use super::widgets::{counts_text, spinner};
 use crate::app::{CaseRef, CaseScreen, CommandId, Layout, Model, Screen, command};
-use crate::domain::{Attempt, CancelReason, RunState, Status};
+use crate::domain::{CancelReason, EndedAttempt, RunState, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
@@ -110,10 +110,10 @@ pub(super) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
 }
 
-fn status_words(attempt: Option<&Arc<Attempt>>, theme: &Theme) -> (String, ratatui::style::Style) {
+fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, ratatui::style::Style) {
     match attempt {
         None => ("not run".into(), theme.style(Role::Faint)),
-        Some(attempt) if attempt.is_unsteady() => {
+        Some(attempt) if attempt.unsteady => {
             (format!("≈ {}, unsteady", attempt.status.label()), theme.style(Role::Note))
         }
         Some(attempt) => {

@@ -1,6 +1,6 @@
 //! Past results, as the history has them.
 
-use evaltrail::domain::{Attempt, RunBy, RunRef};
+use evaltrail::domain::{Attempt, EndedAttempt, RunBy, RunRef};
 use evaltrail::history::PastResult;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResu
     let run = Arc::new(RunRef { id: run.into(), started: String::new(), by: RunBy::Evaltrail });
     let mut results: Vec<PastResult> = Vec::new();
     for attempt in attempts {
+        let attempt = Arc::new(EndedAttempt::unrecorded(attempt));
         let is_its = |one: &&mut PastResult| one.eval_id == attempt.eval_id && one.turn() == attempt.turn;
         match results.iter_mut().find(is_its) {
             Some(result) => result.attempts.push(attempt),

@@ -10,7 +10,7 @@ use crate::app::overlays::Overlay;
 pub(super) use crate::app::proposal::NOTHING;
 use crate::app::proposal::{Conflict, Proposal};
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{Attempt, EvalCase, Invocation};
+use crate::domain::{EvalCase, Invocation};
 use crate::formats::{Edit, Notes, SetFile};
 use crate::store::{Deed, FileJob, fingerprint};
 use crate::workspace::notes_path;
@@ -36,7 +36,7 @@ fn accept_piece(model: &mut Model) -> Vec<Effect> {
     match accepted(model, at, attempt, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => match shown_turns(model, at, turn) {
             Some((expected, actual)) => {
-                let words = format!("accept {} in {}", piece.words(expected, actual), model.eval_id(at));
+                let words = format!("accept {} in {}", piece.words(&expected, &actual), model.eval_id(at));
                 propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
             }
             None => {
@@ -50,13 +50,13 @@ fn accept_piece(model: &mut Model) -> Vec<Effect> {
 
 /// The turns that are compared on the screen, if the file still expects what stands there: pieces are known by
 /// their positions.
-fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(&Invocation, &Invocation)> {
-    let ran = model.shown_attempt()?;
+fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, Invocation)> {
+    let ran = model.shown_attempt()?.read().ok()?;
     let place = if ran.turn.is_some() { 0 } else { turn };
     let (expected, actual) = (ran.expected.get(place)?, ran.actual.get(place)?);
     let now = case_now(model, at).ok()?;
     let same = now.turns().get(turn)?.calls() == expected.calls();
-    same.then_some((expected, actual))
+    same.then(|| (expected.clone(), actual.clone()))
 }
 
 /// All that the agent did: in the case on the screen, or in the selected ones.
@@ -124,8 +124,8 @@ fn accepted(
         return Err("the result is of a foreign run: it was not recorded here by you".into());
     }
     let of_run = || outcome?.attempts.get(attempt);
-    let ran: &Attempt = shown.or_else(of_run).ok_or("no agent has done anything here yet")?;
-    accept_in_case(&case_now(model, at)?, ran, piece).map_err(|error| error.to_string())
+    let ran = shown.or_else(of_run).ok_or("no agent has done anything here yet")?.read()?;
+    accept_in_case(&case_now(model, at)?, &ran, piece).map_err(|error| error.to_string())
 }
 
 /// A case's text as the file would have it.

@@ -71,7 +71,7 @@ pub(super) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
     let outcome = model.outcomes.get(case);
     let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
     let attempt = bad.unwrap_or(0);
-    let turn = outcome.and_then(|o| first_bad_turn(o.attempts.get(attempt)?)).unwrap_or(0);
+    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
     let file = model.file(case.set);
     let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
     model.screen = Screen::Case(Box::new(CaseScreen {
@@ -90,16 +90,6 @@ pub(super) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
     if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
         model.browse.cursor = at;
     }
-}
-
-fn first_bad_turn(attempt: &crate::domain::Attempt) -> Option<usize> {
-    if attempt.error.is_some() {
-        return Some(attempt.actual.len().saturating_sub(1));
-    }
-    attempt.metrics.iter().filter(|metric| metric.status == Status::Failed).find_map(|metric| {
-        let lowest = metric.per_invocation.iter().map(|turn| turn.score.unwrap_or(f64::MAX)).enumerate();
-        lowest.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(turn, _)| turn)
-    })
 }
 
 /// Takes away the selection, then the filter.
@@ -184,7 +174,7 @@ pub(in crate::app) fn relist(model: &mut Model) {
 fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     let outcome = model.outcomes.get(case);
     let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
-    let most = attempts().map(|attempt| attempt.disagreement()).fold(0.0, f64::max);
+    let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
     (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
 }
 

@@ -6,7 +6,7 @@ use crate::app::command::CommandId;
 use crate::app::effect::Effect;
 use crate::app::layout::{inside, layout};
 use crate::app::model::{CaseMode, CaseScreen, Model, Screen};
-use crate::domain::{Attempt, HumanVerdict, Invocation};
+use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
 use crate::metrics::{is_declared, matched_variant, relaxation};
 use serde_json::Value;
 use std::sync::Arc;
@@ -100,13 +100,11 @@ pub(super) fn wheel(model: &mut Model, id: CommandId) {
     (0..3).for_each(|_| scroll(model, id));
 }
 
-/// What the lines on the screen should be of, and the turns they come from.
-fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
+/// What the lines on the screen should be of; nothing when they are.
+fn wanted(model: &Model) -> Option<BodyKey> {
     let Screen::Case(case) = &model.screen else { return None };
     let outcome = model.outcomes.get(case.at);
     let attempt = model.shown_attempt();
-    // A turn that was run alone is all that its attempt has.
-    let turn = if attempt.is_some_and(|attempt| attempt.turn.is_some()) { 0 } else { case.turn };
     let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
@@ -117,42 +115,49 @@ fn wanted(model: &Model) -> Option<(BodyKey, Compared)> {
         mode: case.mode,
         verdicts: model.verdicts_version,
     };
-    if case.key.as_ref() == Some(&key) {
-        return None;
-    }
+    (case.key.as_ref() != Some(&key)).then_some(key)
+}
+
+/// What the lines are built from.
+fn compared(model: &Model) -> Option<Compared> {
+    let Screen::Case(case) = &model.screen else { return None };
     let last = case.turn + 1 == model.turns_shown().max(1);
     let problem = model.problem_of(case.at);
-    let compared = match attempt {
-        Some(attempt) => Compared {
-            expected: expected_of(model, case, attempt, turn),
-            actual: attempt.actual.get(turn).cloned(),
-            attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
-            people: people(model, case, attempt),
+    let Some(ended) = model.shown_attempt() else {
+        let read = model.file(case.at.set)?.case(case.at.index).ok();
+        let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
+        return Some(Compared {
+            expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
+            actual: None,
+            attempt: None,
+            people: Vec::new(),
             problem,
-            states: last
-                .then(|| states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()))
-                .flatten(),
-        },
-        None => {
-            let read = model.file(case.at.set)?.case(case.at.index).ok();
-            let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
-            Compared {
-                expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
-                actual: None,
-                attempt: None,
-                people: Vec::new(),
-                problem,
-                states: last.then(|| states(state, None)).flatten(),
-            }
-        }
+            states: last.then(|| states(state, None)).flatten(),
+        });
     };
-    Some((key, compared))
+    let attempt = ended.whole();
+    // A turn that was run alone is all that its attempt has.
+    let turn = if attempt.turn.is_some() { 0 } else { case.turn };
+    let states_of = || states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref());
+    Some(Compared {
+        expected: expected_of(model, case, (ended, &attempt), turn),
+        actual: attempt.actual.get(turn).cloned(),
+        people: people(model, case, ended),
+        problem,
+        states: last.then(states_of).flatten(),
+        attempt: (case.mode == CaseMode::Judged).then_some(attempt),
+    })
 }
 
 /// The turn as it should be: where a variant decided, as the variant has it.
-fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt, turn: usize) -> Option<Invocation> {
+fn expected_of(
+    model: &Model,
+    case: &CaseScreen,
+    (ended, attempt): (&EndedAttempt, &Attempt),
+    turn: usize,
+) -> Option<Invocation> {
     let own = attempt.expected.get(turn)?;
-    let matched = matched_variant(&attempt.metrics).and_then(|name| {
+    let matched = matched_variant(&ended.metrics).and_then(|name| {
         let variants = &model.notes(case.at)?.variants;
         variants.iter().find(|variant| variant.name == name)?.turns.get(case.turn)
     });
@@ -161,7 +166,7 @@ fn expected_of(model: &Model, case: &CaseScreen, attempt: &Attempt, turn: usize)
 }
 
 /// What people said of an attempt.
-fn people(model: &Model, case: &CaseScreen, attempt: &Attempt) -> Vec<HumanVerdict> {
+fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
     let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
     let file = &model.sets[case.at.set].path.shown;
     let mine = |one: &&HumanVerdict| {
@@ -181,23 +186,38 @@ fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Va
 
 /// Makes the lines fit what is shown: at once when they are few, elsewhere when they are many.
 pub(super) fn refresh_body(model: &mut Model) -> Option<Effect> {
-    let (key, compared) = wanted(model)?;
+    let key = wanted(model)?;
+    if let Some(attempt) = model.shown_attempt().filter(|attempt| attempt.is_slow()).cloned() {
+        return is_new(model, &key).then_some(Effect::ReadAttempt(key, attempt));
+    }
+    let compared = compared(model)?;
     let large = is_large(&compared);
     relax(model, large);
     if large {
-        let asked = model.awaited_body.as_ref() == Some(&key);
-        model.awaited_body = Some(key.clone());
-        return (!asked).then(|| Effect::BuildBody(key, Arc::new(compared)));
+        return is_new(model, &key).then(|| Effect::BuildBody(key, Arc::new(compared)));
     }
     let body = build_body(&compared, key.width, key.mode);
     put_body(model, key, Arc::new(body));
     None
 }
 
+/// Waits for the lines of this key; false when they are waited for already.
+fn is_new(model: &mut Model, key: &BodyKey) -> bool {
+    model.awaited_body.replace(key.clone()).as_ref() != Some(key)
+}
+
+/// The lines can be built now.
+pub(super) fn attempt_read(model: &mut Model, key: &BodyKey) {
+    if model.awaited_body.as_ref() == Some(key) {
+        model.awaited_body = None;
+    }
+}
+
 /// Looks for the smallest change that would do. Not for large turns, where looking could be felt.
 fn relax(model: &mut Model, large: bool) {
-    let attempt = model.shown_attempt().filter(|_| !large);
-    let found = attempt.and_then(|attempt| relaxation(attempt)).map(|change| change.words().join(" + "));
+    let failed = |attempt: &&Arc<EndedAttempt>| !large && attempt.status == Status::Failed;
+    let attempt = model.shown_attempt().filter(failed).map(|attempt| attempt.whole());
+    let found = attempt.and_then(|attempt| relaxation(&attempt)).map(|change| change.words().join(" + "));
     if let Some(case) = shown(model) {
         case.relaxation = found;
     }

@@ -6,7 +6,7 @@ use super::{load, trial};
 use crate::app::effect::Effect;
 use crate::app::model::{CaseRef, Model, Screen, SetState};
 use crate::app::outcomes::{CaseAttempts, CaseOutcome};
-use crate::domain::Attempt;
+use crate::domain::EndedAttempt;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const AT_ONCE: usize = 20;
 
 /// Attempts by case, as they would have come out of the case as it is now.
-type Reevaluated = Vec<(CaseRef, Vec<Arc<Attempt>>)>;
+type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
 
 /// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
 /// matched to the new case at the same position if the two differ only in their ids.
@@ -163,7 +163,7 @@ pub(super) fn show(
     if !current {
         return Vec::new();
     }
-    let mut results: HashMap<CaseRef, Vec<Arc<Attempt>>> = results.into_iter().collect();
+    let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
         real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
     };

@@ -64,6 +64,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             edited_cases::show(model, set, &digest, &asked, results)
         }
         Msg::CriteriaWritten(words) => trial::written(model, words),
+        Msg::AttemptRead(key) => {
+            case::attempt_read(model, &key);
+            Vec::new()
+        }
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
             Vec::new()

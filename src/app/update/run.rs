@@ -9,7 +9,7 @@ use crate::app::model::{CaseRef, Model, Node, Pane, Screen, SetState};
 use crate::app::msg::RunMsg;
 use crate::app::outcomes::CaseOutcome;
 use crate::app::overlays::{Confirm, ConfirmKind, Overlay};
-use crate::domain::{Attempt, AttemptKey, CancelReason, RunEvent, RunState};
+use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState};
 use crate::history::{PastResult, place};
 use crate::runner::{Deed, TrustQuestion};
 use std::sync::Arc;
@@ -40,11 +40,11 @@ pub(super) fn judge_again(model: &mut Model) -> Vec<Effect> {
         }
         _ => model.current_case().into_iter().collect(),
     };
-    let done = |case: &CaseRef| -> Vec<Arc<Attempt>> {
+    let done = |case: &CaseRef| -> Vec<Arc<EndedAttempt>> {
         let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
-        attempts.iter().filter(|attempt| !attempt.actual.is_empty()).cloned().collect()
+        attempts.iter().filter(|attempt| attempt.actual_turns > 0).cloned().collect()
     };
-    let all: Vec<(CaseRef, Vec<Arc<Attempt>>)> =
+    let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
         cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
     // A run repeats all its cases equally often.
     let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
@@ -148,7 +148,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
 
 /// Shows what came of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
 /// waits for it.
-fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<Attempt>) -> Vec<Effect> {
+fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
     let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
     let planned_set = &run.plan.sets[planned.set];
     let Some(set) = model.sets.iter().position(|view| view.path.path == planned_set.path) else {

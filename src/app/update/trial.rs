@@ -157,7 +157,8 @@ fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
     let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
     let attempt = model.attempt_at_hand();
-    let metrics = attempt.into_iter().flat_map(|attempt| &attempt.metrics);
+    let attempt = attempt.map(|attempt| attempt.whole());
+    let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
     let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
     let written = deciding.find_map(|metric| compared_by(&criterion_of(metric))).unwrap_or_default();
     TrajectoryOptions {

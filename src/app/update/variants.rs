@@ -42,8 +42,9 @@ fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
         return Vec::new();
     };
     let Some(outcome) = model.outcomes.get(case) else { return Vec::new() };
-    let ran: Vec<&[Invocation]> =
-        outcome.attempts.iter().filter(|a| a.error.is_none()).map(|attempt| &*attempt.actual).collect();
+    let ended = outcome.attempts.iter().filter(|attempt| attempt.error.is_none());
+    let whole: Vec<_> = ended.filter_map(|attempt| attempt.read().ok()).collect();
+    let ran: Vec<&[Invocation]> = whole.iter().map(|attempt| &*attempt.actual).collect();
     candidates(now.turns(), &allowed(model, case), &ran)
 }
 

@@ -5,11 +5,12 @@
 
 use super::content::{write_call, write_content, write_part, write_response};
 use crate::domain::{
-    Attempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore, Status,
-    Trajectory, adk_view,
+    Attempt, EndedAttempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore,
+    Status, Trajectory, adk_view,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The folder where ADK keeps the results of an application.
 pub fn app_history(app_dir: &Path) -> PathBuf {
@@ -31,13 +32,13 @@ pub fn result_name(id: &str) -> String {
 }
 
 /// The document of one set's attempts, in the order given.
-pub fn result_document(app: &str, set_id: &str, created: f64, attempts: &[&Attempt]) -> Value {
+pub fn result_document(app: &str, set_id: &str, created: f64, attempts: &[&Arc<EndedAttempt>]) -> Value {
     let id = result_id(app, set_id, created);
     json!({
         "eval_set_result_id": id,
         "eval_set_result_name": result_name(&id),
         "eval_set_id": set_id,
-        "eval_case_results": attempts.iter().map(|attempt| case_result(set_id, attempt)).collect::<Vec<_>>(),
+        "eval_case_results": attempts.iter().map(|ended| case_result(set_id, &ended.whole())).collect::<Vec<_>>(),
         "creation_timestamp": created,
     })
 }

@@ -2,7 +2,8 @@
 
 use super::eval_case::invocation;
 use crate::domain::{
-    Attempt, AttemptKey, InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage,
+    Attempt, AttemptKey, AttemptRecords, InvocationScore, MetricDetails, MetricResult, RecordedAt,
+    RubricScore, Status, TokenUsage,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
@@ -57,6 +58,12 @@ impl ResultFile {
         matches!(found, Some(Ok([Some(_)])))
     }
 
+    /// Where a case stands.
+    pub fn recorded_at(&self, at: usize) -> RecordedAt {
+        let range = &self.entries[at].range;
+        RecordedAt { offset: range.start as u64, length: range.len() as u64 }
+    }
+
     /// Reads one case.
     pub fn attempt(&self, at: usize) -> Result<Attempt, FileProblem> {
         let range = self.entries[at].range.clone();
@@ -69,6 +76,18 @@ impl ResultFile {
             let top = JsonPath::default().key("eval_case_results").index(at);
             FileProblem::reading_in(&self.places, &self.text, error.path.below(&top), error)
         })
+    }
+}
+
+impl AttemptRecords for ResultFile {
+    fn read(&self, at: RecordedAt) -> Result<Attempt, String> {
+        let entry = self.entries.binary_search_by_key(&at.offset, |entry| entry.range.start as u64);
+        let entry = entry.map_err(|_| "the result file has no such case".to_string())?;
+        self.attempt(entry).map_err(|problem| problem.to_string())
+    }
+
+    fn is_at_hand(&self, _: RecordedAt) -> bool {
+        false
     }
 }
 

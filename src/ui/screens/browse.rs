@@ -4,7 +4,7 @@ use super::short_metric;
 use crate::app::{
     CaseRef, CommandId, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset,
 };
-use crate::domain::{Attempt, MetricResult, RubricScore, Status, Totals};
+use crate::domain::{AttemptSummary, EndedAttempt, MetricSummary, Status, Totals};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{counts_text, level, panel, panel_note, score_block, scrollbar, spinner};
@@ -317,7 +317,7 @@ fn case_row(
 }
 
 fn scores(
-    attempt: &Attempt,
+    attempt: &AttemptSummary,
     names: &[String],
     (x, y): (u16, u16),
     style: Style,
@@ -327,12 +327,12 @@ fn scores(
     for (at, name) in names.iter().enumerate() {
         let x = x + METRIC_WIDTH * at as u16;
         let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else { continue };
-        let look = if metric.is_unsteady() { theme.style(Role::Note) } else { theme.status(metric.status) };
+        let look = if metric.unsteady { theme.style(Role::Note) } else { theme.status(metric.status) };
         put(buffer, x, y, METRIC_WIDTH - 1, &score_words(metric), style.patch(look));
     }
 }
 
-fn score_words(metric: &MetricResult) -> String {
+fn score_words(metric: &MetricSummary) -> String {
     if !metric.rubrics.is_empty() {
         return rubric_words(&metric.rubrics);
     }
@@ -343,19 +343,19 @@ fn score_words(metric: &MetricResult) -> String {
 }
 
 /// How many rubrics hold, and a sign for each in its place.
-fn rubric_words(rubrics: &[RubricScore]) -> String {
-    let sign = |rubric: &RubricScore| match rubric.score {
-        Some(score) if score >= 1.0 => '✓',
-        Some(score) if score > 0.0 => '◐',
+fn rubric_words(rubrics: &[Option<f64>]) -> String {
+    let sign = |rubric: &Option<f64>| match rubric {
+        Some(score) if *score >= 1.0 => '✓',
+        Some(score) if *score > 0.0 => '◐',
         Some(_) => '✗',
         None => '?',
     };
-    let held = rubrics.iter().filter(|rubric| rubric.score.is_some_and(|score| score >= 1.0)).count();
+    let held = rubrics.iter().filter(|rubric| rubric.is_some_and(|score| score >= 1.0)).count();
     format!("{held}/{} {}", rubrics.len(), rubrics.iter().map(sign).collect::<String>())
 }
 
 /// Seconds; for repetitions, a bar each.
-fn time(attempts: &[std::sync::Arc<Attempt>], (x, y): (u16, u16), style: Style, buffer: &mut Buffer) {
+fn time(attempts: &[std::sync::Arc<EndedAttempt>], (x, y): (u16, u16), style: Style, buffer: &mut Buffer) {
     let longest = attempts.iter().map(|attempt| attempt.latency_s).fold(0.0, f64::max);
     let words = match attempts.len() {
         1 => format!("{longest:.1}s"),

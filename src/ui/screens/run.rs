@@ -1,7 +1,7 @@
 //! The run: progress, what is in flight, what is finished.
 
 use crate::app::{Layout, Model};
-use crate::domain::{Attempt, InFlight, Progress, RunState};
+use crate::domain::{AttemptSummary, InFlight, Progress, RunState};
 use crate::ui::text::{put, put_right};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{bar, counts, panel, scrollbar, spinner};
@@ -153,7 +153,7 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
 
 fn finished_row(
     run: &RunState,
-    attempt: &Attempt,
+    attempt: &AttemptSummary,
     row: Rect,
     style: Style,
     theme: &Theme,
