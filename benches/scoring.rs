@@ -5,8 +5,8 @@
 
 use evaltrail::app::{CaseRef, Outcomes, rescored};
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, Invocation, MatchRule, MatchType, RunBy, RunRef, ToolCall,
-    Trajectory, case_status,
+    Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy, RunRef,
+    ToolCall, Trajectory, case_status,
 };
 use evaltrail::metrics::{Evidence, Scorer, WhatIf, asks_judge, catalog, rouge_n_of, usable};
 use serde_json::json;
@@ -101,7 +101,7 @@ fn what_if() {
         attempt.actual = [turn(n, (n + n % 2) % 100)].into();
         attempt.metrics = scorer.score(&Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        outcomes.add(CaseRef { set: 0, index: n }, &run, Arc::new(attempt));
+        outcomes.add(CaseRef { set: 0, index: n }, &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     }
     let change = WhatIf {
         match_type: Some(MatchType::AnyOrder),

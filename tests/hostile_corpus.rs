@@ -7,7 +7,7 @@ mod common;
 mod terminal;
 
 use common::{copy_folder, evaltrail, root};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -148,18 +148,33 @@ impl Arena {
         let run = folder.join(".evaltrail/runs/planted");
         fs::create_dir_all(&run).unwrap();
         let secret = self.home().join("secret");
+        let set = |path: PathBuf| {
+            json!({"id": "s", "file": "set.evalset.json", "path": path, "digest": "",
+                "agent": {"kind": "command", "argv": ["touch", "@MARK@"], "cwd": "/"}, "agent_name": "x",
+                "app_dir": null, "criteria": []})
+        };
         let plan = json!({
             "format": 2, "run_id": "planted\u{1b}]52;c;eA==\u{7}", "started": "2099-01-01T00:00:00Z",
-            "sets": [{"id": "s", "file": "set.evalset.json", "path": secret, "digest": "",
-                "agent": {"kind": "command", "argv": ["touch", "@MARK@"], "cwd": "/"}, "agent_name": "x",
-                "app_dir": null, "criteria": []}],
-            "cases": [{"set": 0, "index": 0, "eval_id": "a"}],
+            "sets": [set(secret.clone()), set(folder.join("set.evalset.json"))],
+            "cases": [{"set": 0, "index": 0, "eval_id": "a"}, {"set": 1, "index": 0, "eval_id": "a"}],
             "options": {"jobs": 1, "repeat": 1, "timeout_ms": 1000, "retries": 0},
             "judge": {"provider": "openai", "model": "m", "url": "@TRAP@", "key_env": "CANARY_API_KEY",
                 "from_folder": false},
         });
         fs::write(run.join("run.json"), plan.to_string()).unwrap();
-        fs::write(run.join("journal.jsonl"), "").unwrap();
+        let ended = |attempt: u32, state: Value| {
+            json!({"key": {"case": 1, "attempt": attempt}, "eval_id": "a", "status": "errored",
+                "adk_status": "failed", "started": "2099-01-01T00:00:00Z", "latency_s": 0.5,
+                "error": "\u{1b}]52;c;eA==\u{7}", "metrics": [], "expected": [], "actual": [],
+                "actual_state": state, "session_id": "", "user_id": "", "tries": 1})
+        };
+        // A line that takes many times its length in memory, and one that never ends.
+        let lists = format!("[{}[]]", "[],".repeat(20 << 20));
+        let long = ended(1, json!("@LISTS@")).to_string().replace("\"@LISTS@\"", &lists);
+        let journal = run.join("journal.jsonl");
+        fs::write(&journal, format!("{}\n{long}\n", ended(1, Value::Null))).unwrap();
+        let length = fs::metadata(&journal).unwrap().len();
+        fs::OpenOptions::new().write(true).open(&journal).unwrap().set_len(length + (3 << 30)).unwrap();
         let edit = json!({"made": {"id": 1, "at": "", "words": "x", "files": [{"path": secret,
             "before": null, "after": null, "change": []}]}});
         fs::write(folder.join(".evaltrail/edits.jsonl"), format!("{edit}\n")).unwrap();

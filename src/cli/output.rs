@@ -19,14 +19,46 @@ pub(super) fn tell(text: &str) {
 
 /// Prints JSON on standard output: as it is for a program, without what acts on a terminal for a person.
 pub(super) fn say_json(json: &str) -> bool {
+    let mut out = json_output();
+    out.write_all(json.as_bytes()).and_then(|()| out.end()).is_ok()
+}
+
+/// Standard output for JSON. Every write is of whole tokens.
+pub(super) fn json_output() -> JsonOutput {
     let is_log = std::env::var_os("CI").is_some();
-    let shown = match io::stdout().is_terminal() || is_log {
-        true => clean_json(json),
-        false => Cow::Borrowed(json),
-    };
-    // In a string of JSON this is the same character; elsewhere it does not stand.
-    let shown = if is_log { Cow::Owned(shown.replace("##", "#\\u0023")) } else { shown };
-    write_line(io::stdout().lock(), &shown)
+    let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    JsonOutput { out, is_shown: io::stdout().is_terminal() || is_log, is_log }
+}
+
+pub(super) struct JsonOutput {
+    out: io::BufWriter<io::StdoutLock<'static>>,
+    /// Whether a person may read it.
+    is_shown: bool,
+    /// Whether it may be a log that a CI system reads.
+    is_log: bool,
+}
+
+impl JsonOutput {
+    /// Ends the line.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n")?;
+        self.out.flush()
+    }
+}
+
+impl Write for JsonOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let shown = if self.is_shown { clean_json(&text) } else { Cow::Borrowed(text.as_ref()) };
+        // In a string of JSON this is the same character; elsewhere it does not stand.
+        let shown = if self.is_log { Cow::Owned(shown.replace("##", "#\\u0023")) } else { shown };
+        self.out.write_all(shown.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Prints a patch on standard output: as it is for a program, cleaned for a person.

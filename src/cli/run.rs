@@ -1,7 +1,7 @@
 //! `evaltrail run` and `evaltrail score`: the explorer's runner without the explorer.
 
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::output::{paint, say, say_json, tell};
+use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
@@ -11,9 +11,9 @@ use crate::domain::{
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
 use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
-use crate::report::{json_report, run_summary};
+use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{can_write, write_whole};
+use crate::store::{can_write, fill_whole};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -303,12 +303,16 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     let mut failed = write_reports(&args.report, state);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
-        let lines: String = attempts.map(|attempt| recording_line(&attempt.whole()) + "\n").collect();
-        let written = write_whole(file, lines.as_bytes());
+        let write = |out: &mut dyn std::io::Write| {
+            attempts.into_iter().try_for_each(|attempt| writeln!(out, "{}", recording_line(&attempt.whole())))
+        };
+        let written = fill_whole(file, write);
         failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
     }
     if args.json {
-        say_json(&serde_json::to_string_pretty(&json_report(state))?);
+        let mut out = json_output();
+        // A reader that goes away is no error.
+        let _ = write_json_report(state, &mut out).and_then(|()| out.end());
     } else {
         say(&run_summary(state, paint(args.color)));
     }
@@ -319,9 +323,8 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
 /// Writes the reports that were asked for; the errors of those that could not be.
 pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
-        let written = format.write(state).map_err(|error| anyhow::anyhow!("{error}"));
-        let text = written.with_context(|| format!("--report {}", file.display()))?;
-        write_whole(file, text.as_bytes()).with_context(|| format!("--report {}", file.display()))
+        let written = fill_whole(file, |out| format.write(state, out));
+        written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()
 }

@@ -2,26 +2,25 @@
 
 use super::{attempts_in_order, metric_names};
 use crate::domain::{EndedAttempt, RunState, clean};
+use std::io::{self, Write};
 
 const HEAD: &[&str] =
     &["eval_set", "file", "eval_id", "attempt", "status", "latency_s", "error", "prompt", "response"];
 
-/// The report of a run. The error is the writer's.
-pub(super) fn csv_report(state: &RunState) -> Result<String, String> {
-    let said = |error: csv::Error| error.to_string();
+/// Writes the report of a run. The errors are those of `out`.
+pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let metrics = metric_names(&attempts);
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::Writer::from_writer(out);
     let mut head: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
     head.extend(
         metrics.iter().flat_map(|m| [text(&format!("{m}/score")), text(&format!("{m}/explanation"))]),
     );
-    writer.write_record(&head).map_err(said)?;
+    writer.write_record(&head)?;
     for attempt in attempts {
-        writer.write_record(row(state, attempt, &metrics)).map_err(said)?;
+        writer.write_record(row(state, attempt, &metrics))?;
     }
-    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+    writer.flush()
 }
 
 fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! The forms a report can be written in.
 
-use super::{csv, html, json_report, junit_report, markdown, vertex};
+use super::{csv, html, junit, markdown, vertex, write_json_report};
 use crate::domain::RunState;
+use std::io::{self, Write};
 
 /// A form of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +62,23 @@ impl ReportFormat {
         ReportFormat::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The report of a run.
-    pub fn write(self, state: &RunState) -> Result<String, String> {
-        let pretty = |value: &serde_json::Value| {
-            serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| error.to_string())
-        };
+    /// Writes the report of a run. The errors are those of `out`.
+    pub fn write(self, state: &RunState, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            ReportFormat::Json => pretty(&json_report(state)),
-            ReportFormat::Junit => junit_report(state).map_err(|error| error.to_string()),
-            ReportFormat::Markdown => Ok(markdown::markdown_report(state)),
-            ReportFormat::Html => Ok(html::html_report(state)),
-            ReportFormat::Csv => csv::csv_report(state),
-            ReportFormat::Vertex => Ok(vertex::metrics_table(state)),
-            ReportFormat::VertexSummary => pretty(&vertex::summary(state)),
-            ReportFormat::EvaluationResult => pretty(&vertex::evaluation_result(state)),
+            ReportFormat::Json => {
+                write_json_report(state, out)?;
+                out.write_all(b"\n")
+            }
+            ReportFormat::Junit => junit::write_junit_report(state, out),
+            ReportFormat::Markdown => out.write_all(markdown::markdown_report(state).as_bytes()),
+            ReportFormat::Html => html::write_html_report(state, out),
+            ReportFormat::Csv => csv::write_csv_report(state, out),
+            ReportFormat::Vertex => vertex::write_metrics_table(state, out),
+            ReportFormat::VertexSummary => {
+                serde_json::to_writer_pretty(&mut *out, &vertex::summary(state))?;
+                out.write_all(b"\n")
+            }
+            ReportFormat::EvaluationResult => vertex::write_evaluation_result(state, out),
         }
     }
 }

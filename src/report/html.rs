@@ -4,6 +4,7 @@ use super::attempts_in_order;
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
+use std::io;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;\
     color:#1c1f23;background:#fff}table{border-collapse:collapse;margin:.5rem 0}td,th{padding:.2rem .7rem;\
@@ -14,8 +15,8 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
     @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}td,th{border-color:#333}\
     .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
 
-/// The report of a run.
-pub(super) fn html_report(state: &RunState) -> String {
+/// Writes the report of a run. The errors are those of `to`.
+pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
@@ -45,9 +46,10 @@ pub(super) fn html_report(state: &RunState) -> String {
     metrics(&attempts, &mut out);
     for attempt in attempts {
         case(state, attempt, &mut out);
+        to.write_all(std::mem::take(&mut out).as_bytes())?;
     }
-    out.push_str("</body>\n</html>\n");
-    out
+    to.write_all(out.as_bytes())?;
+    to.write_all(b"</body>\n</html>\n")
 }
 
 fn metrics(attempts: &[&EndedAttempt], out: &mut String) {

@@ -4,11 +4,13 @@ use super::attempts_in_order;
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
 };
+use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
+use std::io::{self, Write};
 
-/// The report of a run.
-pub fn json_report(state: &RunState) -> Value {
+/// Writes the report of a run, indented. The errors are those of `out`.
+pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let mut totals = Totals::default();
     attempts.iter().for_each(|attempt| totals.add(attempt.status));
@@ -27,12 +29,13 @@ pub fn json_report(state: &RunState) -> Value {
             "metrics": aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())).iter().map(summary).collect::<Vec<_>>(),
 
         },
-        "cases": attempts.iter().map(|attempt| case(&state.plan, attempt)).collect::<Vec<_>>(),
+        "cases": [],
     });
     if state.plan.options.repeat > 1 {
         report["summary"]["repeats"] = repeats(state);
     }
-    report
+    let cases = attempts.iter().map(|attempt| case(&state.plan, attempt));
+    write_with_list(out, &report, "cases", cases, |text| text)
 }
 
 fn case(plan: &RunPlan, ended: &EndedAttempt) -> Value {

@@ -3,11 +3,11 @@
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
-use std::io;
+use std::io::{self, Write};
 
-/// The report of a run.
-pub fn junit_report(state: &RunState) -> io::Result<String> {
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+/// Writes the report of a run. The errors are those of `out`.
+pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let totals = state.totals;
     writer
@@ -20,10 +20,10 @@ pub fn junit_report(state: &RunState) -> io::Result<String> {
         .write_inner_content(|writer| {
             (0..state.plan.sets.len()).try_for_each(|set| suite(writer, state, set))
         })?;
-    String::from_utf8(writer.into_inner()).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    Ok(())
 }
 
-fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Result<()> {
+fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
     let attempts: Vec<&EndedAttempt> = (0..state.plan.cases.len())
         .filter(|&case| state.plan.cases[case].set == set)
         .flat_map(|case| state.attempts_of(case))
@@ -46,7 +46,12 @@ fn suite(writer: &mut Writer<Vec<u8>>, state: &RunState, set: usize) -> io::Resu
     Ok(())
 }
 
-fn case(writer: &mut Writer<Vec<u8>>, set_id: &str, attempt: &AttemptSummary, repeat: u32) -> io::Result<()> {
+fn case(
+    writer: &mut Writer<&mut dyn Write>,
+    set_id: &str,
+    attempt: &AttemptSummary,
+    repeat: u32,
+) -> io::Result<()> {
     let name = attempt.title(repeat);
     let element = writer
         .create_element("testcase")

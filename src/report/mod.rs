@@ -10,8 +10,7 @@ mod text;
 mod vertex;
 
 pub use format::ReportFormat;
-pub use json::json_report;
-pub use junit::junit_report;
+pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};
 
 use crate::domain::{EndedAttempt, RunState};

@@ -3,16 +3,18 @@
 
 use super::{attempts_in_order, metric_names};
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
+use crate::formats::json::write_with_list;
 use crate::formats::vertex::write_trajectory;
 use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 
-/// The metrics table, a row a line: the data set's columns, then `<metric>/score` and
+/// Writes the metrics table, a row a line: the data set's columns, then `<metric>/score` and
 /// `<metric>/explanation`.
-pub(super) fn metrics_table(state: &RunState) -> String {
+pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let names = metric_names(&attempts);
-    attempts.iter().map(|attempt| plain_json(row(attempt, &names)).to_string() + "\n").collect()
+    attempts.iter().try_for_each(|attempt| writeln!(out, "{}", plain_json(row(attempt, &names))))
 }
 
 fn row(ended: &EndedAttempt, names: &[&str]) -> Value {
@@ -61,11 +63,10 @@ pub(super) fn summary(state: &RunState) -> Value {
     Value::Object(summary)
 }
 
-/// The newer client's result file.
-pub(super) fn evaluation_result(state: &RunState) -> Value {
+/// Writes the newer client's result file.
+pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
-    let mut cases: Vec<Value> = Vec::new();
-    for (index, planned) in state.plan.cases.iter().enumerate() {
+    let case = |index: usize| {
         let of_case: Vec<Value> = state
             .attempts_of(index)
             .into_iter()
@@ -74,14 +75,14 @@ pub(super) fn evaluation_result(state: &RunState) -> Value {
                 |(at, ended)| json!({"response_index": at, "metric_results": metric_results(&ended.whole())}),
             )
             .collect();
-        if !of_case.is_empty() {
-            cases.push(json!({
+        (!of_case.is_empty()).then(|| {
+            json!({
                 "eval_case_index": index,
-                "eval_case_id": planned.eval_id,
+                "eval_case_id": state.plan.cases[index].eval_id,
                 "response_candidate_results": of_case,
-            }));
-        }
-    }
+            })
+        })
+    };
     let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.at_a_glance()))
         .into_iter()
         .map(|of| {
@@ -94,11 +95,14 @@ pub(super) fn evaluation_result(state: &RunState) -> Value {
             })
         })
         .collect();
-    json!({
-        "eval_case_results": cases,
+    let document = json!({
+        "eval_case_results": [],
         "summary_metrics": summaries,
         "metadata": {"candidate_names": [state.plan.agent_label()], "creation_timestamp": state.plan.started},
-    })
+    });
+    let cases = (0..state.plan.cases.len()).filter_map(case);
+    write_with_list(out, &document, "eval_case_results", cases, |text| text)?;
+    out.write_all(b"\n")
 }
 
 fn metric_results(attempt: &Attempt) -> Value {

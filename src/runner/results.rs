@@ -1,8 +1,8 @@
 //! When a run ends: a result file that ADK and `adk web` read, in each agent's history folder.
 
-use crate::domain::{EndedAttempt, RunState, python_json};
-use crate::formats::adk::{app_history, result_document, result_id, result_name};
-use crate::store::write_whole;
+use crate::domain::{EndedAttempt, RunState};
+use crate::formats::adk::{app_history, result_id, result_name, write_result};
+use crate::store::fill_whole;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,9 +43,8 @@ fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAtte
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = result_name(&result_id(app, set_id, created));
     let path = folder.join(format!("{name}.evalset_result.json"));
-    let document = result_document(app, set_id, created, attempts);
-    let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
-    write_whole(&path, python_json(text).as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
+    let written = fill_whole(&path, |out| write_result(out, (app, set_id, created), attempts));
+    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Whether a link on the way leads out of the agent's folder.

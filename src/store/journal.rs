@@ -8,12 +8,13 @@
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
+use super::read::read_line_within;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, RecordedAt, RunEvent, RunPlan, RunState,
 };
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,6 +77,10 @@ pub struct LoadedRun {
 /// The folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
 pub(super) const JOURNAL: &str = "journal.jsonl";
+/// A longer line of a run that this person's evaltrail recorded is damaged.
+const LONGEST_SIGNED: usize = 256 << 20;
+/// The same of a foreign run, whose lines may be written to take a multiple of their length in memory.
+const LONGEST_FOREIGN: usize = 16 << 20;
 /// The last line of the journal of a run that went through.
 const END: &[u8] = b"{\"ended\":true}";
 
@@ -204,33 +209,37 @@ pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalE
     let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
-    let (file, length) = opened.map_err(at(&journal_path))?;
+    let (file, total) = opened.map_err(at(&journal_path))?;
     // What is written meanwhile belongs to the next reading.
-    let mut journal = BufReader::new(file.take(length));
+    let mut journal = BufReader::new(file.take(total));
     let key = key.filter(|_| is_signed);
     let records: Arc<dyn AttemptRecords> =
         Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned()));
     let mut state = RunState::new(Arc::new(plan));
     let (mut damaged, mut ended, mut whole) = (0, false, 0);
+    let longest = if is_signed { LONGEST_SIGNED } else { LONGEST_FOREIGN };
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        journal.read_until(b'\n', &mut line).map_err(at(&journal_path))?;
-        let Some(text) = line.strip_suffix(b"\n") else { break };
-        let at = RecordedAt { offset: whole, length: text.len() as u64 };
-        whole += line.len() as u64;
+    let torn = loop {
+        let length = read_line_within(&mut journal, longest, &mut line).map_err(at(&journal_path))?;
+        let is_whole = line.last() == Some(&b'\n');
+        if length == 0 || (!is_whole && whole + length == total) {
+            break length;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or_default();
+        let place = RecordedAt { offset: whole, length: text.len() as u64 };
+        whole += length;
         match read_line(text, key, &state.plan) {
-            _ if text.is_empty() => {}
+            _ if length == 1 => {}
             Some(Line::Attempt(attempt)) => {
-                let ended = EndedAttempt::recorded(*attempt, at, &records);
+                let ended = EndedAttempt::recorded(*attempt, place, &records);
                 state.apply(RunEvent::Finished(Arc::new(ended)));
             }
             Some(Line::End) => ended = true,
             None => damaged += 1,
         }
-    }
+    };
     let path = path.to_path_buf();
-    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn: line.len() as u64, whole })
+    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, whole })
 }
 
 enum Line {

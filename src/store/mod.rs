@@ -31,7 +31,7 @@ pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_key::RunKey;
-pub use save::{Replace, SaveError, can_write, create, remove, replace, write_whole};
+pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{keep_verdicts, kept_verdicts};

@@ -2,7 +2,7 @@
 //! go on for ever or never answer, is refused without waiting for it.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 fn invalid(why: String) -> io::Error {
@@ -41,6 +41,30 @@ pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     open_regular(path)?.take(most as u64).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Reads the next line, its end included, into `line`; how many bytes it has. Of a longer line than `most` bytes the
+/// beginning is kept, without an end.
+pub(super) fn read_line_within(
+    reader: &mut impl BufRead,
+    most: usize,
+    line: &mut Vec<u8>,
+) -> io::Result<u64> {
+    line.clear();
+    let mut length = 0;
+    loop {
+        let part = reader.fill_buf()?;
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(part.len(), |at| at + 1);
+        if line.len() as u64 == length && line.len() + taken <= most {
+            line.extend_from_slice(&part[..taken]);
+        }
+        length += taken as u64;
+        reader.consume(taken);
+        if end.is_some() || taken == 0 {
+            return Ok(length);
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -19,20 +19,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// what was there and following a link to where it leads. What is no regular file (`/dev/stdout`)
 /// is written to directly.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fill_whole(path, |out| out.write_all(bytes))
+}
+
+/// The same for what is too long to be held: `fill` writes it piece by piece. Where it fails, the file is as it was.
+pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let buffered = |file: &mut dyn Write| {
+        let mut out = io::BufWriter::with_capacity(1 << 16, file);
+        fill(&mut out)?;
+        out.flush()
+    };
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(_) => path.to_path_buf(),
     };
     let before = fs::metadata(&target).ok();
     if before.as_ref().is_some_and(|meta| !meta.is_file()) {
-        return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
+        return buffered(&mut OpenOptions::new().write(true).open(&target)?);
     }
     if before.as_ref().is_some_and(|meta| meta.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let folder = folder_of(&target);
     let old = before.as_ref().and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
-    let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), bytes)?;
+    let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), buffered)?;
     temporary.persist(&target).map_err(|error| error.error)?;
     // Some file systems cannot, and the content is safe without it.
     let _ = sync_folder(folder);
@@ -123,7 +133,7 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     if found != job.read {
         return Err(SaveError::Changed { theirs: found });
     }
-    let temporary = write_beside(folder, Some((&file, &meta)), job.new)?;
+    let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
     let path = temporary.into_temp_path();
     swap_in(path, &target, job.read)?;
     Ok(sync_folder(folder).err().map(|error| format!("saved, but the disk did not confirm it: {error}")))
@@ -134,7 +144,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     sweep(folder);
-    let temporary = write_beside(folder, None, bytes)?;
+    let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
     temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => SaveError::Exists,
         _ => SaveError::Io(error.error),
@@ -331,7 +341,8 @@ mod tests {
     #[test]
     fn a_write_between_look_and_exchange_is_given_back() {
         let (folder, file) = place();
-        let temporary = write_beside(folder.path(), None, b"ours").unwrap().into_temp_path();
+        let temporary =
+            write_beside(folder.path(), None, |out| out.write_all(b"ours")).unwrap().into_temp_path();
         fs::write(&file, "theirs").unwrap();
         match swap_in(temporary, &file, b"old") {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"theirs"),

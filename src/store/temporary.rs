@@ -17,13 +17,13 @@ const OLD: Duration = Duration::from_secs(60);
 pub(super) fn write_beside(
     folder: &Path,
     before: Option<(&File, &Metadata)>,
-    bytes: &[u8],
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
     let mut temporary = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
     // Where files cannot be locked, none is taken away either.
     let _ = temporary.as_file().try_lock();
-    temporary.write_all(bytes)?;
+    fill(temporary.as_file_mut())?;
     dress(temporary.as_file(), before)?;
     temporary.as_file().sync_all()?;
     Ok(temporary)
@@ -119,7 +119,7 @@ mod tests {
         let stray = folder.path().join(".evaltrail-2147483646-abc.tmp");
         fs::write(&stray, "x").unwrap();
         fs::write(folder.path().join("mine.tmp"), "x").unwrap();
-        let busy = write_beside(folder.path(), None, b"new").unwrap();
+        let busy = write_beside(folder.path(), None, |out| out.write_all(b"new")).unwrap();
         sweep(folder.path());
         assert!(!stray.exists());
         assert!(busy.path().exists() && folder.path().join("mine.tmp").exists());

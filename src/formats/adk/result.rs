@@ -6,9 +6,11 @@
 use super::content::{write_call, write_content, write_part, write_response};
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore,
-    Status, Trajectory, adk_view,
+    Status, Trajectory, adk_view, python_json,
 };
+use crate::formats::json::write_with_list;
 use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,16 +33,26 @@ pub fn result_name(id: &str) -> String {
     id.replace('/', "_")
 }
 
-/// The document of one set's attempts, in the order given.
-pub fn result_document(app: &str, set_id: &str, created: f64, attempts: &[&Arc<EndedAttempt>]) -> Value {
+/// Writes the document of one set's attempts, in the order given.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_result(
+    out: &mut dyn Write,
+    (app, set_id, created): (&str, &str, f64),
+    attempts: &[&Arc<EndedAttempt>],
+) -> io::Result<()> {
     let id = result_id(app, set_id, created);
-    json!({
+    let document = json!({
         "eval_set_result_id": id,
         "eval_set_result_name": result_name(&id),
         "eval_set_id": set_id,
-        "eval_case_results": attempts.iter().map(|ended| case_result(set_id, &ended.whole())).collect::<Vec<_>>(),
+        "eval_case_results": [],
         "creation_timestamp": created,
-    })
+    });
+    let cases = attempts.iter().map(|ended| case_result(set_id, &ended.whole()));
+    write_with_list(out, &document, "eval_case_results", cases, python_json)
 }
 
 fn case_result(set_id: &str, attempt: &Attempt) -> Value {

@@ -2,6 +2,7 @@
 //! they are spelt, a byte order mark, and for every value where in the text it stands.
 
 mod cursor;
+mod document;
 mod edit;
 mod layout;
 mod locate;
@@ -13,6 +14,7 @@ mod rewrite;
 mod splice;
 
 pub(in crate::formats) use cursor::Cursor;
+pub use document::write_with_list;
 pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
 pub use parse::{MAX_DEPTH, Parsed, SyntaxError, Unreadable, parse, parse_within};

@@ -1,0 +1,53 @@
+//! Documents with a list too long to be held in memory: written one item after the other.
+
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Writes a document as indented JSON. Its member `list`, which is an empty list in `document`, gets the items;
+/// `spell` has the last word on the text of each. Every part is whole JSON tokens and given to `out` in one write.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_with_list(
+    out: &mut dyn Write,
+    document: &Value,
+    list: &str,
+    items: impl Iterator<Item = Value>,
+    spell: impl Fn(String) -> String,
+) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(document)?;
+    let member = format!("\n  {}: []", Value::from(list));
+    let at = text.find(&member).ok_or(io::ErrorKind::InvalidInput)? + member.len() - 1;
+    out.write_all(text[..at].as_bytes())?;
+    let mut is_first = true;
+    for item in items {
+        // No string of JSON has a line break in it.
+        let item = serde_json::to_string_pretty(&item)?.replace('\n', "\n    ");
+        let before = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
+        out.write_all(spell(format!("{before}{item}")).as_bytes())?;
+    }
+    if !is_first {
+        out.write_all(b"\n  ")?;
+    }
+    out.write_all(text[at..].as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn it_is_the_document_as_it_would_be_written_whole() {
+        for items in [vec![], vec![json!({"a": [1, {"cases": []}], "b": "x\ny"})], vec![json!(1), json!([])]]
+        {
+            let document = |cases: Value| json!({"before": {"cases": []}, "cases": cases, "after": [2]});
+            let mut written = Vec::new();
+            let empty = document(json!([]));
+            write_with_list(&mut written, &empty, "cases", items.clone().into_iter(), |text| text).unwrap();
+            let whole = serde_json::to_string_pretty(&document(items.into())).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), whole);
+        }
+    }
+}
