@@ -10,8 +10,8 @@ use evaltrail::app::{
 };
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,
-    Invocation, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
-    ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
+    InMemory, Invocation, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
+    RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -79,7 +79,7 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
     attempt.status = case_status(&attempt.metrics);
     let journal: Arc<dyn AttemptRecords> = Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
     let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
-    Arc::new(EndedAttempt::recorded(attempt, at, &journal))
+    Arc::new(EndedAttempt::recorded(attempt, at, &journal, InMemory::Whole))
 }
 
 struct World {

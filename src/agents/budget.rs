@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What the value of a single answer may take, in bytes.
 const ANSWER: usize = 64 << 20;
 
-/// What the unusually large turns of a run may take, in bytes: they are kept until the run ends.
+/// What the unusually large turns of a run may take together while they are in memory, in bytes.
 const RUN: usize = 2 << 30;
 
 /// What a turn may take without being counted for the run.
@@ -20,6 +20,48 @@ const USUAL_TURN: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct RunMemory {
     taken: AtomicUsize,
+    keeps_attempts: bool,
+}
+
+impl RunMemory {
+    /// Nothing taken. `keeps_attempts` says that turns stay in memory when their attempt has ended: the run is not
+    /// recorded.
+    pub fn new(keeps_attempts: bool) -> RunMemory {
+        RunMemory { taken: AtomicUsize::new(0), keeps_attempts }
+    }
+}
+
+/// What one attempt takes of a run's memory. It is given back with this.
+#[derive(Debug, Default)]
+pub struct AttemptMemory {
+    run: Arc<RunMemory>,
+    taken: AtomicUsize,
+}
+
+impl AttemptMemory {
+    /// An attempt that has taken nothing yet.
+    pub fn of(run: &Arc<RunMemory>) -> Arc<AttemptMemory> {
+        Arc::new(AttemptMemory { run: run.clone(), taken: AtomicUsize::new(0) })
+    }
+
+    /// Takes more; what the run has taken then.
+    fn take(&self, bytes: usize) -> usize {
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
+        self.run.taken.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        self.run.taken.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for AttemptMemory {
+    fn drop(&mut self) {
+        if !self.run.keeps_attempts {
+            self.give_back(self.taken.load(Ordering::Relaxed));
+        }
+    }
 }
 
 /// What the events of one turn may take in memory, counted after parsing.
@@ -27,13 +69,13 @@ pub struct RunMemory {
 pub struct TurnBudget {
     most: usize,
     left: usize,
-    run: Arc<RunMemory>,
+    attempt: Arc<AttemptMemory>,
 }
 
 impl TurnBudget {
     /// So many bytes, of what the run has left.
-    pub fn new(bytes: usize, run: &Arc<RunMemory>) -> TurnBudget {
-        TurnBudget { most: bytes, left: bytes, run: run.clone() }
+    pub fn new(bytes: usize, attempt: &Arc<AttemptMemory>) -> TurnBudget {
+        TurnBudget { most: bytes, left: bytes, attempt: attempt.clone() }
     }
 
     /// Bytes of text that can still become something.
@@ -60,19 +102,18 @@ impl TurnBudget {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => {
-                self.run.taken.fetch_sub(before, Ordering::Relaxed);
+                self.attempt.give_back(before);
                 return Err(self.exceeded());
             }
         }
         let more = self.counted() - before;
-        let taken = self.run.taken.fetch_add(more, Ordering::Relaxed) + more;
-        if taken <= RUN {
+        if self.attempt.take(more) <= RUN {
             return Ok(());
         }
         // A turn that is broken off is not kept.
-        self.run.taken.fetch_sub(self.counted(), Ordering::Relaxed);
+        self.attempt.give_back(self.counted());
         let why = format!(
-            "what agents sent in this run takes more than {} MB of memory; run fewer cases",
+            "what agents sent in this run takes more than {} MB of memory at once; run fewer cases at once",
             RUN >> 20
         );
         Err(AgentError::new(ErrorKind::Flood, why))
@@ -108,8 +149,9 @@ mod tests {
     #[test]
     fn what_is_broken_off_is_not_counted_for_the_run() {
         let run = Arc::new(RunMemory::default());
+        let attempt = AttemptMemory::of(&run);
         let taken = || run.taken.load(Ordering::Relaxed);
-        let mut turn = TurnBudget::new(USUAL_TURN + 100, &run);
+        let mut turn = TurnBudget::new(USUAL_TURN + 100, &attempt);
         turn.keep(USUAL_TURN).unwrap();
         assert_eq!(taken(), 0, "a usual turn does not count");
         turn.keep(60).unwrap();
@@ -117,9 +159,21 @@ mod tests {
         assert_eq!(turn.keep(41).unwrap_err().kind, ErrorKind::Flood);
         assert_eq!(taken(), 0);
         run.taken.store(RUN - 10, Ordering::Relaxed);
-        let mut last = TurnBudget::new(USUAL_TURN + 100, &run);
+        let mut last = TurnBudget::new(USUAL_TURN + 100, &attempt);
         last.keep(USUAL_TURN + 10).unwrap();
         assert!(last.keep(1).unwrap_err().message.contains("in this run"));
         assert_eq!(taken(), RUN - 10);
+    }
+
+    #[test]
+    fn what_an_attempt_took_is_given_back_when_it_is_recorded() {
+        for (keeps_attempts, left) in [(false, 0), (true, 40)] {
+            let run = Arc::new(RunMemory::new(keeps_attempts));
+            let attempt = AttemptMemory::of(&run);
+            TurnBudget::new(2 * USUAL_TURN, &attempt).keep(USUAL_TURN + 40).unwrap();
+            assert_eq!(run.taken.load(Ordering::Relaxed), 40);
+            drop(attempt);
+            assert_eq!(run.taken.load(Ordering::Relaxed), left);
+        }
     }
 }

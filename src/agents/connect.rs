@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 /// The agents of a run, each connected once.
 #[derive(Debug, Default)]
 pub struct Agents {
-    /// What they sent.
+    /// What they sent, as far as it is in memory.
     pub memory: Arc<RunMemory>,
     places: Mutex<HashMap<AgentSpec, Arc<Place>>>,
 }
@@ -48,6 +48,11 @@ const RESTARTS: u32 = 3;
 const TIMEOUTS: u32 = 2;
 
 impl Agents {
+    /// No agent yet.
+    pub fn new(memory: RunMemory) -> Agents {
+        Agents { memory: Arc::new(memory), ..Agents::default() }
+    }
+
     /// The agent, connected by the first who asks, within a limit (a server that is started has its own). Who asks
     /// meanwhile gets what that comes to. A server of ours that ended is started again. A failure that would be the
     /// same again is remembered.

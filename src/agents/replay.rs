@@ -4,6 +4,7 @@ use super::{AgentError, ErrorKind, Opening, Turn};
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
 use crate::store::read_text_file;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,8 @@ const LONGEST: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Replay {
     attempts: Vec<RecordedAttempt>,
+    /// The positions of the attempts of each case.
+    of_case: HashMap<String, Vec<usize>>,
     speed: u32,
 }
 
@@ -33,12 +36,16 @@ impl Replay {
     pub fn read(path: &Path, speed: u32) -> Result<Replay, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
-        Ok(Replay { attempts: read_recording(&text).map_err(setup)?, speed })
+        let attempts = read_recording(&text).map_err(setup)?;
+        let mut of_case: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, attempt) in attempts.iter().enumerate() {
+            of_case.entry(attempt.eval_id.clone()).or_default().push(at);
+        }
+        Ok(Replay { attempts, of_case, speed })
     }
 
     pub(super) fn open(self: &Arc<Self>, opening: Opening) -> ReplaySession {
-        let of_case: Vec<usize> =
-            (0..self.attempts.len()).filter(|&at| self.attempts[at].eval_id == opening.eval_id).collect();
+        let of_case = self.of_case.get(&opening.eval_id).map(Vec::as_slice).unwrap_or_default();
         // The second attempt plays the second recording, and so on around.
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
         ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }

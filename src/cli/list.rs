@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{paint, say};
-use crate::domain::{Status, clean_line};
+use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, RunSource, case_results};
 use crate::report::Paint;
@@ -34,7 +34,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
-    let past = past_results(&workspace, &files);
+    let past = past_results(&workspace, &files, InMemory::Summary);
     for (set, open) in &opened {
         match open {
             Ok(open) => list_set(set, &open.file, &past, args.cases, paint),

@@ -6,7 +6,7 @@ use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, trust};
 use crate::domain::{
-    CancelReason, CaseKey, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status, clean_line,
+    CancelReason, CaseKey, InMemory, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status, clean_line,
 };
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
@@ -150,7 +150,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
         .zip(&opened)
         .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
         .collect();
-    let past = runner::past_results(workspace, &files);
+    let past = runner::past_results(workspace, &files, InMemory::Summary);
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return selection };
         let notes = read_notes(&selection.set.path).unwrap_or_default();

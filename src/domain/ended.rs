@@ -171,6 +171,15 @@ pub trait AttemptRecords: Send + Sync {
     fn is_at_hand(&self, at: RecordedAt) -> bool;
 }
 
+/// How much of recorded attempts is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InMemory {
+    /// All of it, up to [`WHOLE_AT_MOST`] of all attempts together: they are looked at again and again.
+    Whole,
+    /// What is known at a glance.
+    Summary,
+}
+
 /// How an attempt that is shown follows from another one.
 pub type Derivation = Arc<dyn Fn(&Attempt) -> Attempt + Send + Sync>;
 
@@ -196,15 +205,17 @@ impl EndedAttempt {
         EndedAttempt { summary: attempt.summary(), whole: Whole::Held { attempt, _reserved: Reserved(0) } }
     }
 
-    /// An attempt that is recorded. It stays in memory for as long as few do.
+    /// An attempt that is recorded.
     pub fn recorded(
         attempt: impl Into<Arc<Attempt>>,
         at: RecordedAt,
         records: &Arc<dyn AttemptRecords>,
+        in_memory: InMemory,
     ) -> EndedAttempt {
         let attempt = attempt.into();
         let summary = attempt.summary();
-        let whole = match Reserved::of(at.length) {
+        let room = || Reserved::of(at.length);
+        let whole = match (in_memory == InMemory::Whole).then(room).flatten() {
             Some(_reserved) => Whole::Held { attempt, _reserved },
             None => Whole::Recorded(at, records.clone()),
         };
@@ -332,7 +343,7 @@ mod tests {
         let records = Arc::new(Records(Mutex::new(Ok(attempt()))));
         let source: Arc<dyn AttemptRecords> = records.clone();
         let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
-        let ended = EndedAttempt::recorded(attempt(), at, &source);
+        let ended = EndedAttempt::recorded(attempt(), at, &source, InMemory::Whole);
         assert_eq!((ended.whole().session_id.as_str(), ended.is_slow()), ("s", true));
         let other = Attempt { key: AttemptKey { case: 4, attempt: 2 }, ..attempt() };
         for (record, why) in [(Ok(other), "was changed"), (Err("it is gone".to_string()), "it is gone")] {

@@ -40,7 +40,8 @@ pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use ended::{
-    AttemptRecords, AttemptSummary, Derivation, EndedAttempt, MetricSummary, RecordedAt, WHOLE_AT_MOST,
+    AttemptRecords, AttemptSummary, Derivation, EndedAttempt, InMemory, MetricSummary, RecordedAt,
+    WHOLE_AT_MOST,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use human::HumanVerdict;

@@ -1,10 +1,10 @@
 //! The latest result of every case: which run it is from, and whether the case was edited since.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{Attempt, AttemptRecords, EndedAttempt, RunBy, RunRef, Status};
+use crate::domain::{Attempt, AttemptRecords, EndedAttempt, InMemory, RunBy, RunRef, Status};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
-use crate::store::{RunKey, load_run};
+use crate::store::{RunKey, load_run_with};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl History {
     /// The newest results of the cases of these files, the oldest run first. For each case there is one for each
     /// content that was run (of equal ids in a file, the content tells which case is meant), and those of single
     /// turns beside it.
-    pub fn latest(&self, sets: &[HistorySet]) -> Vec<PastResult> {
+    pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> Vec<PastResult> {
         let mut found = Found::of(self, sets);
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
@@ -63,7 +63,7 @@ impl History {
                 break;
             }
             budget -= size;
-            for result in results_of(head, sets, self.key.as_ref()) {
+            for result in results_of(head, sets, self.key.as_ref(), in_memory) {
                 found.add(result);
             }
         }
@@ -157,18 +157,23 @@ fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
+fn results_of(
+    head: &RunHead,
+    sets: &[HistorySet],
+    key: Option<&RunKey>,
+    in_memory: InMemory,
+) -> Vec<PastResult> {
     match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key),
+        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory),
         RunSource::Adk { app_dir, set_id, .. } => {
             let Some(set) = matching(sets, app_dir, set_id).first().copied() else { return Vec::new() };
-            of_adk(head, set)
+            of_adk(head, set, in_memory)
         }
     }
 }
 
-fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<PastResult> {
-    let Ok(run) = load_run(&head.path, key) else { return Vec::new() };
+fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> Vec<PastResult> {
+    let Ok(run) = load_run_with(&head.path, key, in_memory) else { return Vec::new() };
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be older than what lies there now.
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
@@ -188,7 +193,7 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>) -> Vec<Past
     plan.cases.iter().enumerate().filter_map(of_case).collect()
 }
 
-fn of_adk(head: &RunHead, set: &HistorySet) -> Vec<PastResult> {
+fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
     let Some(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
     let records: Arc<dyn AttemptRecords> = file.clone();
     let reference = Arc::new(head.run_ref());
@@ -202,7 +207,7 @@ fn of_adk(head: &RunHead, set: &HistorySet) -> Vec<PastResult> {
             found.push(PastResult { file: path, eval_id, content: String::new(), run, attempts: Vec::new() });
             found.len() - 1
         });
-        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records);
+        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
         found[place].attempts.push(Arc::new(ended));
     }
     found

@@ -5,7 +5,9 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::results::write_results;
 use crate::agents::clock::Stopwatch;
-use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RecordedAt, RunEvent, RunState};
+use crate::domain::{
+    Attempt, AttemptKey, CancelReason, EndedAttempt, InMemory, RecordedAt, RunEvent, RunState,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -213,7 +215,9 @@ impl Dispatcher {
         self.running.remove(&key);
         if let Some((attempt, recorded)) = self.writing.remove(&key) {
             let ended = match (at, &self.journal) {
-                (Some(at), Some(journal)) => EndedAttempt::recorded(attempt, at, &journal.records),
+                (Some(at), Some(journal)) => {
+                    EndedAttempt::recorded(attempt, at, &journal.records, InMemory::Whole)
+                }
                 _ => EndedAttempt::unrecorded(attempt),
             };
             self.emit(RunEvent::Finished(Arc::new(ended)));

@@ -2,6 +2,7 @@
 //! `--filter`, `--resume` and `accept`.
 
 use crate::config::KEPT_RUNS;
+use crate::domain::InMemory;
 use crate::formats::SetFile;
 use crate::history::{History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::Places;
@@ -28,11 +29,15 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
 
 /// The newest results of the cases of these files, the oldest run first; scores that a file brings along come
 /// before all runs.
-pub fn past_results(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Vec<PastResult> {
+pub fn past_results(
+    workspace: &Workspace,
+    files: &[(&SetPath, &SetFile)],
+    in_memory: InMemory,
+) -> Vec<PastResult> {
     let mut found: Vec<PastResult> =
         files.iter().flat_map(|(set, file)| recorded_results(&set.path, file)).collect();
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    found.extend(history_of(workspace).latest(&sets));
+    found.extend(history_of(workspace).latest(&sets, in_memory));
     found
 }
 

@@ -2,8 +2,8 @@
 
 use super::past::past_results;
 use crate::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, JudgeSpec, PlannedCase, PlannedSet, Query, RunOptions,
-    RunPlan, Subject,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Query,
+    RunOptions, RunPlan, Subject,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -131,7 +131,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
                 opened.iter().map(|(selection, open, _)| (&selection.set, &open.file)).collect();
-            past_results(workspace, &files)
+            past_results(workspace, &files, InMemory::Summary)
         }
         false => Vec::new(),
     };

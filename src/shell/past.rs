@@ -1,6 +1,7 @@
 //! Past results of all files of the workspace, for the explorer.
 
 use super::hands::Borrowed;
+use crate::domain::InMemory;
 use crate::formats::SetFile;
 use crate::history::PastResult;
 use crate::runner::past_results;
@@ -11,5 +12,5 @@ pub(super) fn history(hands: &Borrowed) -> Vec<PastResult> {
     let open = |set| Some((set, open_set(set).ok()?.file));
     let files: Vec<(&SetPath, SetFile)> = hands.sets.iter().filter_map(open).collect();
     let files: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, file)).collect();
-    past_results(&hands.workspace, &files)
+    past_results(&hands.workspace, &files, InMemory::Whole)
 }

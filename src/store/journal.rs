@@ -11,7 +11,7 @@ use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::read::read_line_within;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, EndedAttempt, RecordedAt, RunEvent, RunPlan, RunState,
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -204,8 +204,17 @@ pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, Jour
     read.map_err(at(&folder.join(PLAN)))
 }
 
-/// Reads a run back. Of its attempts no more than [`EndedAttempt`] allows stay whole in memory.
+/// Reads a run back, its attempts at a glance.
 pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
+    load_run_with(path, key, InMemory::Summary)
+}
+
+/// Reads a run back.
+pub fn load_run_with(
+    path: &Path,
+    key: Option<&RunKey>,
+    in_memory: InMemory,
+) -> Result<LoadedRun, JournalError> {
     let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
@@ -231,7 +240,7 @@ pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalE
         match read_line(text, key, &state.plan) {
             _ if length == 1 => {}
             Some(Line::Attempt(attempt)) => {
-                let ended = EndedAttempt::recorded(*attempt, place, &records);
+                let ended = EndedAttempt::recorded(*attempt, place, &records, in_memory);
                 state.apply(RunEvent::Finished(Arc::new(ended)));
             }
             Some(Line::End) => ended = true,

@@ -25,7 +25,9 @@ mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
 pub use edits::{Deed, Done, EditFailed, EditLog, FileJob, Scope, UndoError};
-pub use journal::{JournalError, LoadedRun, RunFolder, load_plan, load_run, remove_run, run_folders};
+pub use journal::{
+    JournalError, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run, run_folders,
+};
 pub use places::Places;
 pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use read::{read_file, read_head, read_text_file};

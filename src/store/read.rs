@@ -54,7 +54,7 @@ pub(super) fn read_line_within(
     let mut length = 0;
     loop {
         let part = reader.fill_buf()?;
-        let end = part.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', part);
         let taken = end.map_or(part.len(), |at| at + 1);
         if line.len() as u64 == length && line.len() + taken <= most {
             line.extend_from_slice(&part[..taken]);

@@ -167,13 +167,15 @@ impl Terminal {
     /// Asserts that every report that was switched on was switched off again, in the bytes.
     pub fn assert_restored(&self) {
         let text = String::from_utf8_lossy(&self.bytes()).into_owned();
-        for mode in ["1049", "1000", "1002", "1003", "1006", "2004"] {
+        for mode in ["1049", "1000", "1002", "1003", "1006", "2004", "2026"] {
             let (on, off) = (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l"));
             let last_on = text.rfind(&on);
             let last_off = text.rfind(&off);
             assert!(last_on.is_none() || last_off > last_on, "mode {mode} is left on");
         }
         assert!(text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"), "the cursor is left hidden");
+        let left = text.rfind("\x1b[?1049l").unwrap_or(0);
+        assert!(!text[left..].contains("\x1b[?2026"), "a frame was drawn after leaving");
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tui_input::Input;
 
 /// So many attempts are rescored at once; more are rescored away from the screen.
-const AT_ONCE: usize = 2_000;
+const AT_ONCE: usize = 500;
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match id {
