@@ -6,12 +6,12 @@ use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::keys::Keys;
 use super::model::{Model, Prompt};
+use super::recording::Recording;
 use super::template;
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, QuestionId, Reading, Spent};
-use crate::formats::{RecordedAnswers, read_answers};
 use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
-use crate::store::{Answers, KeptAnswer, fingerprint, read_text_file};
+use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ pub struct Judges {
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     answers: Option<Answers>,
     budget: Budget,
-    recording: Option<Result<Vec<RecordedAnswers>, String>>,
+    recording: Option<Result<Recording, String>>,
     /// Prompts that Google keeps, fetched by the first who asks.
     prompts: tokio::sync::Mutex<HashMap<String, Value>>,
     grant: JudgeGrant,
@@ -72,19 +72,11 @@ pub struct Answered {
     pub spent: Spent,
 }
 
-/// A longer recording of answers is none.
-const LONGEST_RECORDING: u64 = 256 << 20;
-
 impl Judges {
     /// The judges of a run; answers are kept below `cache`, where one is given.
     pub fn new(spec: &JudgeSpec, answers: Option<Answers>) -> Judges {
         let recording = match (spec.provider, &spec.recording) {
-            (Some(Provider::Replay), Some(path)) => Some(
-                read_text_file(path, LONGEST_RECORDING)
-                    .map_err(|error| error.to_string())
-                    .and_then(|text| read_answers(&text))
-                    .map_err(|why| format!("{}: {why}", path.display())),
-            ),
+            (Some(Provider::Replay), Some(path)) => Some(Recording::read(path)),
             _ => None,
         };
         Judges {
@@ -196,8 +188,8 @@ impl Judges {
         asking: Asking<'_>,
     ) -> Result<Answered, JudgeError> {
         if let Some(recording) = &self.recording {
-            let recorded = recording.as_ref().map_err(|why| JudgeError::new(Fault::Setup, why))?;
-            return replay(recorded, asking);
+            let recording = recording.as_ref().map_err(|why| JudgeError::new(Fault::Setup, why))?;
+            return recording.answer(asking);
         }
         let found = self.model(model)?;
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
@@ -304,32 +296,4 @@ impl Judges {
 /// The address of a storage emulator that stands in for Google's, from the environment.
 fn emulator() -> Option<String> {
     std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
-}
-
-fn replay(recorded: &[RecordedAnswers], asking: Asking) -> Result<Answered, JudgeError> {
-    let is_it = |one: &&RecordedAnswers| {
-        one.eval_id == asking.eval_id
-            && one.metric == asking.metric
-            && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
-            && one.about.as_ref().is_none_or(|about| about == asking.about)
-    };
-    let none = |why: String| JudgeError::new(Fault::Setup, why);
-    let found = recorded.iter().find(is_it).ok_or_else(|| {
-        none(format!(
-            "no recorded answer for {} of {} in turn {}",
-            asking.metric,
-            asking.eval_id,
-            asking.id.turn + 1
-        ))
-    })?;
-    let reply = found.replies.get(asking.sample as usize - 1).ok_or_else(|| {
-        none(format!(
-            "only {} answers are recorded for {} of {}",
-            found.replies.len(),
-            asking.metric,
-            asking.eval_id
-        ))
-    })?;
-    let spent = Spent { asked: 1, ..Spent::default() };
-    Ok(Answered { text: reply.clone(), cached: false, spent })
 }

@@ -24,6 +24,7 @@ mod judges;
 mod keys;
 mod model;
 mod program;
+mod recording;
 mod request;
 mod scoring;
 mod secret;

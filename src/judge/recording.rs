@@ -1,0 +1,50 @@
+//! A judge that was recorded: the answers of a file instead of those of a model.
+
+use super::error::{Fault, JudgeError};
+use super::judges::{Answered, Asking};
+use crate::domain::Spent;
+use crate::formats::{RecordedAnswers, read_answers};
+use crate::store::read_text_file;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A longer recording is none.
+const LONGEST: u64 = 256 << 20;
+
+/// Recorded answers by case.
+#[derive(Debug)]
+pub(super) struct Recording {
+    of_case: HashMap<String, Vec<RecordedAnswers>>,
+}
+
+impl Recording {
+    /// Reads a recording. The error names the file and the line.
+    pub(super) fn read(path: &Path) -> Result<Recording, String> {
+        let read = || read_answers(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
+        let mut of_case: HashMap<String, Vec<RecordedAnswers>> = HashMap::new();
+        for answers in read().map_err(|why| format!("{}: {why}", path.display()))? {
+            of_case.entry(answers.eval_id.clone()).or_default().push(answers);
+        }
+        Ok(Recording { of_case })
+    }
+
+    /// The answer to a question.
+    pub(super) fn answer(&self, asking: Asking) -> Result<Answered, JudgeError> {
+        let is_it = |one: &&RecordedAnswers| {
+            one.metric == asking.metric
+                && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
+                && one.about.as_ref().is_none_or(|about| about == asking.about)
+        };
+        let none = |why: String| JudgeError::new(Fault::Setup, why);
+        let found = self.of_case.get(asking.eval_id).and_then(|answers| answers.iter().find(is_it));
+        let (metric, eval_id, turn) = (asking.metric, asking.eval_id, asking.id.turn + 1);
+        let found = found
+            .ok_or_else(|| none(format!("no recorded answer for {metric} of {eval_id} in turn {turn}")))?;
+        let reply = found.replies.get(asking.sample as usize - 1).ok_or_else(|| {
+            let recorded = found.replies.len();
+            none(format!("only {recorded} answers are recorded for {metric} of {eval_id}"))
+        })?;
+        let spent = Spent { asked: 1, ..Spent::default() };
+        Ok(Answered { text: reply.clone(), cached: false, spent })
+    }
+}
