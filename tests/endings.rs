@@ -152,6 +152,34 @@ fn a_report_that_fails_takes_no_other_with_it() {
     assert_eq!(printed, written);
 }
 
+#[test]
+fn new_files_have_the_modes_that_the_umask_leaves() {
+    use std::os::unix::fs::PermissionsExt;
+    for (umask, mode) in [("022", 0o644), ("077", 0o600), ("027", 0o640)] {
+        let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        rows(folder.path(), 2);
+        let script =
+            format!("umask {umask}; {BINARY} score rows.jsonl --report json=x.json --report html=x.html");
+        let status = Command::new("sh")
+            .args(["-c", &script])
+            .env("EVALTRAIL_HOME", home.path())
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(1));
+        let mode_of =
+            |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode_of("x.json"), mode_of("x.html")), (mode, mode), "umask {umask}");
+        let run =
+            fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap().path();
+        for name in ["run.json", "journal.jsonl"] {
+            let mode = fs::metadata(run.join(name)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{name} holds what agents said");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn full_outputs_are_no_panic() {

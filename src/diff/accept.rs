@@ -246,6 +246,7 @@ fn response_of(expected: &Invocation, actual: &Invocation) -> Option<Content> {
 mod tests {
     use super::*;
     use crate::diff::calls_equal;
+    use crate::domain::Part;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -286,6 +287,27 @@ mod tests {
         let moved = turn(&[("b", 1), ("c", 1), ("a", 1)], "no");
         let back = accept(&expected, &moved, &Piece::Call { expected: Some(0), actual: Some(2) });
         assert_eq!(told(&back), "b1 c1 a1");
+    }
+
+    #[test]
+    fn a_response_that_is_no_single_text_is_taken_whole() {
+        let picture =
+            || Part { rest: json!({"inline_data": {}}).as_object().cloned().unwrap(), ..Part::default() };
+        let said = |parts: Vec<Part>| Invocation {
+            final_response: Some(Content { parts, ..Content::default() }),
+            ..Invocation::default()
+        };
+        let text = |words: &str| Part { text: Some(words.into()), ..Part::default() };
+        for (expected, actual) in [
+            (vec![picture()], vec![text("yes")]),
+            (vec![text("no")], vec![picture()]),
+            (vec![text("no"), text("no")], vec![text("yes")]),
+        ] {
+            let (expected, actual) = (said(expected), said(actual));
+            assert_eq!(accept(&expected, &actual, &Piece::Response).final_response, actual.final_response);
+        }
+        let meant = accept(&said(vec![text("no")]), &said(vec![text("y"), text("es")]), &Piece::Response);
+        assert_eq!(meant.final_response.unwrap().parts.len(), 1, "one text stays one");
     }
 
     #[test]

@@ -139,6 +139,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[test]
+    fn they_are_counted_as_they_are_listed() {
+        for (a, b) in [
+            (json!({"x": 1, "y": 2}), json!({"x": 1, "z": 3, "w": 4})),
+            (json!({"x": {"a": 1, "b": [1, 2]}}), json!({"x": {"b": [1, 3], "c": 2}})),
+            (json!({"x": [1, 2]}), json!({"x": [1]})),
+            (json!({}), json!({"x": null})),
+            (json!({"x": [{"a": 1}, {"b": 1}]}), json!({"x": [{"a": 2}, {"c": 1}]})),
+        ] {
+            let (a, b) = (a.as_object().unwrap(), b.as_object().unwrap());
+            assert_eq!(count_differences(a, b), differences(Some(a), Some(b)).len(), "{a:?} {b:?}");
+            assert_eq!(count_differences(a, a), 0);
+        }
+    }
+
     fn diff(a: Value, b: Value) -> Vec<Difference> {
         differences(a.as_object(), b.as_object())
     }

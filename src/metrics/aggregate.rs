@@ -157,6 +157,12 @@ mod tests {
         let found = aggregates(&attempts).remove(0);
         assert_eq!((found.valid, found.errored, found.total, found.passed), (1, 1, 3, 1));
         assert_eq!((found.mean, found.std, found.mean_errors_as_zero), (Some(1.0), None, Some(0.5)));
+        let unknown = aggregates(&[attempt(None, Status::NotEvaluated)]).remove(0);
+        assert_eq!(
+            (unknown.mean, unknown.mean_errors_as_zero),
+            (None, None),
+            "what was not judged is no zero"
+        );
     }
 
     #[test]

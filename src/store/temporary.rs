@@ -20,7 +20,14 @@ pub(super) fn write_beside(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
-    let mut temporary = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    #[cfg(unix)]
+    if before.is_none() {
+        // A new file has the modes that the person's umask leaves.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut temporary = builder.tempfile_in(folder)?;
     // Where files cannot be locked, none is taken away either.
     let _ = temporary.as_file().try_lock();
     fill(temporary.as_file_mut())?;
@@ -67,9 +74,7 @@ fn is_gone(_: i32) -> bool {
 #[cfg(unix)]
 fn dress(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let Some((old, meta)) = before else {
-        return file.set_permissions(fs::Permissions::from_mode(0o644));
-    };
+    let Some((old, meta)) = before else { return Ok(()) };
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
         std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid())).map_err(|_| {
