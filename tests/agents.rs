@@ -210,6 +210,24 @@ fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
     }
 }
 
+/// 120 MB of what agents said, in a run and in its reports. The report is read back from the journal.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_agents_did_does_not_stay_in_memory() {
+    let script = "head -c 1000000 /dev/zero | tr '\\0' x | sed 's/.*/{\"response\": \"&\"}/'; echo";
+    let work = Work::scripted(120, script);
+    work.write("test_config.json", &json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string());
+    let mut command = work.command(&["--report", "json=report.json", "--report", "html=report.html"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let peak = peak_of(child);
+    let report: Value = serde_json::from_str(&work.read("report.json")).unwrap();
+    let said = |case: &Value| case["invocations"][0]["actual"]["response"].as_str().map(str::len);
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!(cases.iter().filter(|case| said(case) == Some(1_000_000)).count(), 120);
+    assert!(work.read("report.html").len() > 120_000_000);
+    assert!(peak < 150, "{peak} MB");
+}
+
 /// What a program started, in whichever session, ends with it, with the run, and with evaltrail itself.
 #[cfg(target_os = "linux")]
 #[test]
