@@ -69,6 +69,39 @@ fn deep_wide_and_odd_documents() {
     assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().len(), 20_000);
 }
 
+/// Which files of a folder Python reads as JSON, a line each: `1 name` or `0 name`.
+const READ_BY_PYTHON: &str = r#"
+import json, os, sys
+for name in sorted(os.listdir(sys.argv[1])):
+    data = open(os.path.join(sys.argv[1], name), "rb").read()
+    try:
+        # Halves of surrogate pairs are no text; pydantic, and so ADK, refuses them.
+        json.dumps(json.loads(data.decode("utf-8-sig")), ensure_ascii=False).encode()
+        print(1, name)
+    except Exception:
+        print(0, name)
+"#;
+
+/// `EVALTRAIL_JSON_SUITE` names the folder `test_parsing` of JSONTestSuite (github.com/nst/JSONTestSuite). ADK reads its
+/// files with Python: what that reads is read, and nothing else. What nests deeper than pydantic reads is refused.
+#[test]
+fn the_json_of_a_suite_is_read_as_python_reads_it() {
+    let (Ok(suite), Some(python)) = (std::env::var("EVALTRAIL_JSON_SUITE"), common::python()) else { return };
+    let output = std::process::Command::new(python).args(["-c", READ_BY_PYTHON, &suite]).output().unwrap();
+    let mut others = Vec::new();
+    let mut count = 0;
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let (by_python, name) = (line.starts_with('1'), &line[2..]);
+        let bytes = std::fs::read(std::path::Path::new(&suite).join(name)).unwrap();
+        let ours = String::from_utf8(bytes).is_ok_and(|text| evaltrail::formats::json::parse(&text).is_ok());
+        count += 1;
+        if ours != (by_python && name != "i_structure_500_nested_arrays.json") {
+            others.push(format!("{name}: {by_python} by Python, {ours} here"));
+        }
+    }
+    assert!(count >= 300 && others.is_empty(), "{count} files:\n{}", others.join("\n"));
+}
+
 proptest! {
     #[test]
     fn any_text(text in any::<String>()) {
