@@ -30,12 +30,12 @@ fn rows(folder: &Path, count: usize) {
     fs::write(folder.join("rows.jsonl"), (0..count).map(row).collect::<String>()).unwrap();
 }
 
-/// A set whose agent is a program that leaves a mark.
-fn set_with_program(folder: &Path) {
+/// A set of one case, whose agent is a program.
+fn set_with_program(folder: &Path, program: &str) {
     let case = json!({"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "p"}]}}]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case]});
     fs::write(folder.join("s.evalset.json"), set.to_string()).unwrap();
-    let config = "[agents.a]\nkind = \"command\"\ncommand = \"touch mark\"\n";
+    let config = format!("[agents.a]\nkind = \"command\"\ncommand = \"{program}\"\n");
     fs::write(folder.join("evaltrail.toml"), config).unwrap();
 }
 
@@ -55,6 +55,80 @@ fn nothing_is_drawn_after_leaving() {
         terminal.wait_until_quiet(Duration::from_millis(50));
         terminal.assert_restored();
         assert!(!terminal.is_alternate() && terminal.is_cooked(), "round {round}");
+    }
+}
+
+/// The window is closed, or the connection breaks, while nobody reads what is drawn.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_disappears_ends_everything() {
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+    for round in 0..rounds(4) {
+        let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mark = format!("1000.{}", uuid::Uuid::new_v4().as_u128() % 1_000_000_000);
+        set_with_program(folder.path(), &format!("sleep {mark}"));
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let mut command = CommandBuilder::new(BINARY);
+        command.args(["run", "--trust", "."]);
+        command.cwd(folder.path());
+        command.env("EVALTRAIL_HOME", home.path());
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let is_alive = || {
+            Command::new("pgrep").args(["-f", &format!("^sleep {mark}")]).output().unwrap().status.success()
+        };
+        wait_for("the agent", Duration::from_secs(20), || is_alive().then_some(()));
+        drop(pair.master);
+        let what = format!("the end, round {round}");
+        wait_for(&what, Duration::from_secs(5), || child.try_wait().unwrap());
+        wait_for("the end of the agent", Duration::from_secs(5), || (!is_alive()).then_some(()));
+    }
+}
+
+/// Without a terminal every subcommand says what it has to say, with its exit code and without an escape sequence.
+#[test]
+fn without_a_terminal_no_escape_is_written() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    rows(folder.path(), 2);
+    set_with_program(folder.path(), "true");
+    let commands: &[(&[&str], i32)] = &[
+        (&["."], 2),
+        (&["demo"], 2),
+        (&["chat", "."], 2),
+        (&["list", "--cases", "."], 0),
+        (&["check", "."], 0),
+        (&["metrics"], 0),
+        (&["metrics", "--json"], 0),
+        (&["score", "rows.jsonl"], 1),
+        (&["score", "rows.jsonl", "--json"], 1),
+        (&["score", "rows.jsonl", "--verbose"], 1),
+        (&["run", "s.evalset.json", "--trust"], 1),
+        (&["run", "nosuch"], 2),
+        (&["accept", "nosuch"], 2),
+        (&["edit", "s.evalset.json:a", "--from", "nosuch"], 2),
+        (&["--help"], 0),
+        (&["nonsense", "--nonsense"], 2),
+    ];
+    let environments: &[&[(&str, &str)]] = &[
+        &[("TERM", "xterm-256color")],
+        &[("TERM", "dumb")],
+        &[("TERM", "xterm-256color"), ("NO_COLOR", "1")],
+        &[("TERM", "xterm-256color"), ("COLUMNS", "20"), ("CLICOLOR", "1")],
+        &[("TERM", "xterm-256color"), ("CI", "true")],
+        &[("TERM", "")],
+    ];
+    for (args, code) in commands {
+        for environment in environments {
+            let mut command = evaltrail(home.path());
+            command.args(*args).current_dir(folder.path()).env_remove("CI").envs(environment.iter().copied());
+            let output = command.output().unwrap();
+            let said = both(&output);
+            assert_eq!(output.status.code(), Some(*code), "{args:?} {environment:?}: {said}");
+            assert!(
+                !said.contains('\u{1b}') && !said.contains('\u{9b}'),
+                "{args:?} {environment:?}: {said:?}"
+            );
+        }
     }
 }
 
@@ -85,7 +159,7 @@ fn an_interrupt_in_a_busy_run_is_heard() {
 #[test]
 fn what_was_typed_before_a_question_is_no_answer_to_it() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    set_with_program(folder.path());
+    set_with_program(folder.path(), "touch mark");
     let mark = folder.path().join("mark");
     let start = |args: &[&str]| Terminal::start_in(BINARY, args, home.path(), (100, 30), folder.path(), &[]);
     let mut terminal = start(&["run", "."]);
