@@ -252,7 +252,9 @@ fn nothing_that_an_agent_started_is_left() {
             let signal = rustix::process::Signal::from_named_raw(*signal).unwrap();
             rustix::process::kill_process(pid, signal).unwrap();
         }
+        let began = Instant::now();
         child.wait().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(20), "{signals:?} were waited out");
         wait_for("the end of all processes", Duration::from_secs(5), || (!is_alive(&mark)).then_some(()));
     }
 }

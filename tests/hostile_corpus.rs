@@ -139,6 +139,11 @@ impl Arena {
         symlink(self.home(), runs.join(".evaltrail/runs")).unwrap();
         symlink(&secret, runs.join(".evaltrail/verdicts.jsonl")).unwrap();
         symlink(self.home().join(".bashrc"), runs.join(".evaltrail/edits.jsonl")).unwrap();
+        let named = make("named_with_escapes");
+        for name in ["\u{1b}]52;c;eA==\u{7}.evalset.json", "\u{9b}2J\u{202e}.evalset.json", "\u{1b}[2J.jsonl"]
+        {
+            fs::write(named.join(name), "{\"eval_set_id\": \"\u{1b}[2J\", \"eval_cases\": 1}").unwrap();
+        }
         self.plant_run(&make("planted_run"));
         self.large(corpus);
     }

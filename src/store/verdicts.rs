@@ -37,6 +37,19 @@ pub fn kept_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_their_place_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "mine").unwrap();
+        std::fs::create_dir(folder.path().join(".evaltrail")).unwrap();
+        std::os::unix::fs::symlink(&secret, folder.path().join(".evaltrail").join(NAME)).unwrap();
+        assert!(keep_verdicts(folder.path(), &[HumanVerdict::default()]).is_err());
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "mine");
+        assert!(kept_verdicts(folder.path()).is_empty());
+    }
+
     #[test]
     fn the_later_verdict_counts_and_can_be_taken_back() {
         let folder = tempfile::tempdir().unwrap();
