@@ -187,6 +187,7 @@ mod tests {
     fn a_path_that_visits_everything_again_and_again_is_refused() {
         assert_eq!(descents("$..city"), 1);
         assert_eq!(descents("$['a..b'][\"..\\\"..\"]"), 0);
+        assert_eq!(descents("$['a..b']..c[\"d\"]..e"), 2, "behind what is quoted, too");
         assert_eq!(descents("$..*..*..*..*"), 4);
         assert_eq!(descents("$[?@..a == $..b]"), 2);
         assert!(json_path("$..city").is_ok());

@@ -165,4 +165,19 @@ mod tests {
         assert!(asked.metrics[0].explanation.contains("asks something else"));
         assert_eq!(asked.status, Status::NotEvaluated);
     }
+
+    /// Variants that were allowed, or are no more, since the case was run.
+    #[test]
+    fn variants_that_came_or_went_decide() {
+        let way = Variant { name: "the other way".into(), turns: vec![turn("hi", "b").trajectory] };
+        let same = case(turn("hi", "a"));
+        let mut attempt = ran();
+        attempt.metrics.truncate(1);
+        let allowed = reevaluated_attempt(&attempt, &same, std::slice::from_ref(&way)).unwrap();
+        assert_eq!((allowed.status, allowed.metrics.len()), (Status::Passed, 2));
+        assert_eq!(reevaluated_attempt(&allowed, &same, &[way]), None, "nothing changed since");
+        let no_more = reevaluated_attempt(&allowed, &same, &[]).unwrap();
+        assert_eq!((no_more.status, no_more.metrics.len()), (Status::Failed, 1));
+        assert_eq!(no_more.metrics[0].threshold, Some(1.0));
+    }
 }
