@@ -510,8 +510,9 @@ fn another_way_that_was_seen_is_allowed() {
 fn a_turn_alone_is_not_the_case() {
     let mut house = House::new();
     house.ran(0, "water_bed", 5.into(), "done");
-    let mut alone =
-        Attempt::clone(&house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].whole());
+    let mut alone = Attempt::clone(
+        &house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
+    );
     (alone.turn, alone.status) = (Some(1), Status::Passed);
     let results = past(&house.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = house.model.ticket();

@@ -418,7 +418,7 @@ fn with_something_done() -> Model {
         let RunEvent::Finished(attempt) = ended(at, Status::Passed) else { unreachable!() };
         let turn =
             Invocation { final_response: Some(Content::text("model", "done")), ..Invocation::default() };
-        finished(Attempt { actual: [turn].into(), ..(*attempt.whole()).clone() })
+        finished(Attempt { actual: [turn].into(), ..(*attempt.read().unwrap()).clone() })
     };
     update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
     press(&mut model, "q");
@@ -461,7 +461,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
         status: Status::Failed,
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
-    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].whole()).clone() };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
     model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "enter V tab");

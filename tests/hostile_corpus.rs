@@ -144,42 +144,50 @@ impl Arena {
         {
             fs::write(named.join(name), "{\"eval_set_id\": \"\u{1b}[2J\", \"eval_cases\": 1}").unwrap();
         }
-        self.plant_run(&make("planted_run"));
+        self.plant_runs(&make("planted_runs"));
         self.large(corpus);
     }
 
-    /// A run and a log of edits that came with the folder.
-    fn plant_run(&self, folder: &Path) {
-        let run = folder.join(".evaltrail/runs/planted");
-        fs::create_dir_all(&run).unwrap();
+    /// Runs and a log of edits that came with the folder.
+    fn plant_runs(&self, folder: &Path) {
         let secret = self.home().join("secret");
         let set = |path: PathBuf| {
             json!({"id": "s", "file": "set.evalset.json", "path": path, "digest": "",
                 "agent": {"kind": "command", "argv": ["touch", "@MARK@"], "cwd": "/"}, "agent_name": "x",
                 "app_dir": null, "criteria": []})
         };
+        let judge = json!({"provider": "openai", "model": "m", "url": "@TRAP@", "key_env": "CANARY_API_KEY",
+            "jobs": 1, "timeout_ms": 1000, "retries": 0, "cache": true, "from_folder": false});
         let plan = json!({
             "format": 2, "run_id": "planted\u{1b}]52;c;eA==\u{7}", "started": "2099-01-01T00:00:00Z",
             "sets": [set(secret.clone()), set(folder.join("set.evalset.json"))],
             "cases": [{"set": 0, "index": 0, "eval_id": "a"}, {"set": 1, "index": 0, "eval_id": "a"}],
-            "options": {"jobs": 1, "repeat": 1, "timeout_ms": 1000, "retries": 0},
-            "judge": {"provider": "openai", "model": "m", "url": "@TRAP@", "key_env": "CANARY_API_KEY",
-                "from_folder": false},
+            "options": {"jobs": 1, "repeat": 9, "timeout_ms": 1000, "retries": 0},
+            "judge": judge,
         });
-        fs::write(run.join("run.json"), plan.to_string()).unwrap();
         let ended = |attempt: u32, state: Value| {
             json!({"key": {"case": 1, "attempt": attempt}, "eval_id": "a", "status": "errored",
                 "adk_status": "failed", "started": "2099-01-01T00:00:00Z", "latency_s": 0.5,
                 "error": "\u{1b}]52;c;eA==\u{7}", "metrics": [], "expected": [], "actual": [],
                 "actual_state": state, "session_id": "", "user_id": "", "tries": 1})
         };
-        // A line that takes many times its length in memory, and one that never ends.
-        let lists = format!("[{}[]]", "[],".repeat(20 << 20));
-        let long = ended(1, json!("@LISTS@")).to_string().replace("\"@LISTS@\"", &lists);
-        let journal = run.join("journal.jsonl");
-        fs::write(&journal, format!("{}\n{long}\n", ended(1, Value::Null))).unwrap();
-        let length = fs::metadata(&journal).unwrap().len();
-        fs::OpenOptions::new().write(true).open(&journal).unwrap().set_len(length + (3 << 30)).unwrap();
+        // Lines that take many times their length in memory.
+        let lists = |attempt: u32, bytes: usize| {
+            let lists = format!("[{}[]]", "[],".repeat(bytes / 3));
+            ended(attempt, json!("@LISTS@")).to_string().replace("\"@LISTS@\"", &lists)
+        };
+        let long: Vec<String> = (2..8).map(|attempt| lists(attempt, 2_000_000)).collect();
+        let plant = |name: &str, lines: &[String]| {
+            let run = folder.join(".evaltrail/runs").join(name);
+            fs::create_dir_all(&run).unwrap();
+            fs::write(run.join("run.json"), plan.to_string()).unwrap();
+            fs::write(run.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+            run.join("journal.jsonl")
+        };
+        plant("planted", &[&[ended(1, Value::Null).to_string()], &long[..], &[lists(8, 60 << 20)]].concat());
+        // A line that never ends.
+        let endless = plant("endless", &[ended(1, Value::Null).to_string()]);
+        fs::OpenOptions::new().write(true).open(endless).unwrap().set_len(600 << 20).unwrap();
         let edit = json!({"made": {"id": 1, "at": "", "words": "x", "files": [{"path": secret,
             "before": null, "after": null, "change": []}]}});
         fs::write(folder.join(".evaltrail/edits.jsonl"), format!("{edit}\n")).unwrap();
@@ -335,6 +343,9 @@ fn no_hostile_folder_gets_anything() {
         for command in &commands {
             let words: Vec<&str> = command.iter().map(String::as_str).collect();
             let said = arena.run(&folder, &words);
+            if name == "planted_runs" && words[0] == "list" {
+                assert!(said.contains("foreign"), "what was planted is not shown: {said}");
+            }
             // A patch is for a program, when it is written to a pipe.
             let is_patch = matches!(words[0], "edit" | "accept");
             assert!(

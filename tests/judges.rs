@@ -802,7 +802,7 @@ fn what_was_done_can_be_judged_again() {
             }
         }
     });
-    let attempt = attempt.whole();
+    let attempt = attempt.read().unwrap();
     assert_eq!((attempt.status, attempt.actual[0].response_text().as_str()), (Status::Passed, "Off it is."));
     assert_eq!(attempt.expected[0].response_text(), "It is off.");
 }

@@ -55,12 +55,8 @@ fn text(cases: &Cases) -> String {
 struct Journal(String);
 
 impl AttemptRecords for Journal {
-    fn read(&self, _: RecordedAt) -> Result<Attempt, String> {
-        serde_json::from_str(&self.0).map_err(|error| error.to_string())
-    }
-
-    fn is_at_hand(&self, _: RecordedAt) -> bool {
-        true
+    fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+        serde_json::from_str(&self.0).map(Arc::new).map_err(|error| error.to_string())
     }
 }
 
@@ -330,7 +326,7 @@ impl World {
                 };
                 let outcome = outcome.unwrap_or_else(|| panic!("the result of {id} in {run} is lost"));
                 assert_eq!(outcome.run.id, *run, "{id} is shown of its latest run");
-                assert_eq!(wholes(outcome.as_they_ran()), [ran.whole()], "{id}");
+                assert_eq!(wholes(outcome.as_they_ran()), [ran.read().unwrap()], "{id}");
                 let again = reevaluate(file, &Notes::default(), index, std::slice::from_ref(ran));
                 let now = again.unwrap_or_else(|| vec![ran.clone()]);
                 assert_eq!(wholes(&outcome.attempts), wholes(&now), "{id} is stale");

@@ -189,7 +189,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let many: Vec<_> = (0..3000u32)
         .map(|at| {
             let key = AttemptKey { case: 1, attempt: at + 1 };
-            Arc::new(Attempt { key, ..(*one.whole()).clone() })
+            Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })
         })
         .collect();
     let ticket = model.ticket();
@@ -214,7 +214,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     update(&mut model, answer(&dropped));
     assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
     let key = AttemptKey { case: 1, attempt: 5000 };
-    let late = vec![Arc::new(Attempt { key, ..(*one.whole()).clone() })];
+    let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
     let ticket = model.ticket();
     update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", late) });
     let again = update(&mut model, answer(&shown[1..]));

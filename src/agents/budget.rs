@@ -5,7 +5,7 @@ use crate::formats::adk::Event;
 use crate::formats::json::{SyntaxError, Unreadable, parse_within};
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What the value of a single answer may take, in bytes.
 const ANSWER: usize = 64 << 20;
@@ -20,28 +20,29 @@ const USUAL_TURN: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct RunMemory {
     taken: AtomicUsize,
-    keeps_attempts: bool,
 }
 
-impl RunMemory {
-    /// Nothing taken. `keeps_attempts` says that turns stay in memory when their attempt has ended: the run is not
-    /// recorded.
-    pub fn new(keeps_attempts: bool) -> RunMemory {
-        RunMemory { taken: AtomicUsize::new(0), keeps_attempts }
-    }
-}
-
-/// What one attempt takes of a run's memory. It is given back with this.
+/// What one attempt takes of a run's memory. It is given back with this, unless the attempt stays in memory.
 #[derive(Debug, Default)]
 pub struct AttemptMemory {
     run: Arc<RunMemory>,
     taken: AtomicUsize,
+    stays: AtomicBool,
 }
 
 impl AttemptMemory {
     /// An attempt that has taken nothing yet.
     pub fn of(run: &Arc<RunMemory>) -> Arc<AttemptMemory> {
-        Arc::new(AttemptMemory { run: run.clone(), taken: AtomicUsize::new(0) })
+        Arc::new(AttemptMemory {
+            run: run.clone(),
+            taken: AtomicUsize::new(0),
+            stays: AtomicBool::new(false),
+        })
+    }
+
+    /// The attempt is not recorded, so that it stays in memory.
+    pub fn stays(&self) {
+        self.stays.store(true, Ordering::Relaxed);
     }
 
     /// Takes more; what the run has taken then.
@@ -58,7 +59,7 @@ impl AttemptMemory {
 
 impl Drop for AttemptMemory {
     fn drop(&mut self) {
-        if !self.run.keeps_attempts {
+        if !self.stays.load(Ordering::Relaxed) {
             self.give_back(self.taken.load(Ordering::Relaxed));
         }
     }
@@ -166,12 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_took_is_given_back_when_it_is_recorded() {
-        for (keeps_attempts, left) in [(false, 0), (true, 40)] {
-            let run = Arc::new(RunMemory::new(keeps_attempts));
+    fn what_an_attempt_took_is_given_back_unless_it_stays() {
+        let run = Arc::new(RunMemory::default());
+        for (stays, left) in [(false, 0), (true, 40)] {
             let attempt = AttemptMemory::of(&run);
             TurnBudget::new(2 * USUAL_TURN, &attempt).keep(USUAL_TURN + 40).unwrap();
             assert_eq!(run.taken.load(Ordering::Relaxed), 40);
+            if stays {
+                attempt.stays();
+            }
             drop(attempt);
             assert_eq!(run.taken.load(Ordering::Relaxed), left);
         }

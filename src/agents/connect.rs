@@ -1,9 +1,10 @@
 //! One face for all kinds of connections.
 
 use super::adk::{AdkAgent, AdkSession};
+use super::budget::RunMemory;
 use super::command::{CommandAgent, CommandSession};
 use super::replay::{Replay, ReplaySession};
-use super::{AgentError, ErrorKind, RunMemory, TurnBudget};
+use super::{AgentError, ErrorKind, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation};
 use crate::formats::adk::Event;
 use serde_json::{Map, Value};
@@ -48,11 +49,6 @@ const RESTARTS: u32 = 3;
 const TIMEOUTS: u32 = 2;
 
 impl Agents {
-    /// No agent yet.
-    pub fn new(memory: RunMemory) -> Agents {
-        Agents { memory: Arc::new(memory), ..Agents::default() }
-    }
-
     /// The agent, connected by the first who asks, within a limit (a server that is started has its own). Who asks
     /// meanwhile gets what that comes to. A server of ours that ended is started again. A failure that would be the
     /// same again is remembered.

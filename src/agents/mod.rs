@@ -28,7 +28,7 @@ mod sse;
 
 pub use adk_session::{KeptSession, kept_session};
 pub use adk_tools::{DeclaredTool, declared_tools};
-pub use budget::{AttemptMemory, RunMemory, TurnBudget};
+pub use budget::{AttemptMemory, TurnBudget};
 pub use connect::{Agent, Agents, Opening, Session, Turn};
 pub use error::{AgentError, ErrorKind};
 pub use keeper::keep_if_asked;

@@ -107,6 +107,10 @@ pub struct SetView {
     pub past: Vec<PastResult>,
     /// The same of results that came in since evaltrail began.
     pub waiting: Vec<PastResult>,
+    /// How many requests to re-evaluate cases of it are not answered yet.
+    pub reevaluating: usize,
+    /// Whether an answer to one was about another version of the file, so that outcomes may be of an older case.
+    pub is_behind: bool,
     /// The cases looked into, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
@@ -269,6 +273,8 @@ impl SetView {
             loaded: Ticket::default(),
             past: Vec::new(),
             waiting: Vec::new(),
+            reevaluating: 0,
+            is_behind: false,
             summaries: None,
         }
     }

@@ -9,7 +9,7 @@ use super::model::{CaseRef, CaseSummary};
 use super::outcomes::Outcomes;
 use super::ticket::Ticket;
 use super::trial::Flip;
-use crate::domain::{EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::formats::{Notes, SetFile};
 use crate::history::PastResult;
 use crate::runner::{ChatEvent, TrustQuestion};
@@ -86,8 +86,8 @@ pub enum Msg {
     CriteriaWritten(String),
     /// A comparison is ready.
     BodyBuilt(BodyKey, Arc<Body>),
-    /// The attempt whose lines are awaited is at hand.
-    AttemptRead(BodyKey),
+    /// An attempt for the lines of this key, or why it cannot be read.
+    AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
     /// Something to tell for a while.
     Told(String),
     /// Something went wrong.

@@ -136,6 +136,12 @@ impl Outcomes {
         self.cases.values().map(|outcome| outcome.attempts.len()).sum()
     }
 
+    /// How many bytes it takes to read all of every attempt.
+    pub fn bytes_to_read(&self) -> u64 {
+        let attempts = self.cases.values().flat_map(|outcome| &outcome.attempts);
+        attempts.map(|attempt| attempt.bytes_to_read()).sum()
+    }
+
     /// The same with other attempts in the places of these.
     pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
         let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();

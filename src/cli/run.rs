@@ -104,10 +104,11 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
+    let all_written = finish(cases, how.record.as_deref(), &state)?;
+    // Reports are read from the journal, which may be among the oldest by now.
     if let Some(words) = runner::remove_old(workspace) {
         tell(&words);
     }
-    let all_written = finish(cases, how.record.as_deref(), &state)?;
     match exit_of(&state, interrupted, bad_input) {
         Exit::Fine | Exit::Unsatisfied if !all_written => Ok(Exit::Wrong),
         exit => Ok(exit),
@@ -304,20 +305,28 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let write = |out: &mut dyn std::io::Write| {
-            attempts.into_iter().try_for_each(|attempt| writeln!(out, "{}", recording_line(&attempt.whole())))
+            attempts
+                .into_iter()
+                .try_for_each(|attempt| writeln!(out, "{}", recording_line(&*attempt.read_to_write()?)))
         };
         let written = fill_whole(file, write);
         failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
     }
     if args.json {
         let mut out = json_output();
-        // A reader that goes away is no error.
-        let _ = write_json_report(state, &mut out).and_then(|()| out.end());
+        let written = write_json_report(state, &mut out).and_then(|()| out.end());
+        failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         say(&run_summary(state, paint(args.color)));
     }
     failed.iter().for_each(super::complain);
     Ok(failed.is_empty())
+}
+
+/// Standard output that nobody reads any more, or that cannot take more, is no error of the run.
+fn without_reader(error: std::io::Error) -> std::io::Result<()> {
+    use std::io::ErrorKind::{BrokenPipe, StorageFull};
+    if matches!(error.kind(), BrokenPipe | StorageFull) { Ok(()) } else { Err(error) }
 }
 
 /// Writes the reports that were asked for; the errors of those that could not be.

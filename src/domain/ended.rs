@@ -3,6 +3,7 @@
 
 use super::{Attempt, AttemptKey, MetricResult, Spent, Status};
 use std::fmt;
+use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -165,10 +166,7 @@ pub struct RecordedAt {
 /// Where attempts are recorded.
 pub trait AttemptRecords: Send + Sync {
     /// Reads an attempt again. The error says why it cannot be read.
-    fn read(&self, at: RecordedAt) -> Result<Attempt, String>;
-
-    /// Whether reading it takes no time, for it was read before.
-    fn is_at_hand(&self, at: RecordedAt) -> bool;
+    fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String>;
 }
 
 /// How much of recorded attempts is in memory.
@@ -238,43 +236,29 @@ impl EndedAttempt {
             Whole::Held { attempt, .. } => Ok(attempt.clone()),
             Whole::Derived(from, derivation) => Ok(Arc::new(derivation(&*from.read()?))),
             Whole::Recorded(at, records) => match records.read(*at)? {
-                attempt if attempt.key == self.key => Ok(Arc::new(attempt)),
+                attempt if attempt.key == self.key => Ok(attempt),
                 _ => Err("the record was changed".into()),
             },
         }
     }
 
-    /// All of the attempt, to be shown. Where its record cannot be read any more, what is known at a glance, with an
-    /// error that says so.
-    pub fn whole(&self) -> Arc<Attempt> {
-        self.read().unwrap_or_else(|why| Arc::new(self.unreadable(&why)))
+    /// [`EndedAttempt::read`] for writers.
+    pub fn read_to_write(&self) -> io::Result<Arc<Attempt>> {
+        self.read().map_err(|why| io::Error::other(format!("{}: {why}", self.eval_id)))
     }
 
-    /// Whether it takes a while until all of it is at hand: its record is large, and has to be read.
+    /// Whether [`EndedAttempt::read`] can be felt: the record is large, and has to be read and understood.
     pub fn is_slow(&self) -> bool {
-        const LARGE: u64 = 256 << 10;
-        match &self.whole {
-            Whole::Held { .. } => false,
-            Whole::Derived(from, _) => from.is_slow(),
-            Whole::Recorded(at, records) => at.length > LARGE && !records.is_at_hand(*at),
-        }
+        const LARGE: u64 = 128 << 10;
+        self.bytes_to_read() > LARGE
     }
 
-    fn unreadable(&self, why: &str) -> Attempt {
-        let said = format!("what the agent did cannot be read any more: {why}");
-        let error = match &self.error {
-            Some(error) => format!("{error}; {said}"),
-            None => said,
-        };
-        Attempt {
-            status: self.status,
-            adk_status: self.adk_status,
-            started: self.started.clone(),
-            latency_s: self.latency_s,
-            tries: self.tries,
-            turn: self.turn,
-            error: Some(error),
-            ..Attempt::blank(self.key, &self.eval_id)
+    /// How many bytes [`EndedAttempt::read`] reads.
+    pub fn bytes_to_read(&self) -> u64 {
+        match &self.whole {
+            Whole::Held { .. } => 0,
+            Whole::Derived(from, _) => from.bytes_to_read(),
+            Whole::Recorded(at, _) => at.length,
         }
     }
 }
@@ -321,15 +305,11 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    struct Records(Mutex<Result<Attempt, String>>);
+    struct Records(Mutex<Result<Arc<Attempt>, String>>);
 
     impl AttemptRecords for Records {
-        fn read(&self, _: RecordedAt) -> Result<Attempt, String> {
+        fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
             self.0.lock().unwrap().clone()
-        }
-
-        fn is_at_hand(&self, _: RecordedAt) -> bool {
-            false
         }
     }
 
@@ -340,18 +320,17 @@ mod tests {
 
     #[test]
     fn an_attempt_too_large_to_stay_in_memory_is_read_again() {
-        let records = Arc::new(Records(Mutex::new(Ok(attempt()))));
+        let records = Arc::new(Records(Mutex::new(Ok(Arc::new(attempt())))));
         let source: Arc<dyn AttemptRecords> = records.clone();
         let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
         let ended = EndedAttempt::recorded(attempt(), at, &source, InMemory::Whole);
-        assert_eq!((ended.whole().session_id.as_str(), ended.is_slow()), ("s", true));
+        assert_eq!((ended.read().unwrap().session_id.as_str(), ended.is_slow()), ("s", true));
         let other = Attempt { key: AttemptKey { case: 4, attempt: 2 }, ..attempt() };
-        for (record, why) in [(Ok(other), "was changed"), (Err("it is gone".to_string()), "it is gone")] {
-            *records.0.lock().unwrap() = record;
-            let whole = ended.whole();
-            assert_eq!((whole.status, whole.key), (Status::Passed, attempt().key));
-            assert!(whole.error.as_ref().unwrap().contains(why), "{whole:?}");
-        }
+        *records.0.lock().unwrap() = Ok(Arc::new(other));
+        assert_eq!(ended.read(), Err("the record was changed".into()));
+        *records.0.lock().unwrap() = Err("it is gone".into());
+        assert_eq!(ended.read_to_write().unwrap_err().to_string(), "x: it is gone");
+        assert_eq!((ended.status, ended.key), (Status::Passed, attempt().key), "what is known stays");
     }
 
     #[test]
@@ -360,7 +339,7 @@ mod tests {
         let failed: Derivation = Arc::new(|attempt| Attempt { status: Status::Failed, ..attempt.clone() });
         let derived = EndedAttempt::derived(&from, &failed(&attempt()), &failed);
         assert_eq!(
-            (derived.status, derived.whole().status, from.status),
+            (derived.status, derived.read().unwrap().status, from.status),
             (Status::Failed, Status::Failed, Status::Passed)
         );
     }

@@ -25,7 +25,7 @@ pub struct Invocation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_details: Option<Value>,
     /// Unix seconds; 0 when unknown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::number::null_as_zero")]
     pub created: f64,
     /// How long the turn took, where it was timed.
     #[serde(default)]

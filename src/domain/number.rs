@@ -41,6 +41,12 @@ pub fn python_json(text: String) -> String {
     }
 }
 
+/// Reads a number that is written as null where it is not finite; that is 0 then.
+pub(super) fn null_as_zero<'de, D: serde::Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
+    use serde::Deserialize;
+    Ok(Option::<f64>::deserialize(number)?.unwrap_or_default())
+}
+
 /// A value for readers of plain JSON: NaN and the infinities as their words.
 pub fn plain_json(value: Value) -> Value {
     match value {

@@ -289,6 +289,7 @@ pub struct Attempt {
     /// When it began, RFC 3339.
     pub started: String,
     /// Seconds from the first word to the last, without waiting for retries.
+    #[serde(deserialize_with = "super::number::null_as_zero")]
     pub latency_s: f64,
     /// Why it errored.
     pub error: Option<String>,

@@ -87,6 +87,11 @@ impl RunHead {
         matches!(self.source, RunSource::Evaltrail { is_foreign: false, .. })
     }
 
+    /// Whether it was recorded by evaltrail, but not by this person.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
+    }
+
     /// Whether it went through to its end and no result of it is lost, so that there is nothing to go on with.
     pub fn is_finished(&self) -> bool {
         self.ended && self.totals.ended() >= self.attempts

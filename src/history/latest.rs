@@ -1,7 +1,9 @@
 //! The latest result of every case: which run it is from, and whether the case was edited since.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{Attempt, AttemptRecords, EndedAttempt, InMemory, RunBy, RunRef, Status};
+use crate::domain::{
+    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, RunBy, RunRef, Status, Variant,
+};
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
 use crate::store::{RunKey, load_run_with};
@@ -60,6 +62,10 @@ impl History {
             }
             let size = size_of(head);
             if size > budget {
+                // Older results are not shown as the latest; but what came with the folder hides nothing.
+                if head.is_foreign() {
+                    continue;
+                }
                 break;
             }
             budget -= size;
@@ -281,7 +287,7 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
 
 /// Whether the case is the one that was run, and no variants of its trajectory are or were allowed: then there is
 /// nothing to re-evaluate.
-fn says_the_same(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
+pub fn says_the_same(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
     let has_variants = notes.of(&result.eval_id).is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
         && !result.attempts.iter().any(|attempt| is_decided_by_variants(attempt))
@@ -305,15 +311,36 @@ pub fn reevaluate(
     at: usize,
     attempts: &[Arc<EndedAttempt>],
 ) -> Option<Reevaluated> {
-    let case = file.case(at).ok()?;
-    let variants = notes.of(&case.eval_id).map_or(&[][..], |notes| &notes.variants);
-    // What cannot be read any more stays as it came out.
-    let again = |attempt: &Arc<EndedAttempt>| reevaluated_attempt(&*attempt.read().ok()?, &case, variants);
-    let again: Vec<Option<Attempt>> = attempts.iter().map(again).collect();
-    if again.iter().all(Option::is_none) {
+    let case = Arc::new(file.case(at).ok()?);
+    let variants: Arc<[Variant]> =
+        notes.of(&case.eval_id).map_or_else(Arc::default, |notes| notes.variants.as_slice().into());
+    let again: Derivation = {
+        let (case, variants) = (case.clone(), variants.clone());
+        Arc::new(move |ran| reevaluated_attempt(ran, &case, &variants).unwrap_or_else(|| ran.clone()))
+    };
+    let of = |ran: &Arc<EndedAttempt>| match ran.read() {
+        Ok(whole) => reevaluated_attempt(&whole, &case, &variants)
+            .map(|now| Arc::new(EndedAttempt::derived(ran, &now, &again))),
+        Err(why) => Some(Arc::new(not_compared(ran, &why))),
+    };
+    let found: Vec<Option<Arc<EndedAttempt>>> = attempts.iter().map(of).collect();
+    if found.iter().all(Option::is_none) {
         return None;
     }
-    let shown = again.into_iter().zip(attempts);
-    let ended = |again: Attempt| Arc::new(EndedAttempt::unrecorded(again));
-    Some(shown.map(|(again, ran)| again.map_or_else(|| ran.clone(), ended)).collect())
+    Some(found.into_iter().zip(attempts).map(|(now, ran)| now.unwrap_or_else(|| ran.clone())).collect())
+}
+
+/// An attempt that cannot be read any more, so that nobody knows what it would come to.
+fn not_compared(ran: &EndedAttempt, why: &str) -> EndedAttempt {
+    let error = format!("what the agent did cannot be compared with the case as it is now: {why}");
+    EndedAttempt::unrecorded(Attempt {
+        status: Status::NotEvaluated,
+        adk_status: ran.adk_status,
+        error: Some(error),
+        started: ran.started.clone(),
+        latency_s: ran.latency_s,
+        tries: ran.tries,
+        turn: ran.turn,
+        ..Attempt::blank(ran.key, &ran.eval_id)
+    })
 }

@@ -19,6 +19,7 @@ mod resume;
 pub use index::{History, RunHead, RunSource, SetCount};
 pub use latest::{
     CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unsteady, place, reevaluate,
+    says_the_same,
 };
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};

@@ -18,13 +18,13 @@ pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Res
     );
     writer.write_record(&head)?;
     for attempt in attempts {
-        writer.write_record(row(state, attempt, &metrics))?;
+        writer.write_record(row(state, attempt, &metrics)?)?;
     }
     writer.flush()
 }
 
-fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> Vec<String> {
-    let attempt = ended.whole();
+fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> io::Result<Vec<String>> {
+    let attempt = ended.read_to_write()?;
     let set = state.plan.set_of(attempt.key.case);
     let last = attempt.expected.last().or(attempt.actual.last());
     let prompt = last.map(|turn| turn.user.scored_text()).unwrap_or_default();
@@ -45,7 +45,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> Vec<String> 
         cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());
         cells.push(text(metric.map_or("", |metric| metric.explanation.as_str())));
     }
-    cells
+    Ok(cells)
 }
 
 /// A cell that no spreadsheet takes for a formula, without what hides or steers.

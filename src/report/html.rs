@@ -45,7 +45,7 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
     out.push_str("</p>\n");
     metrics(&attempts, &mut out);
     for attempt in attempts {
-        case(state, attempt, &mut out);
+        case(state, attempt, &mut out)?;
         to.write_all(std::mem::take(&mut out).as_bytes())?;
     }
     to.write_all(out.as_bytes())?;
@@ -71,8 +71,8 @@ fn metrics(attempts: &[&EndedAttempt], out: &mut String) {
     out.push_str("</table>\n");
 }
 
-fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) {
-    let attempt = ended.whole();
+fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<()> {
+    let attempt = ended.read_to_write()?;
     let set = state.plan.set_of(attempt.key.case);
     let open = if attempt.status == Status::Passed { "" } else { " open" };
     let status = attempt.status;
@@ -120,6 +120,7 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) {
         );
     }
     out.push_str("</details>\n");
+    Ok(())
 }
 
 fn side(turn: Option<&Invocation>) -> String {

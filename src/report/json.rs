@@ -38,8 +38,8 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     write_with_list(out, &report, "cases", cases, |text| text)
 }
 
-fn case(plan: &RunPlan, ended: &EndedAttempt) -> Value {
-    let attempt = ended.whole();
+fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {
+    let attempt = ended.read_to_write()?;
     let set = plan.set_of(attempt.key.case);
     let turns = attempt.actual.len().max(attempt.expected.len());
     let mut case = json!({
@@ -60,7 +60,7 @@ fn case(plan: &RunPlan, ended: &EndedAttempt) -> Value {
     if ended.unsteady {
         case["unsteady"] = true.into();
     }
-    case
+    Ok(case)
 }
 
 fn metric(metric: &MetricResult) -> Value {

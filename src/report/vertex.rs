@@ -14,11 +14,11 @@ use std::io::{self, Write};
 pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let names = metric_names(&attempts);
-    attempts.iter().try_for_each(|attempt| writeln!(out, "{}", plain_json(row(attempt, &names))))
+    attempts.iter().try_for_each(|attempt| writeln!(out, "{}", plain_json(row(attempt, &names)?)))
 }
 
-fn row(ended: &EndedAttempt, names: &[&str]) -> Value {
-    let attempt = ended.whole();
+fn row(ended: &EndedAttempt, names: &[&str]) -> io::Result<Value> {
+    let attempt = ended.read_to_write()?;
     let mut row = Map::new();
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
     row.insert("eval_case_id".into(), ended.title(1).into());
@@ -41,7 +41,7 @@ fn row(ended: &EndedAttempt, names: &[&str]) -> Value {
         };
         row.insert(format!("{name}/explanation"), why.into());
     }
-    Value::Object(row)
+    Ok(Value::Object(row))
 }
 
 fn response(turn: &Invocation) -> Option<String> {
@@ -66,22 +66,23 @@ pub(super) fn summary(state: &RunState) -> Value {
 /// Writes the newer client's result file.
 pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
-    let case = |index: usize| {
+    let case = |index: usize| -> io::Result<Option<Value>> {
         let of_case: Vec<Value> = state
             .attempts_of(index)
             .into_iter()
             .enumerate()
-            .map(
-                |(at, ended)| json!({"response_index": at, "metric_results": metric_results(&ended.whole())}),
-            )
-            .collect();
-        (!of_case.is_empty()).then(|| {
+            .map(|(at, ended)| {
+                let results = metric_results(&*ended.read_to_write()?);
+                Ok(json!({"response_index": at, "metric_results": results}))
+            })
+            .collect::<io::Result<_>>()?;
+        Ok((!of_case.is_empty()).then(|| {
             json!({
                 "eval_case_index": index,
                 "eval_case_id": state.plan.cases[index].eval_id,
                 "response_candidate_results": of_case,
             })
-        })
+        }))
     };
     let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.at_a_glance()))
         .into_iter()
@@ -100,7 +101,7 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
         "summary_metrics": summaries,
         "metadata": {"candidate_names": [state.plan.agent_label()], "creation_timestamp": state.plan.started},
     });
-    let cases = (0..state.plan.cases.len()).filter_map(case);
+    let cases = (0..state.plan.cases.len()).filter_map(|index| case(index).transpose());
     write_with_list(out, &document, "eval_case_results", cases, |text| text)?;
     out.write_all(b"\n")
 }

@@ -3,7 +3,7 @@
 use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::clock::{Stopwatch, timeout};
-use crate::agents::{AgentError, Agents, AttemptMemory, Backoff, ErrorKind, Opening, RunMemory, TurnBudget};
+use crate::agents::{AgentError, Agents, AttemptMemory, Backoff, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
     Invocation, MetricResult, Progress, RunPlan, Status, adk_status, case_status,
@@ -48,6 +48,11 @@ pub(super) struct Shared {
 pub(super) trait Tell: Send {
     fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
 
+    /// What the attempt takes of the run's memory; of a conversation alone, nothing counts.
+    fn memory(&self) -> Arc<AttemptMemory> {
+        Arc::default()
+    }
+
     /// The agent is done: what was held for it is let go, and another attempt may begin.
     fn agent_is_done(&mut self);
 }
@@ -67,7 +72,6 @@ impl Shared {
         (sets, notes): (Vec<Arc<SetFile>>, Vec<Notes>),
         judges: Judges,
         kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-        memory: RunMemory,
     ) -> Shared {
         Shared {
             scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
@@ -75,7 +79,7 @@ impl Shared {
             plan,
             sets,
             notes,
-            agents: Agents::new(memory),
+            agents: Agents::default(),
             programs: Programs::default(),
             judging: Semaphore::new(judges.spec().jobs.max(1) as usize),
             judges,
@@ -251,9 +255,8 @@ impl Shared {
             false => None,
         };
         let mut backoff = Backoff::new(self.plan.options.retries);
-        let memory = AttemptMemory::of(&self.agents.memory);
         loop {
-            let talk = self.one_try(attempt, &speaker, (&opening, &memory), tell).await;
+            let talk = self.one_try(attempt, &speaker, &opening, tell).await;
             attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
             attempt.actual_state = talk.state;
@@ -283,7 +286,7 @@ impl Shared {
         &self,
         attempt: &Attempt,
         speaker: &Speaker<'_>,
-        (opening, memory): (&Opening, &Arc<AttemptMemory>),
+        opening: &Opening,
         tell: &mut impl Tell,
     ) -> Talk {
         let mut talk = Talk {
@@ -305,7 +308,8 @@ impl Shared {
         let mut under_way = UnderWay::default();
         let began = Stopwatch::start();
         let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
-        let turn_budget = || TurnBudget::new(turn_memory, memory);
+        let memory = tell.memory();
+        let turn_budget = || TurnBudget::new(turn_memory, &memory);
         let talking = async {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();

@@ -43,8 +43,8 @@ pub(super) struct Dispatcher {
     pub(super) held: Option<Ask>,
     pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
-    /// Attempts that are being written, and who is told when they are.
-    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, oneshot::Sender<()>)>,
+    /// Attempts that are being written, and who is told whether they are.
+    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, oneshot::Sender<bool>)>,
 }
 
 impl Dispatcher {
@@ -169,7 +169,7 @@ impl Dispatcher {
     }
 
     /// Into the journal first, then onto the screen.
-    fn record(&mut self, attempt: Arc<Attempt>, recorded: oneshot::Sender<()>) {
+    fn record(&mut self, attempt: Arc<Attempt>, recorded: oneshot::Sender<bool>) {
         let key = attempt.key;
         self.writing.insert(key, (attempt.clone(), recorded));
         let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempt));
@@ -187,6 +187,11 @@ impl Dispatcher {
                     let again = "it is tried again, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now, {again}: {error}"));
                 }
+                self.finished(key, None);
+            }
+            Some(Written::Refused(key, error)) => {
+                let case = &self.state.plan.cases[key.case].eval_id;
+                self.warn(format!("{case} is not recorded: {error}"));
                 self.finished(key, None);
             }
             Some(Written::Recovered(attempts)) => {
@@ -214,6 +219,7 @@ impl Dispatcher {
     fn finished(&mut self, key: AttemptKey, at: Option<RecordedAt>) {
         self.running.remove(&key);
         if let Some((attempt, recorded)) = self.writing.remove(&key) {
+            let is_recorded = at.is_some() && self.journal.is_some();
             let ended = match (at, &self.journal) {
                 (Some(at), Some(journal)) => {
                     EndedAttempt::recorded(attempt, at, &journal.records, InMemory::Whole)
@@ -221,7 +227,7 @@ impl Dispatcher {
                 _ => EndedAttempt::unrecorded(attempt),
             };
             self.emit(RunEvent::Finished(Arc::new(ended)));
-            let _ = recorded.send(());
+            let _ = recorded.send(is_recorded);
         }
     }
 

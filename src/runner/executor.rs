@@ -1,6 +1,7 @@
 //! Runs attempts, so many at once, each as its own task.
 
 use super::attempt::{Shared, Tell};
+use crate::agents::AttemptMemory;
 use crate::domain::{Attempt, AttemptKey, Progress, RunPlan};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -15,11 +16,11 @@ pub(super) enum Report {
     /// It got further.
     Progress(AttemptKey, Progress),
     /// It ended. Its slots are taken until the dispatcher answers, or drops the sender.
-    Done(Arc<Attempt>, oneshot::Sender<()>),
+    Done(Arc<Attempt>, oneshot::Sender<bool>),
     /// It was given up.
     Dropped(AttemptKey),
     /// It broke inside evaltrail.
-    Broke(AttemptKey, String, oneshot::Sender<()>),
+    Broke(AttemptKey, String, oneshot::Sender<bool>),
 }
 
 /// Slots that are held together, until they are let go or dropped.
@@ -29,12 +30,17 @@ struct Teller {
     key: AttemptKey,
     /// The slot among all attempts, and the one of the agent.
     room: Room,
+    memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
 }
 
 impl Tell for Teller {
     async fn tell(&mut self, progress: Progress) {
         let _ = self.reports.send(Report::Progress(self.key, progress)).await;
+    }
+
+    fn memory(&self) -> Arc<AttemptMemory> {
+        self.memory.clone()
     }
 
     fn agent_is_done(&mut self) {
@@ -74,13 +80,16 @@ pub(super) async fn execute(
         let Ok(cancel) = answer.await else { break };
         let (shared, reports) = (shared.clone(), reports.clone());
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
-        let teller = Teller { key, room: room.clone(), reports: reports.clone() };
+        let memory = AttemptMemory::of(&shared.agents.memory);
+        let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
         tasks.spawn(async move {
             let (recorded, is_recorded) = oneshot::channel();
             let report = one(shared, cancel, teller, recorded).await;
             let _ = reports.send(report).await;
             // Only now may another begin: never more are seen at once than may be.
-            let _ = is_recorded.await;
+            if is_recorded.await == Ok(false) {
+                memory.stays();
+            }
             drop(room);
         });
     }
@@ -144,7 +153,7 @@ async fn one(
     shared: Arc<Shared>,
     cancel: CancellationToken,
     mut teller: Teller,
-    recorded: oneshot::Sender<()>,
+    recorded: oneshot::Sender<bool>,
 ) -> Report {
     let key = teller.key;
     let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });

@@ -26,6 +26,8 @@ pub(super) enum Written {
     Recorded(AttemptKey, RecordedAt),
     /// The attempt waits for the journal to be writable again; why it is not.
     Waiting(AttemptKey, JournalError),
+    /// The attempt cannot be in the journal.
+    Refused(AttemptKey, JournalError),
     /// This many attempts that waited are in the journal now.
     Recovered(usize),
     /// This many attempts could not be written before the end.
@@ -119,6 +121,7 @@ impl JournalThread {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
             Ok(at) => self.answer(Written::Recorded(key, at)),
+            Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);
                 self.answer(Written::Waiting(key, error));

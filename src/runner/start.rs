@@ -7,7 +7,6 @@ use super::journal::JournalWriter;
 use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
-use crate::agents::RunMemory;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
 use crate::judge::Judges;
@@ -70,16 +69,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
-    let memory = RunMemory::new(journal.is_none());
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
-    let shared = Arc::new(Shared::new(
-        state.plan.clone(),
-        (prepared.sets, prepared.notes),
-        judges,
-        prepared.kept,
-        memory,
-    ));
+    let shared =
+        Arc::new(Shared::new(state.plan.clone(), (prepared.sets, prepared.notes), judges, prepared.kept));
     let closing = CancellationToken::new();
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),

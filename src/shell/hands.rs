@@ -79,11 +79,9 @@ impl Hands {
                 })
             }),
             Effect::CancelRun(_) | Effect::PauseRun(_) | Effect::CancelAttempt(_) => self.steer(effect),
-            Effect::ReadAttempt(key, attempt) => self.elsewhere(move |_| {
-                // It stays at hand where it was read; an error is shown with the lines.
-                let _ = attempt.read();
-                Some(Msg::AttemptRead(key))
-            }),
+            Effect::ReadAttempt(key, attempt) => {
+                self.elsewhere(move |_| Some(Msg::AttemptRead(key, attempt.read())))
+            }
             Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.width, key.mode);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))

@@ -34,6 +34,11 @@ impl JournalError {
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::WouldBlock
     }
+
+    /// Whether trying again comes to the same.
+    pub fn is_final(&self) -> bool {
+        self.source.kind() == io::ErrorKind::FileTooLarge
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
@@ -48,6 +53,8 @@ pub struct RunFolder {
     journal: File,
     /// Bytes of whole lines in the journal.
     written: u64,
+    /// Whether a part of a line may stand behind them.
+    is_torn: bool,
     run_id: String,
     number: u64,
     key: Option<RunKey>,
@@ -80,7 +87,9 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 /// A longer line of a run that this person's evaltrail recorded is damaged.
 const LONGEST_SIGNED: usize = 256 << 20;
 /// The same of a foreign run, whose lines may be written to take a multiple of their length in memory.
-const LONGEST_FOREIGN: usize = 16 << 20;
+const LONGEST_FOREIGN: usize = 2 << 20;
+/// What a line has beside its attempt: a signature and its end.
+const MOST_BESIDE: usize = 256;
 /// The last line of the journal of a run that went through.
 const END: &[u8] = b"{\"ended\":true}";
 
@@ -96,7 +105,8 @@ impl RunFolder {
         // Without a number the run cannot be put in order, and is recorded unsigned.
         let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
         let (key, number) = numbered.map_or((None, 0), |(key, number)| (Some(key), number));
-        let run = RunFolder { folder, journal, written: 0, run_id: plan.run_id.clone(), number, key };
+        let run_id = plan.run_id.clone();
+        let run = RunFolder { folder, journal, written: 0, is_torn: false, run_id, number, key };
         run.write_plan(plan)?;
         Ok(run)
     }
@@ -109,10 +119,10 @@ impl RunFolder {
         let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
         journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
-        let run = load_run(path, key.as_ref())?;
+        let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
         journal.set_len(run.whole).map_err(at(&journal_path))?;
         let (run_id, number) = (run.state.plan.run_id.clone(), run.number);
-        Ok((RunFolder { folder, journal, written: run.whole, run_id, number, key }, run))
+        Ok((RunFolder { folder, journal, written: run.whole, is_torn: false, run_id, number, key }, run))
     }
 
     /// Writes the plan in place of the one that is there.
@@ -123,10 +133,15 @@ impl RunFolder {
         self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
     }
 
-    /// Writes one finished attempt, in one write; where it stands now. When that fails, the journal is as it was
-    /// before.
+    /// Writes one finished attempt, in one write; where it stands now. When that fails, nothing of it is read back. An
+    /// error that [is final](JournalError::is_final) when the attempt is too large for a journal.
     pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
         let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
+        let longest = if self.key.is_some() { LONGEST_SIGNED } else { LONGEST_FOREIGN };
+        if line.len() + MOST_BESIDE > longest {
+            let why = format!("its record has {} MB, the most is {} MB", line.len() >> 20, longest >> 20);
+            return Err(at(self.folder.path())(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+        }
         let offset = self.written;
         self.write_line(line)?;
         // Without the line's end.
@@ -136,7 +151,8 @@ impl RunFolder {
     /// Where the attempts that are written can be read again.
     pub fn records(&self) -> Arc<dyn AttemptRecords> {
         let (path, run_id) = (self.folder.path().to_path_buf(), self.run_id.clone());
-        Arc::new(JournalRecords::of(path, run_id, self.key.clone()))
+        let open = self.folder.open_to_read(JOURNAL).ok().map(|(journal, _)| journal);
+        Arc::new(JournalRecords::of(path, run_id, self.key.clone(), open))
     }
 
     /// Notes that the run went through, so that it is not gone on with.
@@ -149,17 +165,27 @@ impl RunFolder {
             sign_line(&mut line, key, &self.run_id);
         }
         line.push(b'\n');
+        self.cut_off().map_err(at(self.folder.path()))?;
         match self.journal.write_all(&line) {
             Ok(()) => {
                 self.written += line.len() as u64;
                 Ok(())
             }
             Err(error) => {
-                // A part of the line may stand there, and the next line must not be joined to it.
-                let cut = self.journal.set_len(self.written);
+                self.is_torn = true;
+                let cut = self.cut_off();
                 Err(at(self.folder.path())(cut.err().unwrap_or(error)))
             }
         }
+    }
+
+    /// Takes away what a failed write may have left of a line: the next line must not be joined to it.
+    fn cut_off(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.journal.set_len(self.written)?;
+            self.is_torn = false;
+        }
+        Ok(())
     }
 
     /// Makes what was written durable against loss of power.
@@ -219,19 +245,20 @@ pub fn load_run_with(
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
     let (file, total) = opened.map_err(at(&journal_path))?;
+    let open = (in_memory == InMemory::Whole).then(|| file.try_clone().ok()).flatten();
     // What is written meanwhile belongs to the next reading.
     let mut journal = BufReader::new(file.take(total));
     let key = key.filter(|_| is_signed);
     let records: Arc<dyn AttemptRecords> =
-        Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned()));
+        Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned(), open));
     let mut state = RunState::new(Arc::new(plan));
     let (mut damaged, mut ended, mut whole) = (0, false, 0);
     let longest = if is_signed { LONGEST_SIGNED } else { LONGEST_FOREIGN };
     let mut line = Vec::new();
     let torn = loop {
-        let length = read_line_within(&mut journal, longest, &mut line).map_err(at(&journal_path))?;
-        let is_whole = line.last() == Some(&b'\n');
-        if length == 0 || (!is_whole && whole + length == total) {
+        let (length, is_whole) =
+            read_line_within(&mut journal, longest, &mut line).map_err(at(&journal_path))?;
+        if !is_whole {
             break length;
         }
         let text = line.strip_suffix(b"\n").unwrap_or_default();
@@ -522,7 +549,7 @@ mod tests {
         run.append(&attempt(1)).unwrap();
         let loaded = load_run(run.path(), None).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);
-        let read = loaded.state.finished[0].whole().actual[0].calls()[0].args.clone().unwrap();
+        let read = loaded.state.finished[0].read().unwrap().actual[0].calls()[0].args.clone().unwrap();
         assert_eq!(Some(&read), args.as_object());
     }
 }

@@ -5,68 +5,127 @@ use super::own_folder::OwnFolder;
 use super::run_key::RunKey;
 use crate::domain::{Attempt, AttemptRecords, RecordedAt};
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many attempts stay at hand: the screen asks for the same ones again and again.
-const RECENT: usize = 8;
-/// Attempts with a longer record stay at hand only as the last one.
-const LARGE: u64 = 256 << 10;
-
-/// The journal of a run, as the place where attempts are recorded. Opened for each reading: a workspace may have a
-/// thousand runs.
+/// The journal of a run, as the place where attempts are recorded.
 pub(super) struct JournalRecords {
     run: PathBuf,
     run_id: String,
     /// Nothing when the run is not signed.
     key: Option<RunKey>,
-    recent: Mutex<VecDeque<(RecordedAt, Attempt)>>,
+    open: Option<OpenJournal>,
 }
 
 impl JournalRecords {
-    pub(super) fn of(run: PathBuf, run_id: String, key: Option<RunKey>) -> JournalRecords {
-        JournalRecords { run, run_id, key, recent: Mutex::default() }
+    /// With `journal` the attempts can be read also when the run has been removed in the meantime. There are only so
+    /// many such files: a workspace may have a thousand runs.
+    pub(super) fn of(
+        run: PathBuf,
+        run_id: String,
+        key: Option<RunKey>,
+        journal: Option<File>,
+    ) -> JournalRecords {
+        JournalRecords { run, run_id, key, open: journal.and_then(OpenJournal::of) }
     }
 
     fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
-        let (mut journal, length) = OwnFolder::of_run(&self.run)?.open_to_read(JOURNAL)?;
-        if at.offset.saturating_add(at.length) > length {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal was cut off"));
+        match &self.open {
+            Some(open) => read_at(&mut open.file.lock().unwrap_or_else(PoisonError::into_inner), at),
+            None => read_at(&mut OwnFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0, at),
         }
-        let mut line = vec![0; at.length as usize];
-        journal.seek(SeekFrom::Start(at.offset))?;
-        journal.read_exact(&mut line)?;
-        Ok(line)
     }
 
     fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {
-        let read = self.line(at).map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
+        let journal = self.run.join(JOURNAL);
+        let read = self.line(at).map_err(|error| format!("{}: {error}", journal.display()))?;
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
         };
         let attempt = line.and_then(|line| read_attempt(&line));
-        attempt.ok_or_else(|| format!("{} was changed", self.run.join(JOURNAL).display()))
+        attempt.ok_or_else(|| format!("{} was changed", journal.display()))
     }
 }
 
 impl AttemptRecords for JournalRecords {
-    fn read(&self, at: RecordedAt) -> Result<Attempt, String> {
-        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, attempt)) = recent().iter().find(|(known, _)| *known == at) {
-            return Ok(attempt.clone());
+    fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String> {
+        if let Some(attempt) = recent(|recent| recent.find(&self.run, at)) {
+            return Ok(attempt);
         }
-        let attempt = self.read_line(at)?;
-        let mut recent = recent();
-        recent.retain(|(known, _)| known.length <= LARGE);
-        recent.truncate(RECENT - 1);
-        recent.push_front((at, attempt.clone()));
+        let attempt = Arc::new(self.read_line(at)?);
+        recent(|recent| recent.keep(&self.run, at, attempt.clone()));
         Ok(attempt)
     }
+}
 
-    fn is_at_hand(&self, at: RecordedAt) -> bool {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.iter().any(|(known, _)| *known == at)
+fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
+    if at.offset.saturating_add(at.length) > journal.metadata()?.len() {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal was cut off"));
+    }
+    let mut line = vec![0; at.length as usize];
+    journal.seek(SeekFrom::Start(at.offset))?;
+    journal.read_exact(&mut line)?;
+    Ok(line)
+}
+
+/// So many journals are open to be read at once.
+const OPEN_AT_MOST: usize = 128;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// One of at most [`OPEN_AT_MOST`] files.
+struct OpenJournal {
+    file: Mutex<File>,
+}
+
+impl OpenJournal {
+    fn of(file: File) -> Option<OpenJournal> {
+        let one_more = |open: usize| (open < OPEN_AT_MOST).then_some(open + 1);
+        OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        Some(OpenJournal { file: Mutex::new(file) })
+    }
+}
+
+impl Drop for OpenJournal {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Attempts that were read last, of all runs: the screen asks for the same ones again and again. At least the last one,
+/// and no more than so many bytes of records.
+#[derive(Default)]
+struct Recent {
+    attempts: VecDeque<(PathBuf, RecordedAt, Arc<Attempt>)>,
+}
+
+const RECENT_AT_MOST: u64 = 1 << 20;
+
+static RECENT: Mutex<Option<Recent>> = Mutex::new(None);
+
+fn recent<T>(with: impl FnOnce(&mut Recent) -> T) -> T {
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    with(recent.get_or_insert_default())
+}
+
+impl Recent {
+    fn find(&self, run: &Path, at: RecordedAt) -> Option<Arc<Attempt>> {
+        let found = self.attempts.iter().find(|(known, place, _)| *place == at && known == run);
+        found.map(|(_, _, attempt)| attempt.clone())
+    }
+
+    fn keep(&mut self, run: &Path, at: RecordedAt, attempt: Arc<Attempt>) {
+        self.attempts.push_front((run.to_path_buf(), at, attempt));
+        let mut bytes = 0;
+        let fits = |(_, place, _): &&(PathBuf, RecordedAt, Arc<Attempt>)| {
+            bytes += place.length;
+            bytes <= RECENT_AT_MOST
+        };
+        let count = self.attempts.iter().take_while(fits).count();
+        self.attempts.truncate(count.max(1));
     }
 }

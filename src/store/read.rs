@@ -43,13 +43,13 @@ pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads the next line, its end included, into `line`; how many bytes it has. Of a longer line than `most` bytes the
-/// beginning is kept, without an end.
+/// Reads the next line, its end included, into `line`; how many bytes it has, and whether it has an end. Of a longer
+/// line than `most` bytes the beginning is kept.
 pub(super) fn read_line_within(
     reader: &mut impl BufRead,
     most: usize,
     line: &mut Vec<u8>,
-) -> io::Result<u64> {
+) -> io::Result<(u64, bool)> {
     line.clear();
     let mut length = 0;
     loop {
@@ -62,7 +62,7 @@ pub(super) fn read_line_within(
         length += taken as u64;
         reader.consume(taken);
         if end.is_some() || taken == 0 {
-            return Ok(length);
+            return Ok((length, end.is_some()));
         }
     }
 }

@@ -118,35 +118,46 @@ fn wanted(model: &Model) -> Option<BodyKey> {
     (case.key.as_ref() != Some(&key)).then_some(key)
 }
 
-/// What the lines are built from.
-fn compared(model: &Model) -> Option<Compared> {
-    let Screen::Case(case) = &model.screen else { return None };
-    let last = case.turn + 1 == model.turns_shown().max(1);
-    let problem = model.problem_of(case.at);
-    let Some(ended) = model.shown_attempt() else {
-        let read = model.file(case.at.set)?.case(case.at.index).ok();
-        let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
-        return Some(Compared {
-            expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
-            actual: None,
-            attempt: None,
-            people: Vec::new(),
-            problem,
-            states: last.then(|| states(state, None)).flatten(),
-        });
+/// What the lines of a case that was not run are built from.
+fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
+    let read = model.file(case.at.set)?.case(case.at.index).ok();
+    let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
+    let is_last = case.turn + 1 == model.turns_shown().max(1);
+    Some(Compared {
+        expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
+        problem: model.problem_of(case.at),
+        states: is_last.then(|| states(state, None)).flatten(),
+        ..Compared::default()
+    })
+}
+
+/// What the lines of an attempt are built from. Where it cannot be read any more, they say so.
+fn compared(
+    model: &Model,
+    case: &CaseScreen,
+    ended: &EndedAttempt,
+    read: Result<Arc<Attempt>, String>,
+) -> Compared {
+    let people = people(model, case, ended);
+    let attempt = match read {
+        Ok(attempt) => attempt,
+        Err(why) => {
+            let problem = Some(format!("what the agent did cannot be read any more: {why}"));
+            return Compared { people, problem, ..Compared::default() };
+        }
     };
-    let attempt = ended.whole();
     // A turn that was run alone is all that its attempt has.
     let turn = if attempt.turn.is_some() { 0 } else { case.turn };
+    let is_last = case.turn + 1 == model.turns_shown().max(1);
     let states_of = || states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref());
-    Some(Compared {
+    Compared {
         expected: expected_of(model, case, (ended, &attempt), turn),
         actual: attempt.actual.get(turn).cloned(),
-        people: people(model, case, ended),
-        problem,
-        states: last.then(states_of).flatten(),
+        people,
+        problem: model.problem_of(case.at),
+        states: is_last.then(states_of).flatten(),
         attempt: (case.mode == CaseMode::Judged).then_some(attempt),
-    })
+    }
 }
 
 /// The turn as it should be: where a variant decided, as the variant has it.
@@ -187,13 +198,51 @@ fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Va
 /// Makes the lines fit what is shown: at once when they are few, elsewhere when they are many.
 pub(super) fn refresh_body(model: &mut Model) -> Option<Effect> {
     let key = wanted(model)?;
-    if let Some(attempt) = model.shown_attempt().filter(|attempt| attempt.is_slow()).cloned() {
-        return is_new(model, &key).then_some(Effect::ReadAttempt(key, attempt));
+    match model.shown_attempt().cloned() {
+        Some(attempt) if attempt.is_slow() => {
+            is_new(model, &key).then_some(Effect::ReadAttempt(key, attempt))
+        }
+        Some(attempt) => refresh_with(model, key, &attempt, attempt.read()),
+        None => {
+            let Screen::Case(case) = &model.screen else { return None };
+            let compared = not_run(model, case)?;
+            build(model, key, compared)
+        }
     }
-    let compared = compared(model)?;
-    let large = is_large(&compared);
-    relax(model, large);
-    if large {
+}
+
+/// The attempt for these lines was read. An answer for other lines is dropped.
+pub(super) fn attempt_read(
+    model: &mut Model,
+    key: BodyKey,
+    read: Result<Arc<Attempt>, String>,
+) -> Option<Effect> {
+    if model.awaited_body.as_ref() != Some(&key) || wanted(model).as_ref() != Some(&key) {
+        return None;
+    }
+    model.awaited_body = None;
+    let attempt = model.shown_attempt().cloned()?;
+    refresh_with(model, key, &attempt, read)
+}
+
+fn refresh_with(
+    model: &mut Model,
+    key: BodyKey,
+    ended: &EndedAttempt,
+    read: Result<Arc<Attempt>, String>,
+) -> Option<Effect> {
+    let Screen::Case(case) = &model.screen else { return None };
+    let compared = compared(model, case, ended, read.clone());
+    let is_failed = ended.status == Status::Failed && !is_large(&compared);
+    let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
+    if let Some(case) = shown(model) {
+        case.relaxation = relaxed.map(|change| change.words().join(" + "));
+    }
+    build(model, key, compared)
+}
+
+fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> {
+    if is_large(&compared) {
         return is_new(model, &key).then(|| Effect::BuildBody(key, Arc::new(compared)));
     }
     let body = build_body(&compared, key.width, key.mode);
@@ -204,23 +253,6 @@ pub(super) fn refresh_body(model: &mut Model) -> Option<Effect> {
 /// Waits for the lines of this key; false when they are waited for already.
 fn is_new(model: &mut Model, key: &BodyKey) -> bool {
     model.awaited_body.replace(key.clone()).as_ref() != Some(key)
-}
-
-/// The lines can be built now.
-pub(super) fn attempt_read(model: &mut Model, key: &BodyKey) {
-    if model.awaited_body.as_ref() == Some(key) {
-        model.awaited_body = None;
-    }
-}
-
-/// Looks for the smallest change that would do. Not for large turns, where looking could be felt.
-fn relax(model: &mut Model, large: bool) {
-    let failed = |attempt: &&Arc<EndedAttempt>| !large && attempt.status == Status::Failed;
-    let attempt = model.shown_attempt().filter(failed).map(|attempt| attempt.whole());
-    let found = attempt.and_then(|attempt| relaxation(&attempt)).map(|change| change.words().join(" + "));
-    if let Some(case) = shown(model) {
-        case.relaxation = found;
-    }
 }
 
 /// A late answer for something else is dropped.

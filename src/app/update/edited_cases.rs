@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// So many attempts are looked at at once; more are looked at away from the screen.
 const AT_ONCE: usize = 20;
+/// The same of bytes that have to be read for them.
+const READ_AT_ONCE: u64 = 128 << 10;
 
 /// Attempts by case, as they would have come out of the case as it is now.
 type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
@@ -122,13 +124,17 @@ pub(super) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
         Some(CaseAttempts { case, revision: outcome.revision, attempts: outcome.as_they_ran().to_vec() })
     };
     let cases: Vec<CaseAttempts> = cases.into_iter().filter_map(ran).collect();
-    match cases.iter().map(|one| one.attempts.len()).sum::<usize>() {
+    let attempts = || cases.iter().flat_map(|one| &one.attempts);
+    match attempts().count() {
         0 => Vec::new(),
-        1..=AT_ONCE => {
+        1..=AT_ONCE if attempts().map(|attempt| attempt.bytes_to_read()).sum::<u64>() <= READ_AT_ONCE => {
             let found = reevaluated(&file, &notes, &cases);
             show(model, set, &digest, &asked(&cases), found)
         }
-        _ => vec![Effect::Reevaluate { set, digest, file, notes, cases }],
+        _ => {
+            model.sets[set].reevaluating += 1;
+            vec![Effect::Reevaluate { set, digest, file, notes, cases }]
+        }
     }
 }
 
@@ -148,8 +154,23 @@ pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Ree
     cases.iter().filter_map(of).collect()
 }
 
-/// Shows what was found. Answers about another file, and about cases that were run again since, are dropped.
-pub(super) fn show(
+/// An answer from elsewhere. One about another version of the file is dropped: the file is compared again as a whole.
+pub(super) fn answered(
+    model: &mut Model,
+    set: usize,
+    digest: &str,
+    asked: &[(CaseRef, u64)],
+    results: Reevaluated,
+) -> Vec<Effect> {
+    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    view.reevaluating = view.reevaluating.saturating_sub(1);
+    view.is_behind |= !matches!(&view.state, SetState::Ready(_, known) if known == digest);
+    show(model, set, digest, asked, results)
+}
+
+/// Shows what was found. What is about another version of the file, and about cases that were run again since, is
+/// dropped.
+fn show(
     model: &mut Model,
     set: usize,
     digest: &str,

@@ -95,7 +95,10 @@ pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(attempt) = attempt else {
         return vec![Effect::Copy(on_one_line(&model.eval_id(at)))];
     };
-    let attempt = attempt.whole();
+    let attempt = match attempt.read() {
+        Ok(attempt) => attempt,
+        Err(why) => return tell(model, format!("nothing is copied: {why}"), true),
+    };
     let turn = |turn: &crate::domain::Invocation| {
         let calls: Vec<_> =
             turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();

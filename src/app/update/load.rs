@@ -8,7 +8,7 @@ use crate::app::msg::{OpenedSet, SetLoaded};
 use crate::app::ticket::Ticket;
 use crate::domain::RunRef;
 use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, place};
+use crate::history::{PastResult, place, says_the_same};
 use crate::workspace::SetPath;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -68,6 +68,8 @@ pub(super) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, Stri
 /// Shows a file as it is now; the results of its cases follow the cases.
 pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
     let view = &mut model.sets[set];
+    // What is asked already is about an older version of the file.
+    view.is_behind |= view.reevaluating > 0;
     let was = view.read.replace(file.clone());
     view.state = SetState::Ready(file.clone(), digest.clone());
     view.summaries = None;
@@ -77,7 +79,17 @@ pub(super) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
         None => edited_cases::reevaluate_cases(model, set, with_outcomes(model, set)),
     });
     effects.extend(place_waiting(model, set));
+    effects.extend(catch_up(model, set));
     effects
+}
+
+/// Compares all outcomes of a set with the file as it is, where answers about an older version were dropped.
+pub(super) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
+    let is_ready = |view: &SetView| view.is_behind && matches!(view.state, SetState::Ready(..));
+    let Some(view) = model.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
+    view.is_behind = false;
+    let cases = with_outcomes(model, set);
+    edited_cases::reevaluate_cases(model, set, cases)
 }
 
 /// A case that is open and no longer there closes.
@@ -140,21 +152,25 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
     let view = &mut model.sets[set];
     let mut placed = Vec::new();
-    for list in [&mut view.past, &mut view.waiting] {
+    // Of what came in since, the content is that of the file when it was set aside, not when it ran.
+    for (list, has_content) in [(&mut view.past, true), (&mut view.waiting, false)] {
         for result in std::mem::take(list) {
             match place(&file, &result.eval_id, &result.content) {
-                Some(index) => placed.push((CaseRef { set, index }, result)),
+                Some(index) => placed.push((CaseRef { set, index }, result, has_content)),
                 None => list.push(result),
             }
         }
     }
+    let notes = model.sets[set].notes.clone();
     let mut cases = Vec::new();
-    for (case, result) in placed {
+    for (case, result, has_content) in placed {
         if is_newer(model, case, &result.run) {
             for attempt in &result.attempts {
                 model.add_outcome(case, &result.run, attempt.clone());
             }
-            cases.push(case);
+            if !(has_content && says_the_same(&file, &notes, case.index, &result)) {
+                cases.push(case);
+            }
         }
     }
     cases.sort();

@@ -61,13 +61,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Chat(number, msg) => chat::event(model, number, msg),
         Msg::EditFailed(failure) => author::failed(model, failure),
         Msg::Reevaluated { set, digest, asked, results } => {
-            edited_cases::show(model, set, &digest, &asked, results)
+            let mut effects = edited_cases::answered(model, set, &digest, &asked, results);
+            effects.extend(load::catch_up(model, set));
+            effects
         }
         Msg::CriteriaWritten(words) => trial::written(model, words),
-        Msg::AttemptRead(key) => {
-            case::attempt_read(model, &key);
-            Vec::new()
-        }
+        Msg::AttemptRead(key, read) => case::attempt_read(model, key, read).into_iter().collect(),
         Msg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
             Vec::new()

@@ -30,7 +30,10 @@ fn give(model: &mut Model) {
     let (Screen::Case(case), Some(attempt)) = (&model.screen, model.shown_attempt()) else { return };
     let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
     let file = &model.sets[case.at.set].path.shown;
-    let items = opinions(&attempt.whole(), run_id, file, &model.verdicts);
+    let items = match attempt.read() {
+        Ok(attempt) => opinions(&attempt, run_id, file, &model.verdicts),
+        Err(why) => return drop(super::global::tell(model, format!("no verdict can be given: {why}"), true)),
+    };
     model.overlay = Some(Overlay::Opinions(Opinions { items, cursor: 0 }));
 }
 

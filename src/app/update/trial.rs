@@ -17,6 +17,8 @@ use tui_input::Input;
 
 /// So many attempts are rescored at once; more are rescored away from the screen.
 const AT_ONCE: usize = 500;
+/// The same of bytes that have to be read for them.
+const READ_AT_ONCE: u64 = 128 << 10;
 
 pub(super) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
     match id {
@@ -55,7 +57,7 @@ fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
     let Some(trial) = &mut model.trial else { return Vec::new() };
     let (change, before) = (trial.change.clone(), trial.before.clone());
-    if before.attempts() <= AT_ONCE {
+    if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
         let (outcomes, flips) = rescored(&before, &change);
         take(model, outcomes, flips);
         return Vec::new();
@@ -157,7 +159,7 @@ fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
     let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
     let attempt = model.attempt_at_hand();
-    let attempt = attempt.map(|attempt| attempt.whole());
+    let attempt = attempt.and_then(|attempt| attempt.read().ok());
     let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
     let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
     let written = deciding.find_map(|metric| compared_by(&criterion_of(metric))).unwrap_or_default();

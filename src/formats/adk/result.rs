@@ -51,7 +51,7 @@ pub fn write_result(
         "eval_case_results": [],
         "creation_timestamp": created,
     });
-    let cases = attempts.iter().map(|ended| case_result(set_id, &ended.whole()));
+    let cases = attempts.iter().map(|ended| Ok(case_result(set_id, &*ended.read_to_write()?)));
     write_with_list(out, &document, "eval_case_results", cases, python_json)
 }
 

@@ -80,14 +80,10 @@ impl ResultFile {
 }
 
 impl AttemptRecords for ResultFile {
-    fn read(&self, at: RecordedAt) -> Result<Attempt, String> {
+    fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String> {
         let entry = self.entries.binary_search_by_key(&at.offset, |entry| entry.range.start as u64);
         let entry = entry.map_err(|_| "the result file has no such case".to_string())?;
-        self.attempt(entry).map_err(|problem| problem.to_string())
-    }
-
-    fn is_at_hand(&self, _: RecordedAt) -> bool {
-        false
+        self.attempt(entry).map(Arc::new).map_err(|problem| problem.to_string())
     }
 }
 

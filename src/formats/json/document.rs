@@ -8,12 +8,12 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Those of `out` and of the items.
 pub fn write_with_list(
     out: &mut dyn Write,
     document: &Value,
     list: &str,
-    items: impl Iterator<Item = Value>,
+    items: impl Iterator<Item = io::Result<Value>>,
     spell: impl Fn(String) -> String,
 ) -> io::Result<()> {
     let text = serde_json::to_string_pretty(document)?;
@@ -23,7 +23,7 @@ pub fn write_with_list(
     let mut is_first = true;
     for item in items {
         // No string of JSON has a line break in it.
-        let item = serde_json::to_string_pretty(&item)?.replace('\n', "\n    ");
+        let item = serde_json::to_string_pretty(&item?)?.replace('\n', "\n    ");
         let before = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
         out.write_all(spell(format!("{before}{item}")).as_bytes())?;
     }
@@ -45,7 +45,8 @@ mod tests {
             let document = |cases: Value| json!({"before": {"cases": []}, "cases": cases, "after": [2]});
             let mut written = Vec::new();
             let empty = document(json!([]));
-            write_with_list(&mut written, &empty, "cases", items.clone().into_iter(), |text| text).unwrap();
+            write_with_list(&mut written, &empty, "cases", items.clone().into_iter().map(Ok), |text| text)
+                .unwrap();
             let whole = serde_json::to_string_pretty(&document(items.into())).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), whole);
         }
