@@ -8,8 +8,9 @@ use evaltrail::app::{
     RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, CancelReason, Content, Criterion, EndedAttempt, Invocation, MetricResult,
-    PlannedCase, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status,
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
+    Invocation, MetricResult, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan,
+    RunRef, RunState, Status,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -451,6 +452,41 @@ fn judging_again_takes_what_the_agent_did() {
     let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
     assert!(kept.iter().all(|(_, attempt)| attempt.actual_turns == 1));
+}
+
+/// A journal whose run was removed.
+struct Lost;
+
+impl AttemptRecords for Lost {
+    fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+        Err("the run was removed".into())
+    }
+}
+
+#[test]
+fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
+    let mut model = with_something_done();
+    let whole = model.outcomes.get(case(0, 0)).unwrap().attempts[0].read().unwrap();
+    let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
+    let at = RecordedAt { offset: 0, length: 1 << 20 };
+    let large = EndedAttempt::recorded(whole.clone(), at, &lost, InMemory::Summary);
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(large));
+    let asked = |effects: Vec<Effect>| {
+        let [Effect::ReadAttempt(key, _)] = &effects[..] else { panic!("{effects:?}") };
+        key.clone()
+    };
+    let lines = |model: &Model| {
+        let Screen::Case(case) = &model.screen else { panic!("no case is open") };
+        format!("{:?}", case.body.as_ref().expect("lines"))
+    };
+    let key = asked(press(&mut model, "enter"));
+    assert_eq!(press(&mut model, "tab"), [], "it is asked for once");
+    assert_eq!(update(&mut model, Msg::AttemptRead(key, Ok(whole))), []);
+    assert!(lines(&model).contains("done"), "{}", lines(&model));
+    let key = asked(press(&mut model, "v"));
+    assert_eq!(update(&mut model, Msg::AttemptRead(key, Err("the run was removed".into()))), []);
+    assert!(lines(&model).contains("cannot be read any more"), "{}", lines(&model));
 }
 
 #[test]

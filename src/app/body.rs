@@ -120,7 +120,9 @@ pub struct Compared {
 
 /// Builds the lines of a turn.
 pub fn build_body(compared: &Compared, width: usize, mode: CaseMode) -> Body {
+    let has_turn = compared.expected.is_some() || compared.actual.is_some();
     match mode {
+        _ if compared.problem.is_some() && !has_turn => compare(compared, width),
         CaseMode::Compare => compare(compared, width),
         CaseMode::Timeline => timeline(compared.actual.as_ref(), width),
         CaseMode::Judged => judged_lines(compared.attempt.as_deref(), &compared.people, width),

@@ -31,3 +31,60 @@ fn metric_names<'a>(attempts: &[&'a EndedAttempt]) -> Vec<&'a str> {
     }
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AgentSpec, Attempt, AttemptKey, AttemptRecords, InMemory, JudgeSpec, PlannedCase, PlannedSet,
+        RecordedAt, RunEvent, RunOptions, RunPlan, Status,
+    };
+    use std::sync::Arc;
+
+    struct Lost;
+
+    impl AttemptRecords for Lost {
+        fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+            Err("the journal is gone".into())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_any_more_is_in_no_report() {
+        let set = PlannedSet {
+            id: "s".into(),
+            file: "s".into(),
+            path: "/s".into(),
+            digest: String::new(),
+            agent: AgentSpec::Saved,
+            agent_name: String::new(),
+            agent_jobs: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: Default::default(),
+        };
+        let mut state = RunState::new(Arc::new(RunPlan {
+            run_id: "r".into(),
+            started: String::new(),
+            sets: vec![set],
+            cases: vec![PlannedCase { set: 0, index: 0, eval_id: "a".into(), content: String::new() }],
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        }));
+        let key = AttemptKey { case: 0, attempt: 1 };
+        let attempt = Attempt { status: Status::Passed, ..Attempt::blank(key, "a") };
+        let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
+        let at = RecordedAt { offset: 0, length: 1 };
+        let ended = EndedAttempt::recorded(attempt, at, &lost, InMemory::Summary);
+        state.apply(RunEvent::Finished(Arc::new(ended)));
+        for format in ReportFormat::ALL {
+            let of_summaries =
+                matches!(format, ReportFormat::Junit | ReportFormat::Markdown | ReportFormat::VertexSummary);
+            let written = format.write(&state, &mut Vec::new());
+            assert_eq!(written.is_ok(), of_summaries, "{}: {written:?}", format.name());
+            if let Err(error) = written {
+                assert_eq!(error.to_string(), "a: the journal is gone", "{}", format.name());
+            }
+        }
+    }
+}

@@ -528,6 +528,29 @@ mod tests {
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 1);
     }
 
+    /// Thirds and elevenths are where a reader that is not exact is one unit off.
+    #[test]
+    fn an_attempt_is_read_again_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_home, key) = run_key();
+        let mut run = RunFolder::create(folder.path(), &plan(), Some(key)).unwrap();
+        let records = run.records();
+        for n in 1..60 {
+            let turn = Invocation { created: 1.0 / f64::from(n), ..Invocation::default() };
+            let written = Attempt { latency_s: 7.0 / f64::from(n), actual: [turn].into(), ..attempt(0) };
+            let at = run.append(&written).unwrap();
+            assert_eq!(*records.read(at).unwrap(), written);
+        }
+        let endless = Invocation { created: f64::INFINITY, ..Invocation::default() };
+        let at =
+            run.append(&Attempt { latency_s: f64::NAN, actual: [endless].into(), ..attempt(1) }).unwrap();
+        let read = records.read(at).unwrap();
+        assert_eq!((read.latency_s, read.actual[0].created), (0.0, 0.0), "what JSON cannot say is unknown");
+        assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 2);
+        fs::remove_dir_all(run.path()).unwrap();
+        assert!(records.read(at).is_ok(), "a run that was removed can be read for as long as it is open");
+    }
+
     #[test]
     fn two_do_not_write_one_run() {
         let folder = tempfile::tempdir().unwrap();
