@@ -19,7 +19,7 @@ pub fn write_with_list(
     let text = serde_json::to_string_pretty(document)?;
     let member = format!("\n  {}: []", Value::from(list));
     let at = text.find(&member).ok_or(io::ErrorKind::InvalidInput)? + member.len() - 1;
-    out.write_all(text[..at].as_bytes())?;
+    out.write_all(&text.as_bytes()[..at])?;
     let mut is_first = true;
     for item in items {
         // No string of JSON has a line break in it.
@@ -30,7 +30,7 @@ pub fn write_with_list(
     if !is_first {
         out.write_all(b"\n  ")?;
     }
-    out.write_all(text[at..].as_bytes())
+    out.write_all(&text.as_bytes()[at..])
 }
 
 #[cfg(test)]
