@@ -182,7 +182,7 @@ fn a_key_of_a_file_is_asked_about() {
                 let journal = std::fs::read_to_string(run.path().join("journal.jsonl"));
                 journal.is_ok_and(|text| text.ends_with('\n'))
             });
-            written.count() == count && !screen.contains("Use this?")
+            written.count() == count && screen.contains("run ended")
         }
     };
     let mut terminal = open();
