@@ -110,7 +110,7 @@ impl CommandSession {
         }
     }
 
-    /// The line that a turn is asked with.
+    /// The line of JSON that the program gets for a turn.
     fn request(&self, turn: &Turn<'_>, prompt: &str) -> String {
         let request = json!({
             "prompt": prompt,

@@ -86,7 +86,7 @@ pub enum Effect {
     CancelAttempt(AttemptKey),
     /// Compare two large turns away from the screen.
     BuildBody(BodyKey, Arc<Compared>),
-    /// Read a large attempt, for the lines of this key.
+    /// Read a large attempt away from the screen, to build the lines of this key.
     ReadAttempt(BodyKey, Arc<EndedAttempt>),
     /// Keep what a person says of verdicts.
     KeepVerdicts(Vec<HumanVerdict>),

@@ -86,7 +86,7 @@ pub enum Msg {
     CriteriaWritten(String),
     /// A comparison is ready.
     BodyBuilt(BodyKey, Arc<Body>),
-    /// An attempt for the lines of this key, or why it cannot be read.
+    /// The answer to [`super::Effect::ReadAttempt`]: the attempt, or why it cannot be read.
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
     /// Something to tell for a while.
     Told(String),

@@ -1,5 +1,5 @@
-//! Attempts that ended, as they are held while evaltrail is open. What lists, counts and filters need is in memory;
-//! the rest is read from where it was recorded when it is looked at.
+//! Attempts that ended, as they are held while evaltrail is open. A summary of each is in memory; the rest is read
+//! from where it was recorded when it is needed.
 
 use super::{Attempt, AttemptKey, MetricResult, Spent, Status};
 use std::fmt;
@@ -15,7 +15,7 @@ pub const WHOLE_AT_MOST: u64 = 16 << 20;
 /// Bytes of the records of attempts that are whole in memory now.
 static WHOLE: AtomicU64 = AtomicU64::new(0);
 
-/// An attempt at a glance.
+/// What lists, counts, filters and tables need of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptSummary {
     /// Which attempt this is.
@@ -55,7 +55,7 @@ pub struct AttemptSummary {
     pub first_bad_turn: Option<usize>,
 }
 
-/// A score at a glance.
+/// What lists, counts, filters and tables need of a score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSummary {
     /// The criterion's metric, label included.
@@ -97,7 +97,7 @@ impl AttemptSummary {
 }
 
 impl Attempt {
-    /// The attempt at a glance.
+    /// The attempt without what was said and done in it.
     pub fn summary(&self) -> AttemptSummary {
         let judgements = || self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
         AttemptSummary {
@@ -139,7 +139,7 @@ fn is_unsteady(metrics: &[MetricResult]) -> bool {
 }
 
 impl MetricResult {
-    /// The score at a glance.
+    /// The score without what stands behind it.
     pub fn summary(&self) -> MetricSummary {
         MetricSummary {
             metric: self.metric.clone(),
@@ -154,16 +154,16 @@ impl MetricResult {
     }
 }
 
-/// Where the record of an attempt stands.
+/// The place of an attempt's record in its journal or result file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedAt {
-    /// The first byte.
+    /// The first byte of the record, from 0.
     pub offset: u64,
     /// How many bytes.
     pub length: u64,
 }
 
-/// Where attempts are recorded.
+/// A journal or result file from which attempts can be read.
 pub trait AttemptRecords: Send + Sync {
     /// Reads an attempt again. The error says why it cannot be read.
     fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String>;
@@ -172,23 +172,23 @@ pub trait AttemptRecords: Send + Sync {
 /// How much of recorded attempts is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InMemory {
-    /// All of it, up to [`WHOLE_AT_MOST`] of all attempts together: they are looked at again and again.
+    /// Whole attempts, as long as the records of all of them together have at most [`WHOLE_AT_MOST`] bytes.
     Whole,
-    /// What is known at a glance.
+    /// The summaries alone.
     Summary,
 }
 
 /// How an attempt that is shown follows from another one.
 pub type Derivation = Arc<dyn Fn(&Attempt) -> Attempt + Send + Sync>;
 
-/// An attempt that ended. What [`AttemptSummary`] has is at hand; [`EndedAttempt::read`] has all of it.
+/// An attempt that ended. Its [`AttemptSummary`] is in memory; [`EndedAttempt::read`] returns all of it.
 pub struct EndedAttempt {
     summary: AttemptSummary,
     whole: Whole,
 }
 
 enum Whole {
-    /// In memory. What it counts for is given back with it.
+    /// In memory. Its share of [`WHOLE_AT_MOST`] is returned when it is dropped.
     Held { attempt: Arc<Attempt>, _reserved: Reserved },
     /// To be read again.
     Recorded(RecordedAt, Arc<dyn AttemptRecords>),
@@ -225,8 +225,8 @@ impl EndedAttempt {
         EndedAttempt { summary: now.summary(), whole: Whole::Derived(from.clone(), again.clone()) }
     }
 
-    /// What is at hand.
-    pub fn at_a_glance(&self) -> &AttemptSummary {
+    /// What is always in memory.
+    pub fn summary(&self) -> &AttemptSummary {
         &self.summary
     }
 
@@ -277,7 +277,7 @@ impl fmt::Debug for EndedAttempt {
     }
 }
 
-/// By what is known at a glance.
+/// Compares the summaries.
 impl PartialEq for EndedAttempt {
     fn eq(&self, other: &EndedAttempt) -> bool {
         self.summary == other.summary

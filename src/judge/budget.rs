@@ -84,7 +84,8 @@ impl Budget {
         }
     }
 
-    /// Nothing while requests under way may use up what is left.
+    /// Reserves what a request may cost. `None` while the requests under way could use up what is left of the limit.
+    /// The error says that the limit is reached.
     fn try_reserve(&self, characters: usize) -> Result<Option<Reservation<'_>>, JudgeError> {
         let none = Reservation { budget: self, estimate: 0.0, is_answered: false };
         let (Some(limit), Ok(mut account)) = (self.limit, self.account.lock()) else { return Ok(Some(none)) };

@@ -59,7 +59,7 @@ fn metrics(attempts: &[&EndedAttempt], out: &mut String) {
     }
     out.push_str("</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
-    for of in aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())) {
+    for of in aggregates(attempts.iter().map(|attempt| attempt.summary())) {
         let _ = write!(out, "<tr><td>{}", text(&of.metric));
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);

@@ -26,7 +26,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
-            "metrics": aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())).iter().map(summary).collect::<Vec<_>>(),
+            "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
 
         },
         "cases": [],
@@ -153,7 +153,7 @@ fn repeats(state: &RunState) -> Value {
             "eval_id": state.plan.cases[case].eval_id,
             "attempts": attempts.len(),
             "passed": passed,
-            "metrics": aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())).iter().map(summary).collect::<Vec<_>>(),
+            "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
         })
     };
     (0..state.plan.cases.len()).map(of_case).collect()

@@ -27,7 +27,7 @@ pub(super) fn markdown_report(state: &RunState) -> String {
         cell(&state.plan.agent_label()),
         cell(&state.plan.run_id)
     );
-    metrics_table(&aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())), &mut out);
+    metrics_table(&aggregates(attempts.iter().map(|attempt| attempt.summary())), &mut out);
     let bad: Vec<&&EndedAttempt> =
         attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
     if bad.is_empty() {

@@ -111,7 +111,7 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     if state.finished.len() < 2 {
         return String::new();
     }
-    let attempts = state.finished.iter().map(|attempt| attempt.at_a_glance());
+    let attempts = state.finished.iter().map(|attempt| attempt.summary());
     let table: Vec<Aggregate> = aggregates(attempts).into_iter().filter(|of| of.valid > 0).collect();
     let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.2}"));

@@ -9,7 +9,7 @@ use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes the metrics table, a row a line: the data set's columns, then `<metric>/score` and
+/// Writes the metrics table, one row per line: the data set's columns, then `<metric>/score` and
 /// `<metric>/explanation`.
 pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
@@ -54,7 +54,7 @@ pub(super) fn summary(state: &RunState) -> Value {
     let attempts = attempts_in_order(state);
     let mut summary = Map::new();
     summary.insert("row_count".into(), attempts.len().into());
-    for of in aggregates(attempts.iter().map(|attempt| attempt.at_a_glance())) {
+    for of in aggregates(attempts.iter().map(|attempt| attempt.summary())) {
         summary.insert(format!("{}/mean", of.metric), of.mean.into());
         summary.insert(format!("{}/std", of.metric), of.std.into());
         summary.insert(format!("{}/valid", of.metric), of.valid.into());
@@ -84,7 +84,7 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
             })
         }))
     };
-    let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.at_a_glance()))
+    let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.summary()))
         .into_iter()
         .map(|of| {
             let ones = attempts.iter().flat_map(|attempt| &attempt.metrics);

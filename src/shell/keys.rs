@@ -2,8 +2,8 @@
 //!
 //! crossterm's own stream of events reads on a thread of its own, which may still hold the reader when the terminal was
 //! given to an editor and taken back: a key could then be lost, or stay unseen until the next one. Here one thread reads
-//! for as long as the explorer runs, and only while the terminal is ours. It, and not the loop, waits for the rest of
-//! an escape sequence that comes in pieces.
+//! for as long as the explorer runs, and only while the terminal is ours. When an escape sequence
+//! arrives in pieces, this thread waits for the rest, and the explorer's loop goes on.
 
 use crossterm::event::{self, Event};
 use std::io;

@@ -230,7 +230,7 @@ pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, Jour
     read.map_err(at(&folder.join(PLAN)))
 }
 
-/// Reads a run back, its attempts at a glance.
+/// Reads a run back, with the summaries of its attempts.
 pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
     load_run_with(path, key, InMemory::Summary)
 }

@@ -24,7 +24,7 @@ pub(super) fn write_beside(
     builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
     if before.is_none() {
-        // A new file has the modes that the person's umask leaves.
+        // A new file gets the permissions that the umask allows.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     let mut temporary = builder.tempfile_in(folder)?;

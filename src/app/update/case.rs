@@ -146,7 +146,7 @@ fn compared(
             return Compared { people, problem, ..Compared::default() };
         }
     };
-    // A turn that was run alone is all that its attempt has.
+    // The attempt of a single turn has only that turn.
     let turn = if attempt.turn.is_some() { 0 } else { case.turn };
     let is_last = case.turn + 1 == model.turns_shown().max(1);
     let states_of = || states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref());

@@ -129,7 +129,7 @@ pub(super) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
         0 => Vec::new(),
         1..=AT_ONCE if attempts().map(|attempt| attempt.bytes_to_read()).sum::<u64>() <= READ_AT_ONCE => {
             let found = reevaluated(&file, &notes, &cases);
-            show(model, set, &digest, &asked(&cases), found)
+            show(model, &asked(&cases), found)
         }
         _ => {
             model.sets[set].reevaluating += 1;
@@ -154,7 +154,8 @@ pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Ree
     cases.iter().filter_map(of).collect()
 }
 
-/// An answer from elsewhere. One about another version of the file is dropped: the file is compared again as a whole.
+/// An answer to [`Effect::Reevaluate`]. One about another version of the file is dropped, and the set is marked, so that
+/// all its outcomes are compared again.
 pub(super) fn answered(
     model: &mut Model,
     set: usize,
@@ -164,26 +165,15 @@ pub(super) fn answered(
 ) -> Vec<Effect> {
     let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
     view.reevaluating = view.reevaluating.saturating_sub(1);
-    view.is_behind |= !matches!(&view.state, SetState::Ready(_, known) if known == digest);
-    show(model, set, digest, asked, results)
-}
-
-/// Shows what was found. What is about another version of the file, and about cases that were run again since, is
-/// dropped.
-fn show(
-    model: &mut Model,
-    set: usize,
-    digest: &str,
-    asked: &[(CaseRef, u64)],
-    results: Reevaluated,
-) -> Vec<Effect> {
-    let current = model
-        .sets
-        .get(set)
-        .is_some_and(|view| matches!(&view.state, SetState::Ready(_, known) if known == digest));
-    if !current {
+    if !matches!(&view.state, SetState::Ready(_, known) if known == digest) {
+        view.is_behind = true;
         return Vec::new();
     }
+    show(model, asked, results)
+}
+
+/// Shows what was found, except of cases that were run again since it was asked for.
+fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
     let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
         real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)

@@ -240,7 +240,7 @@ pub(super) fn open_statistics(model: &mut Model) -> Vec<Effect> {
         false => model.browse.selected.iter().copied().collect(),
     };
     let outcomes = cases.iter().filter_map(|case| model.outcomes.get(*case));
-    let attempts = outcomes.flat_map(|outcome| &outcome.attempts).map(|attempt| attempt.at_a_glance());
+    let attempts = outcomes.flat_map(|outcome| &outcome.attempts).map(|attempt| attempt.summary());
     let statistics = aggregates(attempts);
     super::open(model, Overlay::Statistics(statistics, 0))
 }
