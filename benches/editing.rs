@@ -1,11 +1,11 @@
 //! Editing one case of a set of 10,000 cases (26 MB): from the key to the editor, and from yes to the saved file.
 //! `cargo bench --bench editing`.
 
-use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
 use evaltrail::domain::Conversation;
+use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::{Edit, SetFile, plan, preview};
 use evaltrail::store::{Deed, EditLog, FileJob, Places};
-use evaltrail::ui::{Theme, draw};
 use evaltrail::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -76,7 +76,7 @@ fn opening(set: &SetPath) {
     let (mut opened, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         opened.push(time(&mut model, "e", &mut buffer));
-        assert!(matches!(model.screen, evaltrail::app::Screen::Edit(_)));
+        assert!(matches!(model.screen, evaltrail::explorer::Screen::Edit(_)));
         press(&mut model, "j j o x enter");
         shown.push(time(&mut model, "esc w", &mut buffer));
         press(&mut model, "esc esc y");

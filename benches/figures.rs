@@ -5,11 +5,11 @@
 #[path = "../tests/common/terminal.rs"]
 mod terminal;
 
-use evaltrail::app::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::{ResultFile, default_criteria};
 use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::ui::{Theme, draw};
 use evaltrail::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -165,7 +165,7 @@ fn many_in_a_model(cases: usize) -> Model {
             let case = file.case(index).unwrap();
             let text = case.turns()[0].user.scored_text().to_lowercase();
             let tools = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
-            evaltrail::app::CaseSummary { turns: 1, text, tools, problem: None }
+            evaltrail::explorer::CaseSummary { turns: 1, text, tools, problem: None }
         })
         .collect();
     let notes = Ok(Default::default());

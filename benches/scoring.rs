@@ -3,11 +3,11 @@
 //! ROUGE is compared with Python's `rouge-score` in the same run, when a Python that has it is named by
 //! `EVALTRAIL_PYTHON`; listing is compared with reading the same file.
 
-use evaltrail::app::{CaseRef, Outcomes, rescored};
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy, RunRef,
     ToolCall, Trajectory, case_status,
 };
+use evaltrail::explorer::{CaseRef, Outcomes, rescored};
 use evaltrail::metrics::{Evidence, Scorer, WhatIf, asks_judge, catalog, rouge_n_of, usable};
 use serde_json::json;
 use std::io::{Read, Write};

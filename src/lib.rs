@@ -17,9 +17,7 @@
 //! | [`judge`] | asks whoever judges: models, a person's own programs | network, processes |
 //! | [`runner`] | a plan → a stream of run events | tasks, time |
 //! | [`report`] | a finished run as text, JSON, JUnit | nothing |
-//! | [`app`] | the explorer's logic | nothing |
-//! | [`ui`] | the explorer's drawing | cells |
-//! | [`shell`] | the explorer's hands: event loop, terminal, effects | the terminal |
+//! | [`explorer`] | the terminal user interface | nothing, but for `terminal`: the terminal |
 //! | [`cli`] | the command line | standard streams |
 
 pub mod domain;
@@ -34,7 +32,5 @@ pub mod agents;
 pub mod judge;
 pub mod runner;
 pub mod report;
-pub mod app;
-pub mod ui;
-pub mod shell;
+pub mod explorer;
 pub mod cli;

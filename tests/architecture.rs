@@ -1,14 +1,15 @@
-//! The house keeps its shape: imports go up the list of rooms, pure rooms stay pure, and what must
-//! happen in one place happens in one place.
+//! The structure of the crate: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
+//! and what must happen in one place happens in one place.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The rooms in the order of `lib.rs`, which is the order of the arrows.
-fn rooms() -> Vec<String> {
+/// The modules of the crate in the order of `lib.rs`, which is the order of the layers.
+fn layers() -> Vec<String> {
     let lib = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
     lib.lines()
         .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_string))
@@ -26,10 +27,10 @@ fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each source file of a room: its path below `src`, and its code without tests and comments.
-fn sources(room: &str) -> Vec<(String, String)> {
+/// Each source file of a module: its path below `src`, and its code without tests and comments.
+fn sources(module: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    files_below(&root().join("src").join(room), &mut files);
+    files_below(&root().join("src").join(module), &mut files);
     files
         .into_iter()
         .map(|path| {
@@ -42,25 +43,79 @@ fn sources(room: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The modules of the crate that some code names: `crate::name`, also inside `use crate::{…}`.
+fn modules_named(code: &str) -> BTreeSet<String> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut named = BTreeSet::new();
+    for (at, path) in code.match_indices("crate::") {
+        let rest = &code[at + path.len()..];
+        match rest.strip_prefix('{') {
+            None => drop(named.insert(name(rest))),
+            Some(group) => named.extend(members(group).iter().map(|member| name(member))),
+        }
+    }
+    named
+}
+
+/// The members of a group of imports, given the text behind its opening brace.
+fn members(group: &str) -> Vec<String> {
+    let mut members = vec![String::new()];
+    let mut depth = 0;
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => members.push(String::new()),
+            c => members.last_mut().unwrap().push(c),
+        }
+    }
+    members
+}
+
 #[test]
-fn imports_go_up_the_list_of_rooms() {
-    let rooms = rooms();
-    assert_eq!(rooms.len(), 16);
-    for (at, room) in rooms.iter().enumerate() {
-        for (file, code) in sources(room) {
-            for below in &rooms[at + 1..] {
-                let import = format!("crate::{below}");
-                let found = code.match_indices(&import).any(|(at, _)| {
-                    !code[at + import.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
-                });
-                assert!(!found, "{file} uses {below}, which is below {room}");
+fn imports_inside_a_group_are_seen() {
+    let code = "use crate::{diff::{Line, Span}, domain, net as other};\nlet x = crate::store::save();";
+    let named: Vec<String> = modules_named(code).into_iter().collect();
+    assert_eq!(named, ["diff", "domain", "net", "store"]);
+}
+
+#[test]
+fn a_module_imports_only_modules_above_it() {
+    let layers = layers();
+    assert_eq!(layers.len(), 14);
+    for (at, module) in layers.iter().enumerate() {
+        for (file, code) in sources(module) {
+            let named = modules_named(&code);
+            for below in &layers[at + 1..] {
+                assert!(!named.contains(below), "{file} uses {below}, which is below {module}");
+            }
+        }
+    }
+}
+
+/// The explorer's own layers: what its parts may not import.
+#[test]
+fn the_explorer_has_layers() {
+    const NEVER: &[(&str, &[&str])] = &[
+        ("explorer/widgets/", &["screens::", "overlays::", "terminal::", "update::"]),
+        ("explorer/theme.rs", &["screens::", "overlays::", "terminal::", "update::", "model::"]),
+        ("explorer/", &["terminal::"]),
+    ];
+    for (file, code) in sources("explorer") {
+        for (part, never) in NEVER {
+            let is_terminal = file.starts_with("explorer/terminal/") || file == "explorer/mod.rs";
+            for what in never.iter().filter(|_| file.starts_with(part) && !is_terminal) {
+                assert!(!code.contains(&format!("crate::explorer::{what}")), "{file} uses {what}");
             }
         }
     }
 }
 
 #[test]
-fn pure_rooms_touch_nothing() {
+fn pure_modules_do_no_io() {
     const WORLD: &[&str] = &[
         "std::fs",
         "std::net",
@@ -78,9 +133,10 @@ fn pure_rooms_touch_nothing() {
         "std::io::stdout",
         "crossterm::",
     ];
-    for room in ["domain", "diff", "metrics", "formats", "config", "report", "app", "ui"] {
-        for (file, code) in sources(room) {
-            for word in WORLD {
+    for module in ["domain", "diff", "metrics", "formats", "config", "report", "explorer"] {
+        for (file, code) in sources(module) {
+            let touches = file.starts_with("explorer/terminal/");
+            for word in WORLD.iter().filter(|_| !touches) {
                 // `ratatui::crossterm` styles are data.
                 assert!(!code.contains(word), "{file} uses {word}");
             }
@@ -90,16 +146,24 @@ fn pure_rooms_touch_nothing() {
 
 /// (what, the only files that may).
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("Command::new(", &["agents/process.rs", "agents/keeper.rs", "shell/clipboard.rs", "shell/editor.rs"]),
+    (
+        "Command::new(",
+        &[
+            "agents/process.rs",
+            "agents/keeper.rs",
+            "explorer/terminal/clipboard.rs",
+            "explorer/terminal/editor.rs",
+        ],
+    ),
     // Everything that a subcommand prints is cleaned.
     ("println!(", &[]),
     (
         "io::stdout()",
         &[
             "cli/output.rs",
-            "shell/terminal.rs",
-            "shell/clipboard.rs",
-            "shell/event_loop.rs",
+            "explorer/terminal/guard.rs",
+            "explorer/terminal/clipboard.rs",
+            "explorer/terminal/event_loop.rs",
             "cli/explore.rs",
             "cli/docs.rs",
         ],
@@ -111,7 +175,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &[
             "agents/keeper.rs",
             "cli/edit.rs",
-            "shell/editor.rs",
+            "explorer/terminal/editor.rs",
             "store/remembered.rs",
             "store/run_key.rs",
             "store/trust.rs",
@@ -120,7 +184,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Client::builder", &["agents/http.rs"]),
     ("fs::write(", &[]),
     ("OpenOptions::new()", &["store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"]),
-    ("enable_raw_mode", &["shell/terminal.rs"]),
+    ("enable_raw_mode", &["explorer/terminal/guard.rs"]),
     ("set_symbol(", &[]),
     ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),
     (".unwrap()", &[]),
@@ -130,8 +194,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 #[test]
 fn what_must_happen_in_one_place_does() {
-    for room in rooms() {
-        for (file, code) in sources(&room) {
+    for module in layers() {
+        for (file, code) in sources(&module) {
             for (what, allowed) in ONLY_IN {
                 assert!(!code.contains(what) || allowed.contains(&file.as_str()), "{file} has {what}");
             }

@@ -6,13 +6,13 @@ mod common;
 mod past;
 
 use common::Place;
-use evaltrail::app::{
-    CaseRef, ChatMsg, EditDone, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen,
-    SetLoaded, parse_key, update,
-};
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
+};
+use evaltrail::explorer::{
+    CaseRef, ChatMsg, EditDone, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen,
+    SetLoaded, parse_key, update,
 };
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};

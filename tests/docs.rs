@@ -3,7 +3,7 @@
 mod common;
 
 use common::{evaltrail, output, root, text};
-use evaltrail::app::{COMMANDS, Context};
+use evaltrail::explorer::{COMMANDS, Context};
 
 const BEGIN: &str =
     "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test docs` -->\n";

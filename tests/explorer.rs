@@ -3,14 +3,14 @@
 mod common;
 
 use common::root;
-use evaltrail::app::{
-    Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
-    RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
-};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
     Invocation, MetricResult, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan,
     RunRef, RunState, Status,
+};
+use evaltrail::explorer::{
+    Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
+    RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;

@@ -4,21 +4,21 @@
 mod common;
 
 use common::root;
-use evaltrail::app::{
-    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, SetState,
-    parse_key, update,
-};
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, MetricResult, Part, PlannedCase,
     PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall,
     adk_status, case_status, is_hidden,
 };
+use evaltrail::explorer::{
+    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, SetState,
+    parse_key, update,
+};
+use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{SetFile, read_answers};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::ChatEvent;
-use evaltrail::ui::{Theme, draw, svg};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -535,7 +535,7 @@ fn hostile_text_never_reaches_a_cell() {
         let effects = keys(&mut model, screen);
         for effect in effects {
             if let Effect::BuildBody(key, compared) = effect {
-                let body = evaltrail::app::build_body(&compared, key.width, key.mode);
+                let body = evaltrail::explorer::build_body(&compared, key.width, key.mode);
                 update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
             }
         }

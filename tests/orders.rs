@@ -4,14 +4,14 @@
 mod common;
 
 use common::Place;
-use evaltrail::app::{
-    CaseRef, Effect, Model, Msg, OpenedSet, RunMsg, SetLoaded, asked, parse_key, reevaluated, rescored,
-    update,
-};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,
     InMemory, Invocation, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
     RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
+};
+use evaltrail::explorer::{
+    CaseRef, Effect, Model, Msg, OpenedSet, RunMsg, SetLoaded, asked, parse_key, reevaluated, rescored,
+    update,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -304,7 +304,7 @@ impl World {
             self.deliver();
         }
         if self.model.trial.is_some() {
-            self.take(Msg::Command(evaltrail::app::CommandId::DropTrial));
+            self.take(Msg::Command(evaltrail::explorer::CommandId::DropTrial));
             self.settle();
         }
     }

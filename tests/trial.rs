@@ -4,13 +4,13 @@
 #[path = "common/past.rs"]
 mod past;
 
-use evaltrail::app::{
-    Against, CaseRef, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
-    update,
-};
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
+};
+use evaltrail::explorer::{
+    Against, CaseRef, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
+    update,
 };
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
@@ -143,7 +143,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
-        let evaltrail::app::Screen::Case(case) = &model.screen else { panic!("a case is open") };
+        let evaltrail::explorer::Screen::Case(case) = &model.screen else { panic!("a case is open") };
         case.relaxation.clone()
     };
     assert_eq!(said(&mut model, "enter"), None);

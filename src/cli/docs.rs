@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::Cli;
-use crate::app::COMMANDS;
+use crate::explorer::COMMANDS;
 use clap::CommandFactory;
 use std::io::{self, Write};
 

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::output::tell;
-use crate::shell::{Explorer, explore};
+use crate::explorer::{Explorer, explore};
 use crate::workspace::named_path;
 use anyhow::Context;
 use std::io::IsTerminal;

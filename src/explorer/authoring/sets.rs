@@ -1,0 +1,451 @@
+//! Cases and sets that come, go, move and get other names.
+
+use crate::domain::{
+    CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
+};
+use crate::explorer::authoring as author;
+use crate::explorer::authoring::show;
+use crate::explorer::commands::CommandId;
+use crate::explorer::effect::Effect;
+use crate::explorer::global;
+use crate::explorer::model::{CaseRef, Model, Node, Pane, Screen};
+use crate::explorer::overlays::keys as overlay;
+use crate::explorer::overlays::proposal::Proposal;
+use crate::explorer::overlays::{Ask, AskKind, Overlay, Picker};
+use crate::explorer::screens::edit::state::EditScreen;
+use crate::explorer::screens::edit::update as edit;
+use crate::formats::{Edit, Form, blank_set};
+use crate::store::{Deed, FileJob};
+use crate::workspace::notes_path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tui_input::Input;
+
+const ENDING: &str = ".evalset.json";
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    let (Some(set), case) = (model.current_set(), model.current_case()) else { return Vec::new() };
+    let on_set = on_set(model).is_some();
+    match (id, case) {
+        (CommandId::NewCase, _) => ask(model, AskKind::NewCase(set), String::new()),
+        (CommandId::NewSet, _) => ask(model, AskKind::NewSet(set), String::new()),
+        (CommandId::DeleteCases, _) if on_set => delete_set(model, set),
+        (CommandId::CopyCase, _) if on_set => {
+            let stem = model.sets[set].path.stem.clone();
+            let taken = |id: &str| is_set(model, set, id);
+            let id = free_id(&stem, taken);
+            ask(model, AskKind::CopySet(set), id)
+        }
+        (CommandId::Rename, _) if on_set => {
+            let stem = model.sets[set].path.stem.clone();
+            ask(model, AskKind::RenameSet(set), stem)
+        }
+        (CommandId::Rename, Some(case)) => {
+            let id = model.eval_id(case).into_owned();
+            ask(model, AskKind::RenameCase(case), id)
+        }
+        (CommandId::CopyCase, Some(case)) => {
+            let taken =
+                |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
+            let id = free_id(&model.eval_id(case), taken);
+            ask(model, AskKind::CopyCase(case), id)
+        }
+        (CommandId::DeleteCases, _) => delete_cases(model),
+        (CommandId::MoveCases, _) => {
+            let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
+            find_sets(model, &mut picker);
+            model.overlay = Some(Overlay::MoveTo(picker));
+            Vec::new()
+        }
+        (CommandId::Tags, Some(_)) => {
+            let cases = chosen(model);
+            let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
+            ask(model, AskKind::Tags(cases), tags.unwrap_or_default())
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The set under the cursor of the tree, when that has the keys.
+fn on_set(model: &Model) -> Option<usize> {
+    let tree = matches!(model.screen, Screen::Browse) && model.browse.pane == Pane::Sets;
+    match model.browse.nodes.get(model.browse.node) {
+        Some(Node::Set(set)) if tree => Some(*set),
+        _ => None,
+    }
+}
+
+fn ask(model: &mut Model, kind: AskKind, value: String) -> Vec<Effect> {
+    model.overlay = Some(Overlay::Ask(Ask { kind, input: Input::new(value), wrong: None }));
+    Vec::new()
+}
+
+/// The selected cases, or the one under the cursor.
+fn chosen(model: &Model) -> Vec<CaseRef> {
+    match matches!(model.screen, Screen::Browse) && !model.browse.selected.is_empty() {
+        true => model.browse.selected.iter().copied().collect(),
+        false => model.current_case().into_iter().collect(),
+    }
+}
+
+/// Whether there is a set of this id beside another.
+fn is_set(model: &Model, set: usize, id: &str) -> bool {
+    let path = beside(&model.sets[set].path.path, id);
+    model.sets.iter().any(|view| view.is_there() && view.path.path == path)
+}
+
+/// What is wrong with a line so far.
+pub(crate) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String> {
+    let among = |set: usize, but: Option<usize>| {
+        let file = model.file(set)?;
+        let others = file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
+        wrong_eval_id(typed, others)
+    };
+    let set_id = |set: usize| {
+        let taken = is_set(model, set, typed);
+        wrong_set_id(typed).or(taken.then(|| format!("there is a set {typed} here already")))
+    };
+    match kind {
+        AskKind::NewCase(set) => among(*set, None),
+        AskKind::CopyCase(case) => among(case.set, None),
+        AskKind::RenameCase(case) => among(case.set, Some(case.index)),
+        AskKind::NewSet(set) | AskKind::CopySet(set) => set_id(*set),
+        AskKind::RenameSet(set) if typed == model.sets[*set].path.stem => None,
+        AskKind::RenameSet(set) => set_id(*set),
+        AskKind::KeepChat(_) | AskKind::ChatState => {
+            crate::explorer::screens::chat::update::wrong(model, kind, typed)
+        }
+        AskKind::Tags(_) => None,
+    }
+}
+
+/// A line that was given; what is wrong with it stays on the screen.
+pub(crate) fn answered(model: &mut Model, ask: Ask) -> Vec<Effect> {
+    let typed = ask.input.value().trim().to_string();
+    if let Some(why) = wrong(model, &ask.kind, &typed) {
+        model.overlay = Some(Overlay::Ask(Ask { wrong: Some(why), ..ask }));
+        return Vec::new();
+    }
+    match ask.kind {
+        AskKind::NewCase(set) => new_case(model, set, typed),
+        AskKind::CopyCase(case) => {
+            let words = format!("copy {} as {typed}", model.eval_id(case));
+            let (from, to) = (model.eval_id(case).into_owned(), typed.clone());
+            with_notes(model, case.set, vec![Edit::Copy(case.index, typed)], words, move |notes| {
+                if let Some(kept) = notes.get(&from).cloned() {
+                    notes.insert(to, kept);
+                }
+            })
+        }
+        AskKind::RenameCase(case) => rename_case(model, case, typed),
+        AskKind::NewSet(set) => new_set(model, set, &typed),
+        AskKind::CopySet(set) => copy_set(model, set, &typed),
+        AskKind::RenameSet(set) => {
+            let to = beside(&model.sets[set].path.path, &typed);
+            rename_set(model, set, &typed, to)
+        }
+        AskKind::KeepChat(_) => crate::explorer::screens::chat::update::keep(model, &typed),
+        AskKind::ChatState => crate::explorer::screens::chat::update::restate(model, &typed),
+        AskKind::Tags(cases) => tag(model, &cases, &typed),
+    }
+}
+
+/// Opens the editor on a case that the file does not have yet.
+fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
+    let Some(file) = model.file(set).cloned() else { return Vec::new() };
+    if file.form == Form::TurnList {
+        return global::tell(model, "an older list of turns holds one conversation".into(), true);
+    }
+    // A case begins as its neighbours do: for the same application and user.
+    let session_input = file.len().checked_sub(1).and_then(|last| file.case(last).ok()?.session_input);
+    let known = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
+    let turn = Invocation { user: Content::text("user", ""), trajectory: known, ..Invocation::default() };
+    let case = EvalCase {
+        eval_id,
+        conversation: Conversation::Turns(vec![turn]),
+        session_input: session_input.map(|mut input| {
+            input.state.clear();
+            input
+        }),
+        created: model.opened_at + model.now,
+        ..EvalCase::default()
+    };
+    let at = CaseRef { set, index: file.len() };
+    let mut screen = EditScreen::new(at, file, case, false);
+    screen.is_new = true;
+    screen.cursor = 2;
+    model.screen = Screen::Edit(Box::new(screen));
+    let mut effects = vec![Effect::SeeTools(set)];
+    effects.extend(edit::command(model, CommandId::EditField));
+    effects
+}
+
+fn rename_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Effect> {
+    let Some(file) = model.file(case.set) else { return Vec::new() };
+    match file.case(case.index) {
+        Ok(before) => {
+            let words = format!("rename {} to {to}", before.eval_id);
+            let (from, new) = (before.eval_id.clone(), to.clone());
+            let meant = EvalCase { eval_id: to, ..before };
+            with_notes(model, case.set, vec![Edit::Case(case.index, Box::new(meant))], words, move |notes| {
+                if let Some(kept) = notes.remove(&from) {
+                    notes.insert(new, kept);
+                }
+            })
+        }
+        Err(problem) => global::tell(model, problem.to_string(), true),
+    }
+}
+
+fn delete_cases(model: &mut Model) -> Vec<Effect> {
+    let cases = chosen(model);
+    let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
+    let Some(&set) = sets.first().filter(|_| sets.len() == 1) else {
+        return global::tell(model, "select cases of one set".into(), true);
+    };
+    let ids: Vec<String> = cases.iter().map(|case| model.eval_id(*case).into_owned()).collect();
+    let words = match ids.as_slice() {
+        [id] => format!("delete {id}"),
+        ids => format!("delete {} cases", ids.len()),
+    };
+    let gone = cases.iter().map(|case| case.index).collect();
+    with_notes(model, set, vec![Edit::Remove(gone)], words, move |notes| {
+        ids.iter().for_each(|id| drop(notes.remove(id)));
+    })
+}
+
+/// Proposes edits of a set, with what is kept beside it.
+fn with_notes(
+    model: &mut Model,
+    set: usize,
+    edits: Vec<Edit>,
+    words: String,
+    change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
+) -> Vec<Effect> {
+    let proposed = model.propose(set, edits, words).and_then(|mut proposal| {
+        if let Some(job) = notes_job(model, set, change)? {
+            add_job(&mut proposal, job, model);
+        }
+        Ok(proposal)
+    });
+    match proposed {
+        Ok(proposal) => show(model, proposal),
+        Err(why) => global::tell(model, why, true),
+    }
+}
+
+/// What is done to the file beside a set; nothing when it stays.
+pub(crate) fn notes_job(
+    model: &Model,
+    set: usize,
+    change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
+) -> Result<Option<FileJob>, String> {
+    let view = &model.sets[set];
+    let mut meant = view.notes.cases.clone();
+    change(&mut meant);
+    meant.retain(|_, notes| !notes.is_empty());
+    if meant == view.notes.cases {
+        return Ok(None);
+    }
+    let change = view.notes.change(&meant).map_err(|error| error.to_string())?;
+    let path = notes_path(&view.path.path);
+    let deed = match &view.notes.text {
+        Some(text) => Deed::Change(text.clone(), change),
+        None => Deed::Create(change.apply("").unwrap_or_default()),
+    };
+    Ok(Some(FileJob { path, deed }))
+}
+
+fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
+    let more = Proposal::new(String::new(), vec![job], |job| shown(model, &job.path));
+    proposal.jobs.extend(more.jobs);
+    proposal.lines.extend(more.lines);
+}
+
+/// A path as sets are shown: relative to the workspace, as far as that can be told from a set beside it.
+fn shown(model: &Model, path: &Path) -> String {
+    let beside = model.sets.iter().find(|view| view.path.path.parent() == path.parent());
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match beside.and_then(|view| view.path.shown.rsplit_once(['/', '\\'])) {
+        Some((folder, _)) => format!("{folder}/{name}"),
+        None => name,
+    }
+}
+
+/// The file of a set of this id beside another.
+fn beside(path: &Path, id: &str) -> PathBuf {
+    path.with_file_name(format!("{id}{ENDING}"))
+}
+
+fn new_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
+    let path = beside(&model.sets[set].path.path, id);
+    let text = blank_set(id, None, model.opened_at + model.now);
+    let job = FileJob { path, deed: Deed::Create(text) };
+    let proposal = Proposal::new(format!("make the set {id}"), vec![job], |job| shown(model, &job.path));
+    show(model, proposal)
+}
+
+fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
+    let Some(file) = model.file(set) else { return Vec::new() };
+    let view = &model.sets[set];
+    let mut jobs = vec![FileJob { path: view.path.path.clone(), deed: Deed::Delete(file.shared_text()) }];
+    if let Some(text) = &view.notes.text {
+        jobs.push(FileJob { path: notes_path(&view.path.path), deed: Deed::Delete(text.clone()) });
+    }
+    let words = format!("delete the set {} and its {} cases", view.path.stem, file.len());
+    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    show(model, proposal)
+}
+
+/// A set of the same cases under another id, with what is kept beside it.
+fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
+    let Some(file) = model.file(set) else { return Vec::new() };
+    let view = &model.sets[set];
+    let change = match file.form {
+        Form::EvalSet => crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())]),
+        _ => Ok(Default::default()),
+    };
+    let text = match change {
+        Ok(change) => change.apply(file.text()).unwrap_or_default(),
+        Err(error) => return global::tell(model, error.to_string(), true),
+    };
+    let to = beside(&view.path.path, id);
+    let words = format!("copy the set {} as {id}", view.path.stem);
+    let mut jobs = vec![FileJob { path: to.clone(), deed: Deed::Create(text) }];
+    if let Some(notes) = &view.notes.text {
+        jobs.push(FileJob { path: notes_path(&to), deed: Deed::Create(notes.to_string()) });
+    }
+    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    show(model, proposal)
+}
+
+/// The file gets another name, and the set another id: ADK finds a set by its file and runs it by its id.
+fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effect> {
+    let Some(file) = model.file(set).cloned() else { return Vec::new() };
+    let view = &model.sets[set];
+    let change = match file.form {
+        Form::EvalSet => crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())]),
+        _ => Ok(Default::default()),
+    };
+    let change = match change {
+        Ok(change) => change,
+        Err(error) => return global::tell(model, error.to_string(), true),
+    };
+    let new = change.apply(file.text()).unwrap_or_default();
+    let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
+    let seen = FileJob { path: view.path.path.clone(), deed: Deed::Change(file.shared_text(), change) };
+    let words = format!("rename the set {} to {id}", view.path.stem);
+    let mut jobs = vec![
+        FileJob { path: to, deed: Deed::Create(new) },
+        FileJob { path: view.path.path.clone(), deed: Deed::Delete(file.shared_text()) },
+    ];
+    if let Some(text) = &view.notes.text {
+        jobs.push(FileJob { path: to_notes, deed: Deed::Create(text.to_string()) });
+        jobs.push(FileJob { path: from_notes, deed: Deed::Delete(text.clone()) });
+    }
+    // What is shown is the change of the text, not a file that goes and one that comes.
+    let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));
+    let mut proposal = Proposal::new(words, vec![seen], |_| heading.clone());
+    proposal.jobs = jobs;
+    show(model, proposal)
+}
+
+/// The sets that fit what is typed.
+pub(crate) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
+    let from: BTreeSet<usize> = match on_set(model) {
+        Some(set) => {
+            // A set moves to another folder: to where one of these is.
+            let here = model.sets[set].path.path.parent();
+            model.listed_sets().filter(|at| model.sets[*at].path.path.parent() == here).collect()
+        }
+        None => chosen(model).iter().map(|case| case.set).collect(),
+    };
+    let other =
+        |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
+    let items = model.listed_sets().filter(other).map(|at| (at, model.sets[at].path.shown.clone()));
+    picker.found = overlay::ranked(picker.input.value(), items);
+    picker.cursor = 0;
+}
+
+/// Moves the chosen cases of one set to another.
+pub(crate) fn move_to(model: &mut Model, target: Option<usize>) -> Vec<Effect> {
+    let Some(target) = target else { return Vec::new() };
+    if let Some(set) = on_set(model) {
+        let from = &model.sets[set].path;
+        let to = model.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
+        let id = from.stem.clone();
+        return rename_set(model, set, &id, to);
+    }
+    match moved(model, target) {
+        Ok(proposal) => show(model, proposal),
+        Err(why) => global::tell(model, why, true),
+    }
+}
+
+fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
+    let cases = chosen(model);
+    let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
+    let &source = sets.first().filter(|_| sets.len() == 1).ok_or("select cases of one set")?;
+    let (from, to) = (model.file(source), model.file(target));
+    let (from, to) = from.zip(to).ok_or("the file is not read yet")?;
+    let mut text = to.clone();
+    let mut ids = Vec::new();
+    for case in &cases {
+        let read = from.case(case.index).map_err(|problem| problem.to_string())?;
+        if let Some(why) = wrong_eval_id(&read.eval_id, text.eval_ids()) {
+            return Err(why);
+        }
+        ids.push(read.eval_id.clone());
+        let change = crate::formats::take_case(&text, from, case.index);
+        let after = change.map_err(|error| error.to_string())?.apply(text.text()).unwrap_or_default();
+        let opened =
+            crate::formats::SetFile::open(after.into(), "").map_err(|problem| problem.to_string())?;
+        text = std::sync::Arc::new(opened);
+    }
+    let gone = cases.iter().map(|case| case.index).collect();
+    let what = if ids.len() == 1 { ids[0].clone() } else { format!("{} cases", ids.len()) };
+    let words = format!("move {what} to {}", model.sets[target].path.stem);
+    let mut proposal = model.propose(source, vec![Edit::Remove(gone)], words)?;
+    let grown = crate::formats::json::TextChange::one(0, to.text(), text.text());
+    let deed = Deed::Change(to.shared_text(), grown);
+    add_job(&mut proposal, FileJob { path: model.sets[target].path.path.clone(), deed }, model);
+    let kept: Vec<(String, CaseNotes)> =
+        ids.iter().filter_map(|id| Some((id.clone(), model.sets[source].notes.of(id)?.clone()))).collect();
+    let take = |notes: &mut BTreeMap<String, CaseNotes>| ids.iter().for_each(|id| drop(notes.remove(id)));
+    let jobs = [notes_job(model, source, take)?, notes_job(model, target, |notes| notes.extend(kept))?];
+    jobs.into_iter().flatten().for_each(|job| add_job(&mut proposal, job, model));
+    proposal.meant = None;
+    Ok(proposal)
+}
+
+fn tag(model: &mut Model, cases: &[CaseRef], typed: &str) -> Vec<Effect> {
+    let tags: Vec<String> =
+        typed.split([' ', ',']).filter(|tag| !tag.is_empty()).map(str::to_string).collect();
+    let mut by_set: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for case in cases {
+        by_set.entry(case.set).or_default().push(model.eval_id(*case).into_owned());
+    }
+    let mut jobs = Vec::new();
+    for (set, ids) in by_set {
+        let job = notes_job(model, set, |notes| {
+            for id in &ids {
+                notes.entry(id.clone()).or_default().tags = tags.clone();
+            }
+        });
+        match job {
+            Ok(job) => jobs.extend(job),
+            Err(why) => return global::tell(model, why, true),
+        }
+    }
+    if jobs.is_empty() {
+        return global::tell(model, author::NOTHING.into(), false);
+    }
+    let what = if cases.len() == 1 {
+        model.eval_id(cases[0]).into_owned()
+    } else {
+        format!("{} cases", cases.len())
+    };
+    let words = format!("tag {what}");
+    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    show(model, proposal)
+}

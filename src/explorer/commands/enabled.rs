@@ -1,0 +1,145 @@
+//! Why commands cannot be given now.
+
+use crate::explorer::commands::CommandId;
+use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::outcomes::CaseOutcome;
+use crate::explorer::overlays::Overlay;
+use crate::formats::is_editable;
+use std::sync::LazyLock;
+
+type Enabled = Result<(), &'static str>;
+
+fn run_goes_on() -> &'static str {
+    static WORDS: LazyLock<String> =
+        LazyLock::new(|| format!("a run is going on; {} ends it", CommandId::CancelAll.key()));
+    &WORDS
+}
+
+fn nothing_done() -> &'static str {
+    static WORDS: LazyLock<String> = LazyLock::new(|| {
+        format!("no agent has done anything here yet; {} runs the case", CommandId::Run.key())
+    });
+    &WORDS
+}
+
+pub(crate) fn has_case(model: &Model) -> Enabled {
+    model.current_case().map(|_| ()).ok_or("there is no case here")
+}
+
+pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
+    let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
+    if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
+}
+
+pub(crate) fn has_set(model: &Model) -> Enabled {
+    model.current_set().map(|_| ()).ok_or("there is no eval set here")
+}
+
+pub(crate) fn can_run(model: &Model) -> Enabled {
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Err(run_goes_on());
+    }
+    has_set(model)
+}
+
+pub(crate) fn can_score(model: &Model) -> Enabled {
+    can_run(model)?;
+    let file = model.current_set().and_then(|set| model.file(set));
+    let adk = file.is_some_and(|file| file.form.is_adk());
+    if adk { Err("the file holds nothing that an agent did") } else { Ok(()) }
+}
+
+pub(crate) fn can_rerun(model: &Model) -> Enabled {
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Err(run_goes_on());
+    }
+    has_failing(model)
+}
+
+pub(crate) fn has_failing(model: &Model) -> Enabled {
+    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
+}
+
+pub(crate) fn has_outcomes(model: &Model) -> Enabled {
+    let any = model.outcomes.cases().next().is_some();
+    any.then_some(()).ok_or("nothing has been run or scored yet")
+}
+
+pub(crate) fn has_trial(model: &Model) -> Enabled {
+    model.trial.as_ref().map(|_| ()).ok_or("nothing is being tried out")
+}
+
+pub(crate) fn is_running(model: &Model) -> Enabled {
+    model.run.as_ref().is_some_and(|run| run.is_live()).then_some(()).ok_or("nothing is running")
+}
+
+pub(crate) fn has_run(model: &Model) -> Enabled {
+    model.run.as_ref().map(|_| ()).ok_or("nothing has been run yet")
+}
+
+pub(crate) fn has_judgement(model: &Model) -> Enabled {
+    let attempt = model.shown_attempt().ok_or("the case has not been run")?;
+    let judged = attempt.metrics.iter().any(|metric| metric.judged);
+    judged.then_some(()).ok_or("no judge was asked about this case")
+}
+
+pub(crate) fn can_judge_again(model: &Model) -> Enabled {
+    can_run(model)?;
+    let has_actual = |case: &CaseRef| {
+        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts);
+        attempts.is_some_and(|attempts| attempts.iter().any(|attempt| attempt.actual_turns > 0))
+    };
+    let selected = model.browse.selected.iter().any(has_actual);
+    let here = model.current_case().is_some_and(|case| has_actual(&case));
+    (selected || here).then_some(()).ok_or_else(nothing_done)
+}
+
+pub(crate) fn has_attempt(model: &Model) -> Enabled {
+    match &model.screen {
+        Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
+        _ => Err("open a case first"),
+    }
+}
+
+pub(crate) fn has_pieces(model: &Model) -> Enabled {
+    let Screen::Case(case) = &model.screen else { return Err("open a case first") };
+    let any = case.body.as_ref().is_some_and(|body| !body.pieces.is_empty());
+    any.then_some(()).ok_or("expected and actual do not differ here")
+}
+
+fn is_written_here(model: &Model) -> Enabled {
+    let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
+    is_editable(file)
+        .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
+}
+
+pub(crate) fn can_write_set(model: &Model) -> Enabled {
+    is_written_here(model)
+}
+
+pub(crate) fn can_edit(model: &Model) -> Enabled {
+    has_case(model)?;
+    is_written_here(model)
+}
+
+pub(crate) fn can_accept(model: &Model) -> Enabled {
+    is_written_here(model)?;
+    if model.current_case().is_some_and(|case| model.is_superseded(case)) {
+        return Err("the case is being run again; wait for its new result");
+    }
+    has_pieces(model)
+}
+
+pub(crate) fn can_accept_all(model: &Model) -> Enabled {
+    is_written_here(model)?;
+    let ran = |case: &CaseRef| model.outcomes.get(*case).is_some();
+    let selected = model.browse.selected.iter().any(ran);
+    let here = model.current_case().is_some_and(|case| ran(&case));
+    (selected || here).then_some(()).ok_or_else(nothing_done)
+}
+
+pub(crate) fn can_save_beside(model: &Model) -> Enabled {
+    let conflict = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.conflict.is_some());
+    conflict.then_some(()).ok_or("nobody else changed the file")
+}

@@ -1,0 +1,199 @@
+//! After a file was edited: results move with their cases and are re-evaluated, that is, compared with the cases as
+//! they are now.
+
+use crate::domain::EndedAttempt;
+use crate::explorer::effect::Effect;
+use crate::explorer::load;
+use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
+use crate::explorer::screens::browse::update::relist;
+use crate::explorer::what_if::update as trial;
+use crate::formats::{Notes, SetFile};
+use crate::history::{PastResult, reevaluate};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// So many attempts are looked at at once; more are looked at away from the screen.
+const AT_ONCE: usize = 20;
+/// The same of bytes that have to be read for them.
+const READ_AT_ONCE: u64 = 128 << 10;
+
+/// Attempts by case, as they would have come out of the case as it is now.
+type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
+
+/// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
+/// matched to the new case at the same position if the two differ only in their ids.
+pub(crate) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        places.entry(id.into_owned()).or_default().push(at);
+    }
+    let mut found: Vec<Option<usize>> =
+        was.eval_ids().map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop)).collect();
+    if was.len() == now.len() {
+        let free: HashSet<usize> = places.into_values().flatten().collect();
+        for (at, place) in found.iter_mut().enumerate() {
+            if place.is_none() && free.contains(&at) && is_renamed(was, now, at) {
+                *place = Some(at);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the cases at this position differ only in their ids.
+fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
+    let without_id = |file: &SetFile| {
+        let id = serde_json::Value::from(file.eval_id(at).into_owned()).to_string();
+        file.text_of(at).map(|text| text.replace(&id, ""))
+    };
+    without_id(was).is_some_and(|text| Some(text) == without_id(now))
+}
+
+/// Takes the cases of an edited file along, and asks for those that say something else now.
+pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect> {
+    let Some(now) = model.file(set).cloned() else { return Vec::new() };
+    let places = positions(was, &now);
+    let new = |case: CaseRef| match case.set == set {
+        true => places.get(case.index).copied().flatten().map(|index| CaseRef { set, index }),
+        false => Some(case),
+    };
+    let changed: Vec<usize> = (0..was.len())
+        .filter_map(|at| Some((at, places[at]?)))
+        .filter(|(at, now_at)| was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at))
+        .map(|(_, now_at)| now_at)
+        .collect();
+    let mut effects = Vec::new();
+    if was.len() != now.len() || places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
+        keep_results(model, set, was, &places);
+        effects.extend(move_cases(model, set, new));
+    }
+    let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
+    effects.extend(reevaluate_cases(model, set, cases));
+    effects
+}
+
+/// Keeps the results of cases that are gone, in case they come back: the file may be in the middle of being rewritten,
+/// or another branch may be checked out for now.
+fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
+    let file = model.sets[set].path.path.clone();
+    let gone = (0..was.len()).filter(|index| places[*index].is_none());
+    let result = |index: usize| {
+        let outcome = real(model).get(CaseRef { set, index })?;
+        Some(PastResult {
+            file: file.clone(),
+            eval_id: was.eval_id(index).into_owned(),
+            content: was.content_hash(index),
+            run: outcome.run.clone(),
+            attempts: outcome.as_they_ran().to_vec(),
+        })
+    };
+    let results: Vec<PastResult> = gone.filter_map(result).collect();
+    load::let_wait(&mut model.sets[set], results);
+}
+
+/// Cases of a set have other positions now: all that names them follows.
+fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
+    let effects = trial::follow(model, &new);
+    model.outcomes.follow(&new);
+    model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    let cursor = model.browse.visible.get(model.browse.cursor).copied().and_then(&new);
+    model.browse.visible = model.browse.visible.iter().filter_map(|case| new(*case)).collect();
+    if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {
+        model.browse.cursor = at;
+    }
+    if model.overlay.as_mut().is_some_and(|overlay| !overlay.follow(&new)) {
+        model.overlay = None;
+    }
+    match &mut model.screen {
+        Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
+        Screen::Case(case) if case.at.set == set => match new(case.at) {
+            Some(at) => case.at = at,
+            None => model.screen = Screen::Browse,
+        },
+        _ => {}
+    }
+    effects
+}
+
+/// Re-evaluates cases of a set; away from the screen when they are many.
+pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
+    let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
+    let (file, digest, notes) = (file.clone(), digest.clone(), model.sets[set].notes.clone());
+    let ran = |case: CaseRef| {
+        let outcome = real(model).get(case)?;
+        Some(CaseAttempts { case, revision: outcome.revision, attempts: outcome.as_they_ran().to_vec() })
+    };
+    let cases: Vec<CaseAttempts> = cases.into_iter().filter_map(ran).collect();
+    let attempts = || cases.iter().flat_map(|one| &one.attempts);
+    match attempts().count() {
+        0 => Vec::new(),
+        1..=AT_ONCE if attempts().map(|attempt| attempt.bytes_to_read()).sum::<u64>() <= READ_AT_ONCE => {
+            let found = reevaluated(&file, &notes, &cases);
+            show(model, &asked(&cases), found)
+        }
+        _ => {
+            model.sets[set].reevaluating += 1;
+            vec![Effect::Reevaluate { set, digest, file, notes, cases }]
+        }
+    }
+}
+
+/// Which cases were asked about, with the revisions of their outcomes.
+pub fn asked(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
+    cases.iter().map(|one| (one.case, one.revision)).collect()
+}
+
+/// The outcomes that are, whatever is on trial.
+fn real(model: &Model) -> &crate::explorer::outcomes::Outcomes {
+    model.trial.as_ref().map_or(&model.outcomes, |trial| &trial.before)
+}
+
+/// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
+pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Reevaluated {
+    let of = |one: &CaseAttempts| Some((one.case, reevaluate(file, notes, one.case.index, &one.attempts)?));
+    cases.iter().filter_map(of).collect()
+}
+
+/// An answer to [`Effect::Reevaluate`]. One about another version of the file is dropped, and the set is marked, so that
+/// all its outcomes are compared again.
+pub(crate) fn answered(
+    model: &mut Model,
+    set: usize,
+    digest: &str,
+    asked: &[(CaseRef, u64)],
+    results: Reevaluated,
+) -> Vec<Effect> {
+    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    view.reevaluating = view.reevaluating.saturating_sub(1);
+    if !matches!(&view.state, SetState::Ready(_, known) if known == digest) {
+        view.is_behind = true;
+        return Vec::new();
+    }
+    show(model, asked, results)
+}
+
+/// Shows what was found, except of cases that were run again since it was asked for.
+fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
+    let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
+    let is_current = |(case, revision): &&(CaseRef, u64)| {
+        real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
+    };
+    let is_other = |case: &CaseRef| {
+        results.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)
+    };
+    let asked = asked.iter().filter(is_current).map(|(case, _)| *case);
+    let others: Vec<CaseRef> = asked.filter(is_other).collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let effects = trial::drop_trial(model);
+    for case in others {
+        model.outcomes.reevaluate(case, results.remove(&case));
+    }
+    if let Screen::Case(case) = &mut model.screen {
+        case.key = None;
+    }
+    relist(model);
+    effects
+}

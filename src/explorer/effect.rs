@@ -1,0 +1,165 @@
+//! What the outside must do, as data.
+
+use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
+use crate::explorer::model::CaseRef;
+use crate::explorer::outcomes::{CaseAttempts, Outcomes};
+use crate::explorer::screens::case::body::{BodyKey, Compared};
+use crate::explorer::screens::edit::state::Field;
+use crate::explorer::ticket::Ticket;
+use crate::formats::{Notes, SetFile};
+use crate::metrics::WhatIf;
+use crate::runner::TrustQuestion;
+use crate::store::FileJob;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What cases are run against.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Against {
+    /// The set's agent.
+    #[default]
+    Agent,
+    /// The set's agent, for this turn alone (from 1), on the history that the case expects before it.
+    Turn(u32),
+    /// What the file says an agent already did.
+    Saved,
+    /// What an agent did before, judged again: equally many attempts of each case, in order.
+    Kept(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
+}
+
+/// What a text in the person's editor is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditorOf {
+    /// A field of the case that is being edited.
+    Field(Field),
+    /// The whole case.
+    Case,
+    /// The criteria of a set: the file, and what was read from it, if it is there.
+    Criteria(PathBuf, Option<Arc<str>>),
+}
+
+/// Something for the shell to do. What comes of it arrives as a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Open a set's file.
+    LoadSet {
+        /// Which set.
+        set: usize,
+        /// The answer carries it.
+        ticket: Ticket,
+    },
+    /// Look again which files there are; the answer is [`crate::explorer::Msg::Found`].
+    Rediscover,
+    /// Look into every case of a set's file, for the filter.
+    Summarise {
+        /// Which set.
+        set: usize,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
+    },
+    /// Run these cases, or score what the files hold.
+    StartRun(Vec<CaseRef>, Against),
+    /// Run these cases. The person allowed what these questions ask.
+    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Do not use the keys that were asked about, and do not ask again in this session.
+    DeclineKeys(Vec<TrustQuestion>),
+    /// Rescore outcomes away from the screen.
+    Rescore {
+        /// The answer carries it.
+        ticket: Ticket,
+        /// What is changed.
+        change: WhatIf,
+        /// The outcomes as they are.
+        before: Arc<Outcomes>,
+    },
+    /// Let go of outcomes that are not shown any more: of many, that takes a while.
+    Forget(Arc<Outcomes>),
+    /// Write changed criteria to the configs of these sets.
+    WriteCriteria(WhatIf, Vec<usize>),
+    /// End the run early.
+    CancelRun(CancelReason),
+    /// Begin nothing new for now, or go on.
+    PauseRun(bool),
+    /// Give up one attempt.
+    CancelAttempt(AttemptKey),
+    /// Compare two large turns away from the screen.
+    BuildBody(BodyKey, Arc<Compared>),
+    /// Read a large attempt away from the screen, to build the lines of this key.
+    ReadAttempt(BodyKey, Arc<EndedAttempt>),
+    /// Keep what a person says of verdicts.
+    KeepVerdicts(Vec<HumanVerdict>),
+    /// Make an edit; the answer is [`crate::explorer::Msg::Edited`] or says why not.
+    MakeEdit {
+        /// What it does, in words.
+        words: String,
+        /// What is done to which file.
+        jobs: Vec<FileJob>,
+        /// Links may lead out of the folder.
+        anywhere: bool,
+    },
+    /// Take the last edit of what was opened back, or make it again.
+    TurnEdit {
+        /// Back, or forth.
+        back: bool,
+    },
+    /// Let the person edit a text in their editor; the answer is [`crate::explorer::Msg::TextEdited`].
+    EditText {
+        /// The text.
+        text: String,
+        /// What it is called.
+        name: String,
+        /// The ending of its file, which editors colour by.
+        ending: &'static str,
+        /// What it is of.
+        of: EditorOf,
+    },
+    /// Let the person edit the criteria beside a set; the text comes as for any other.
+    EditCriteria(usize),
+    /// Look which tools the workspace and the set's agent know; the answer is [`crate::explorer::Msg::ToolsSeen`].
+    SeeTools(usize),
+    /// Reach the agent of a set for a conversation; what happens arrives as [`crate::explorer::Msg::Chat`].
+    OpenChat {
+        /// The set.
+        set: usize,
+        /// Application, user and state.
+        session: SessionInput,
+        /// Which conversation.
+        number: u64,
+        /// Programs that were allowed.
+        granted: Vec<TrustQuestion>,
+    },
+    /// Say something to the agent.
+    Say(String),
+    /// End the conversation.
+    CloseChat,
+    /// Re-evaluate results of cases: compare them with the cases as they are now.
+    Reevaluate {
+        /// The set.
+        set: usize,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
+        /// What is kept beside it.
+        notes: Arc<Notes>,
+        /// The cases, with their attempts as they ran.
+        cases: Vec<CaseAttempts>,
+    },
+    /// Put a text on the clipboard.
+    Copy(String),
+    /// Open a file in the person's editor.
+    OpenEditor {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Take the mouse, or give it back.
+    CaptureMouse(bool),
+    /// Back to the shell for a while.
+    Suspend,
+    /// Remember where we are, and leave.
+    Quit,
+}

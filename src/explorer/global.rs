@@ -1,0 +1,165 @@
+//! What can be done everywhere.
+
+use crate::domain::Status;
+use crate::explorer::commands::CommandId;
+use crate::explorer::effect::Effect;
+use crate::explorer::message::{Mouse, MouseKind};
+use crate::explorer::model::{Model, Screen, Toast};
+use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
+use crate::explorer::screens::browse::update as browse;
+use crate::explorer::screens::case::update as case;
+use crate::explorer::screens::run::update as run;
+use serde_json::json;
+
+/// How long something is told.
+const TOAST_S: f64 = 4.0;
+const BAD_TOAST_S: f64 = 10.0;
+
+pub(crate) fn tell(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
+    let until = model.now + if bad { BAD_TOAST_S } else { TOAST_S };
+    model.toast = Some(Toast { text, bad, until });
+    Vec::new()
+}
+
+pub(crate) fn tick(model: &mut Model, now: f64) {
+    model.now = now;
+    if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+        model.toast = None;
+    }
+}
+
+/// Leaves; where that would cut off or lose something, asks first.
+pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
+    let asked =
+        matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
+    let Some((title, line)) = what_would_end(model).filter(|_| !asked) else { return vec![Effect::Quit] };
+    let (title, lines) = (title.to_string(), vec![line.to_string()]);
+    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, ConfirmKind::Quit)));
+    Vec::new()
+}
+
+/// What leaving would cut off or lose, and what becomes of it.
+fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
+    match &model.screen {
+        Screen::Edit(edit) if edit.is_changed() => {
+            return Some((
+                "The case is not saved. Leave?",
+                "What was changed in the editor is not in the file.",
+            ));
+        }
+        Screen::Chat(chat) if chat.is_unkept() => {
+            return Some((
+                "The conversation is not kept. Leave?",
+                "Not all of its turns are kept as a case.",
+            ));
+        }
+        _ => {}
+    }
+    let running = model.run.as_ref().is_some_and(|run| run.is_live());
+    let line = "What is finished is kept; `evaltrail run --resume` goes on with the rest.";
+    running.then_some(("A run is going on. Leave?", line))
+}
+
+/// The themes there are, in the order of the key.
+pub const THEMES: &[&str] = &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
+
+pub(crate) fn next_theme(model: &mut Model) -> Vec<Effect> {
+    let at = THEMES.iter().position(|name| *name == model.theme).unwrap_or(0);
+    model.theme = THEMES[(at + 1) % THEMES.len()].to_string();
+    tell(model, format!("theme {}", THEMES[(at + 1) % THEMES.len()]), false)
+}
+
+pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
+    model.mouse = !model.mouse;
+    let words = if model.mouse {
+        "the mouse is evaltrail's"
+    } else {
+        "the mouse is the terminal's: select and copy with it"
+    };
+    tell(model, words.into(), false);
+    vec![Effect::CaptureMouse(model.mouse)]
+}
+
+/// An id as it can be pasted anywhere: a line break or a control character, which a shell would act on, is escaped.
+fn on_one_line(id: &str) -> String {
+    let quoted = serde_json::Value::from(id).to_string();
+    quoted[1..quoted.len() - 1].replace("\\\"", "\"")
+}
+
+/// Copies the case: its id, its scores and both sides of every turn. The raw data, as JSON.
+pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
+    let Some(at) = model.current_case() else { return Vec::new() };
+    let shown = match &model.screen {
+        Screen::Case(case) => case.attempt,
+        _ => 0,
+    };
+    let attempt = model.outcomes.get(at).and_then(|outcome| outcome.attempts.get(shown));
+    let Some(attempt) = attempt else {
+        return vec![Effect::Copy(on_one_line(&model.eval_id(at)))];
+    };
+    let attempt = match attempt.read() {
+        Ok(attempt) => attempt,
+        Err(why) => return tell(model, format!("nothing is copied: {why}"), true),
+    };
+    let turn = |turn: &crate::domain::Invocation| {
+        let calls: Vec<_> =
+            turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+        json!({"user": turn.user.scored_text(), "tool_calls": calls, "response": turn.response_text()})
+    };
+    let said: Vec<String> = attempt
+        .metrics
+        .iter()
+        .filter(|metric| matches!(metric.status, Status::Failed | Status::NotEvaluated))
+        .map(|metric| format!("{}: {}", metric.metric, metric.explanation))
+        .collect();
+    let text = json!({
+        "eval_id": attempt.eval_id,
+        "status": attempt.status,
+        "error": attempt.error,
+        "why": said,
+        "expected": attempt.expected.iter().map(turn).collect::<Vec<_>>(),
+        "actual": attempt.actual.iter().map(turn).collect::<Vec<_>>(),
+    });
+    vec![Effect::Copy(serde_json::to_string_pretty(&text).unwrap_or_default())]
+}
+
+pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    let path = model.sets[set].path.path.clone();
+    let line = match (model.file(set), model.current_case()) {
+        (Some(file), Some(case)) => file.line_of(case.index),
+        _ => 1,
+    };
+    vec![Effect::OpenEditor { path, line }]
+}
+
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    let wheel = match mouse.kind {
+        MouseKind::Click => None,
+        MouseKind::ScrollUp => Some(CommandId::Up),
+        MouseKind::ScrollDown => Some(CommandId::Down),
+    };
+    if model.overlay.is_some() {
+        return match wheel {
+            Some(id) => crate::explorer::overlays::keys::wheel(model, id),
+            None => Vec::new(),
+        };
+    }
+    match (&model.screen, wheel) {
+        (Screen::Browse, wheel) => browse::mouse(model, mouse.x, mouse.y, wheel),
+        (Screen::Case(_), Some(id)) => case::wheel(model, id),
+        (Screen::Case(_), None) => {}
+        (Screen::Chat(_), Some(CommandId::Up)) => {
+            drop(crate::explorer::screens::chat::update::command(model, CommandId::ChatBack))
+        }
+        (Screen::Chat(_), _) => {
+            drop(crate::explorer::screens::chat::update::command(model, CommandId::ChatForth))
+        }
+        (Screen::Edit(_), wheel) => crate::explorer::screens::edit::update::mouse(model, mouse.y, wheel),
+        (Screen::Run, Some(id)) => {
+            run::command(model, id);
+        }
+        (Screen::Run, None) => run::click(model, mouse.x, mouse.y),
+    }
+    Vec::new()
+}

@@ -1,0 +1,218 @@
+//! Files that were read, and past outcomes.
+
+use crate::domain::RunRef;
+use crate::explorer::edited_cases;
+use crate::explorer::effect::Effect;
+use crate::explorer::message::{OpenedSet, SetLoaded};
+use crate::explorer::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
+use crate::explorer::screens::browse::update::{node_of_set, relist};
+use crate::explorer::ticket::Ticket;
+use crate::formats::{Notes, SetFile};
+use crate::history::{PastResult, place, says_the_same};
+use crate::workspace::SetPath;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// So many results of a set wait for their cases; the oldest go first.
+const MOST_WAITING: usize = 100_000;
+
+/// A request to open a set's file.
+pub fn load_set(model: &mut Model, set: usize) -> Effect {
+    Effect::LoadSet { set, ticket: model.ticket() }
+}
+
+/// Shows an answer unless a newer one is shown already. An answer is not dropped only because the file was asked
+/// for again since: a file that changes all the time would never be shown.
+pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
+    let SetLoaded { set, ticket, result } = loaded;
+    let Some(view) = model.sets.get_mut(set).filter(|view| view.is_there() && ticket > view.loaded) else {
+        return Vec::new();
+    };
+    view.loaded = ticket;
+    let mut effects = Vec::new();
+    match result {
+        Ok(OpenedSet { file, digest, agent, notes }) => {
+            view.agent = agent;
+            effects.extend(put_notes(model, set, notes));
+            if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
+                return effects;
+            }
+            effects.extend(put_file(model, set, file, digest));
+        }
+        Err(why) => view.state = SetState::Failed(why),
+    }
+    relist(model);
+    crate::explorer::overlays::keys::find_again(model);
+    close_lost_case(model, set);
+    effects
+}
+
+/// Takes over what is kept beside a file; what cannot be read is said, and the last that could stays.
+pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
+    match notes {
+        Ok(notes) if *model.sets[set].notes != notes => {
+            model.sets[set].notes = Arc::new(notes);
+            let cases = with_outcomes(model, set);
+            let effects = edited_cases::reevaluate_cases(model, set, cases);
+            if !model.browse.query.is_empty() {
+                relist(model);
+            }
+            effects
+        }
+        Ok(_) => Vec::new(),
+        Err(why) => crate::explorer::global::tell(model, why, true),
+    }
+}
+
+/// Shows a file as it is now; the results of its cases follow the cases.
+pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
+    let view = &mut model.sets[set];
+    // What is asked already is about an older version of the file.
+    view.is_behind |= view.reevaluating > 0;
+    let was = view.read.replace(file.clone());
+    view.state = SetState::Ready(file.clone(), digest.clone());
+    view.summaries = None;
+    let mut effects = vec![Effect::Summarise { set, digest, file }];
+    effects.extend(match was {
+        Some(was) => edited_cases::follow(model, set, &was),
+        None => edited_cases::reevaluate_cases(model, set, with_outcomes(model, set)),
+    });
+    effects.extend(place_waiting(model, set));
+    effects.extend(catch_up(model, set));
+    effects
+}
+
+/// Compares all outcomes of a set with the file as it is, where answers about an older version were dropped.
+pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
+    let is_ready = |view: &SetView| view.is_behind && matches!(view.state, SetState::Ready(..));
+    let Some(view) = model.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
+    view.is_behind = false;
+    let cases = with_outcomes(model, set);
+    edited_cases::reevaluate_cases(model, set, cases)
+}
+
+/// A case that is open and no longer there closes.
+fn close_lost_case(model: &mut Model, set: usize) {
+    let Screen::Case(case) = &mut model.screen else { return };
+    let lost = case.at.set == set;
+    case.key = None;
+    let at = case.at;
+    let there = model.file(set).is_some_and(|file| at.index < file.len());
+    if lost && !there {
+        model.screen = Screen::Browse;
+    }
+}
+
+/// Summaries of a file are shown while that file is.
+pub(crate) fn summarised(
+    model: &mut Model,
+    set: usize,
+    digest: &str,
+    summaries: Arc<Vec<CaseSummary>>,
+) -> Vec<Effect> {
+    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    if matches!(&view.state, SetState::Ready(_, shown) if shown == digest) {
+        view.summaries = Some(summaries);
+        if !model.browse.query.is_empty() {
+            relist(model);
+        }
+    }
+    Vec::new()
+}
+
+/// Takes past results in, the oldest run first, so that the newest stays. Those of cases that are not read yet wait
+/// for them.
+pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult>) -> Vec<Effect> {
+    if ticket <= model.history {
+        return Vec::new();
+    }
+    model.history = ticket;
+    model.sets.iter_mut().for_each(|view| view.past.clear());
+    let slots: HashMap<PathBuf, usize> =
+        model.sets.iter().enumerate().map(|(at, view)| (view.path.path.clone(), at)).collect();
+    for result in results {
+        if let Some(set) = slots.get(&result.file) {
+            model.sets[*set].past.push(result);
+        }
+    }
+    let effects = (0..model.sets.len()).flat_map(|set| place_waiting(model, set)).collect();
+    relist(model);
+    effects
+}
+
+/// Keeps results until their cases have been read.
+pub(crate) fn let_wait(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
+    view.waiting.extend(results);
+    view.waiting.drain(..view.waiting.len().saturating_sub(MOST_WAITING));
+}
+
+/// Shows the waiting results whose cases have been read. It does not replace newer results.
+fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
+    let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
+    let view = &mut model.sets[set];
+    let mut placed = Vec::new();
+    // Of what came in since, the content is that of the file when it was set aside, not when it ran.
+    for (list, has_content) in [(&mut view.past, true), (&mut view.waiting, false)] {
+        for result in std::mem::take(list) {
+            match place(&file, &result.eval_id, &result.content) {
+                Some(index) => placed.push((CaseRef { set, index }, result, has_content)),
+                None => list.push(result),
+            }
+        }
+    }
+    let notes = model.sets[set].notes.clone();
+    let mut cases = Vec::new();
+    for (case, result, has_content) in placed {
+        if is_newer(model, case, &result.run) {
+            for attempt in &result.attempts {
+                model.add_outcome(case, &result.run, attempt.clone());
+            }
+            if !(has_content && says_the_same(&file, &notes, case.index, &result)) {
+                cases.push(case);
+            }
+        }
+    }
+    cases.sort();
+    cases.dedup();
+    edited_cases::reevaluate_cases(model, set, cases)
+}
+
+/// Whether a run is the one whose result is shown, or a later one.
+fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
+    let shown = model.outcomes.get(case).map(|outcome| &outcome.run);
+    shown.is_none_or(|shown| shown.id == run.id || run.started_at() >= shown.started_at())
+}
+
+fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
+    let mut cases: Vec<CaseRef> =
+        model.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect();
+    cases.sort();
+    cases
+}
+
+/// Takes over which files there are now, and reads them all again.
+pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
+    model.looking = false;
+    let shown = model.listed_sets().count();
+    let known = |set: &SetPath| model.sets.iter().any(|view| view.is_there() && view.path == *set);
+    if sets.len() != shown || !sets.iter().all(known) {
+        model.put_sets(sets);
+        relist(model);
+    }
+    let sets: Vec<usize> = model.listed_sets().collect();
+    sets.into_iter().map(|set| load_set(model, set)).collect()
+}
+
+/// Goes to a set by its shown path and to a case of it, as remembered.
+pub fn go_to(model: &mut Model, shown: &str, index: Option<usize>) {
+    let set = model.sets.iter().position(|set| set.path.shown == shown);
+    if let Some(node) = set.and_then(|set| node_of_set(model, set)) {
+        model.browse.node = node;
+        relist(model);
+        let wanted = |case: &CaseRef| Some(case.index) == index;
+        if let Some(at) = model.browse.visible.iter().position(wanted) {
+            model.browse.cursor = at;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What can happen.
+
+use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::explorer::commands::CommandId;
+use crate::explorer::commands::key::Key;
+use crate::explorer::effect::{Against, EditorOf};
+use crate::explorer::model::{CaseRef, CaseSummary};
+use crate::explorer::outcomes::Outcomes;
+use crate::explorer::screens::case::body::{Body, BodyKey};
+use crate::explorer::screens::edit::state::Tools;
+use crate::explorer::ticket::Ticket;
+use crate::explorer::what_if::Flip;
+use crate::formats::{Notes, SetFile};
+use crate::history::PastResult;
+use crate::runner::{ChatEvent, TrustQuestion};
+use crate::workspace::SetPath;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// A command was given otherwise than by a key.
+    Command(CommandId),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// The terminal has another size.
+    Resize(u16, u16),
+    /// Time went on: seconds since the explorer opened.
+    Tick(f64),
+    /// A set's file was opened, or not.
+    SetLoaded(SetLoaded),
+    /// The cases of a set were looked into.
+    Summarised {
+        /// Which set.
+        set: usize,
+        /// The file's digest.
+        digest: String,
+        /// In the file's order.
+        summaries: Arc<Vec<CaseSummary>>,
+    },
+    /// Past results were read.
+    History {
+        /// Of which request.
+        ticket: Ticket,
+        /// The oldest run first.
+        results: Vec<PastResult>,
+    },
+    /// What people said of verdicts, the oldest first.
+    Verdicts(Vec<HumanVerdict>),
+    /// Files changed on disk.
+    FilesChanged,
+    /// These eval sets are there now.
+    Found(Vec<SetPath>),
+    /// About the run.
+    Run(RunMsg),
+    /// Outcomes were rescored: for which request, how they would be, what flips.
+    Rescored(Ticket, Box<Outcomes>, Vec<Flip>),
+    /// An edit was made, taken back or made again.
+    Edited(EditDone),
+    /// About a conversation: which one, and what.
+    Chat(u64, ChatMsg),
+    /// A text came back from the person's editor.
+    TextEdited(EditorOf, String),
+    /// The tools that are known.
+    ToolsSeen(Tools),
+    /// An edit was not made, and why.
+    EditFailed(EditFailure),
+    /// Results of cases, re-evaluated with the cases as they are in the file of this digest. Cases that say the same
+    /// are not among them.
+    Reevaluated {
+        /// The set.
+        set: usize,
+        /// The file's digest.
+        digest: String,
+        /// The cases that were asked about, with the revisions of their outcomes.
+        asked: Vec<(CaseRef, u64)>,
+        /// The attempts as they would have come out.
+        results: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>,
+    },
+    /// Changed criteria were written; what was done, in words.
+    CriteriaWritten(String),
+    /// A comparison is ready.
+    BodyBuilt(BodyKey, Arc<Body>),
+    /// The answer to [`crate::explorer::Effect::ReadAttempt`]: the attempt, or why it cannot be read.
+    AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
+    /// Something to tell for a while.
+    Told(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+/// A set's file, opened or not.
+#[derive(Clone, Debug)]
+pub struct SetLoaded {
+    /// Which set.
+    pub set: usize,
+    /// Of which request.
+    pub ticket: Ticket,
+    /// The file, or why not.
+    pub result: Result<OpenedSet, String>,
+}
+
+/// An opened file.
+#[derive(Clone, Debug)]
+pub struct OpenedSet {
+    /// Its cases.
+    pub file: Arc<SetFile>,
+    /// SHA-256 of its bytes.
+    pub digest: String,
+    /// The agent's name, or why there is none.
+    pub agent: Result<String, String>,
+    /// What is kept beside it, or why that cannot be read.
+    pub notes: Result<Notes, String>,
+}
+
+/// About a conversation.
+#[derive(Clone, Debug)]
+pub enum ChatMsg {
+    /// It would start these programs.
+    AskTrust(Vec<TrustQuestion>),
+    /// It cannot begin.
+    Refused(String),
+    /// It went on.
+    Event(ChatEvent),
+}
+
+/// An edit that was made, taken back or made again.
+#[derive(Clone, Debug, Default)]
+pub struct EditDone {
+    /// What it does, in words.
+    pub words: String,
+    /// What to know beside.
+    pub note: Option<String>,
+    /// The files with their new texts; nothing for one that was deleted.
+    pub written: Vec<(PathBuf, Option<Arc<str>>)>,
+    /// Whether it stands now, so that it can be taken back; else it can be made again.
+    pub stands: bool,
+}
+
+/// Why an edit was not made.
+#[derive(Clone, Debug)]
+pub enum EditFailure {
+    /// This file is not what was read any more, but has this text.
+    Changed(PathBuf, Arc<str>),
+    /// It is a link to this file, outside the folder.
+    Outside(PathBuf),
+    /// Something else.
+    Other(String),
+}
+
+/// About the run.
+#[derive(Clone, Debug)]
+pub enum RunMsg {
+    /// It began.
+    Started(Box<RunState>),
+    /// It went on.
+    Events(Vec<RunEvent>),
+    /// It cannot begin.
+    Refused(String),
+    /// It would start these programs.
+    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+}
+
+/// What the mouse did, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mouse {
+    /// Column.
+    pub x: u16,
+    /// Row.
+    pub y: u16,
+    /// What.
+    pub kind: MouseKind,
+}
+
+/// What the mouse did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MouseKind {
+    /// The left button went down.
+    Click,
+    /// The wheel went up.
+    ScrollUp,
+    /// The wheel went down.
+    ScrollDown,
+}

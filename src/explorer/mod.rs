@@ -1,0 +1,61 @@
+//! The terminal user interface.
+//!
+//! ```text
+//! key ─▶ key bindings ─▶ Command ─┐
+//! files, run events, time ────────┴▶ Msg ─▶ update(&mut Model) ─▶ Vec<Effect> ─▶ terminal ─▶ Msg …
+//!                                                │
+//!                                                └─▶ draw(&Model) ─▶ cells
+//! ```
+//!
+//! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
+
+pub mod authoring;
+pub mod commands;
+pub mod draw;
+pub mod edited_cases;
+pub mod effect;
+pub mod global;
+pub mod layout;
+pub mod load;
+pub mod message;
+pub mod model;
+pub mod outcomes;
+pub mod overlays;
+pub mod run_words;
+pub mod screens;
+pub mod terminal;
+pub mod theme;
+pub mod ticket;
+pub mod update;
+pub mod what_if;
+pub mod widgets;
+
+pub use commands::key::{Key, KeyCode, parse_key};
+pub use commands::keymap::{conflicts, resolve};
+pub use commands::{COMMANDS, Command, CommandId, Context, command, hint};
+pub use draw::draw;
+pub use draw::svg::svg;
+pub use edited_cases::{asked, reevaluated};
+pub use effect::{Against, EditorOf, Effect};
+pub use global::THEMES;
+pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
+pub use load::{go_to, load_set};
+pub use message::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use model::{
+    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Model, Node, Order, Pane, Screen, SetState, SetView,
+    Toast,
+};
+pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
+pub use overlays::opinion::{Opinion, Opinions};
+pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
+pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantItem};
+pub use screens::browse::update::tree_offset;
+pub use screens::case::body::{Body, BodyKey, BodyLine, Compared, build_body};
+pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
+pub use screens::chat::state::{ChatScreen, ChatStatus};
+pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
+pub use terminal::{Explorer, edit_text, explore};
+pub use theme::{Role, Theme, ThemeError};
+pub use ticket::{Ticket, Tickets};
+pub use update::update;
+pub use what_if::{Flip, Trial, rescored};

@@ -1,0 +1,5 @@
+//! Sets and cases.
+
+pub mod tree;
+pub mod update;
+pub mod view;

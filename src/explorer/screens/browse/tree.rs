@@ -1,0 +1,59 @@
+//! The tree of sets: what is listed under what, and in which order.
+
+use crate::explorer::model::{Model, Node, SetView};
+use crate::workspace::SetPath;
+
+/// What a set is listed under: its agent's folder, else its own.
+pub(crate) fn group_of(set: &SetView) -> String {
+    if let Some(app) = &set.path.app {
+        return app.clone();
+    }
+    match set.path.shown.rsplit_once(['/', '\\']) {
+        Some((folder, _)) => folder.to_string(),
+        None => ".".to_string(),
+    }
+}
+
+/// Sets that are still to be opened, by group and path.
+pub(crate) fn sorted(sets: Vec<SetPath>) -> Vec<SetView> {
+    let mut views: Vec<SetView> = sets.into_iter().map(SetView::new).collect();
+    views.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
+    views
+}
+
+/// What sets are sorted by on the screen.
+fn place_of(set: &SetView) -> (String, &str) {
+    (group_of(set), &set.path.shown)
+}
+
+pub(crate) fn first_set_node(nodes: &[Node]) -> usize {
+    nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0)
+}
+
+pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
+    let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].is_there()).collect();
+    listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
+    let mut nodes = Vec::new();
+    let mut group = None;
+    for at in listed {
+        let name = group_of(&sets[at]);
+        if group.as_ref() != Some(&name) {
+            nodes.push(Node::Group(name.clone()));
+            group = Some(name);
+        }
+        nodes.push(Node::Set(at));
+    }
+    nodes
+}
+
+impl Node {
+    /// The sets that are listed when this row is chosen.
+    pub fn sets(&self, model: &Model) -> Vec<usize> {
+        match self {
+            Node::Set(set) => vec![*set],
+            Node::Group(name) => {
+                model.listed_sets().filter(|&at| group_of(&model.sets[at]) == *name).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Sets and cases.
+
+use crate::domain::{Query, Status, Subject};
+use crate::explorer::commands::CommandId;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::{case_rows, inside, layout};
+use crate::explorer::model::{
+    Browse, CaseMode, CaseRef, CaseScreen, Model, Node, Order, Pane, Screen, SetState,
+};
+use crate::explorer::overlays::Overlay;
+use crate::explorer::update::moved;
+use crate::formats::SetFile;
+use std::cmp::Reverse;
+use tui_input::Input;
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Open => open(model),
+        CommandId::Clear => clear(model),
+        CommandId::Left => model.browse.pane = Pane::Sets,
+        CommandId::Right => model.browse.pane = Pane::Cases,
+        CommandId::SwitchPane => {
+            model.browse.pane = if model.browse.pane == Pane::Sets { Pane::Cases } else { Pane::Sets };
+        }
+        CommandId::Select => select(model),
+        CommandId::SelectAll => select_all(model),
+        CommandId::Filter => {
+            let typed = model.browse.filter.clone();
+            model.overlay = Some(Overlay::Filter(Input::new(typed), None));
+        }
+        CommandId::Sort => sort(model),
+        CommandId::NextFailing => next_failing(model, true),
+        CommandId::PreviousFailing => next_failing(model, false),
+        id => scroll(model, id),
+    }
+    Vec::new()
+}
+
+fn scroll(model: &mut Model, id: CommandId) {
+    let areas = layout(model);
+    match model.browse.pane {
+        Pane::Cases => {
+            let (count, page) = (model.browse.visible.len(), case_rows(&areas).height);
+            model.browse.cursor = moved(model.browse.cursor, id, count, usize::from(page));
+        }
+        Pane::Sets => {
+            let (count, page) = (model.browse.nodes.len(), inside(areas.left).height);
+            choose_node(model, moved(model.browse.node, id, count, usize::from(page)));
+        }
+    }
+}
+
+/// Moves the tree's cursor, and lists what is under it.
+pub(crate) fn choose_node(model: &mut Model, node: usize) {
+    if model.browse.node != node && node < model.browse.nodes.len() {
+        model.browse.node = node;
+        model.browse.cursor = 0;
+        model.browse.offset = 0;
+        relist(model);
+    }
+}
+
+fn open(model: &mut Model) {
+    match (model.browse.pane, model.browse.visible.get(model.browse.cursor)) {
+        (Pane::Sets, _) => model.browse.pane = Pane::Cases,
+        (Pane::Cases, Some(&case)) => open_case(model, case, false),
+        (Pane::Cases, None) => {}
+    }
+}
+
+/// Shows a case, at the first turn that did not go well.
+pub(crate) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
+    let outcome = model.outcomes.get(case);
+    let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
+    let attempt = bad.unwrap_or(0);
+    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
+    let file = model.file(case.set);
+    let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
+    model.screen = Screen::Case(Box::new(CaseScreen {
+        at: case,
+        attempt,
+        turn,
+        turns,
+        mode: CaseMode::Compare,
+        scroll: 0,
+        piece: 0,
+        body: None,
+        key: None,
+        relaxation: None,
+        from_run,
+    }));
+    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
+        model.browse.cursor = at;
+    }
+}
+
+/// Takes away the selection, then the filter.
+fn clear(model: &mut Model) {
+    if !model.browse.selected.is_empty() {
+        model.browse.selected.clear();
+    } else {
+        set_filter(model, String::new(), Query::default());
+    }
+}
+
+fn select(model: &mut Model) {
+    let Some(&case) = model.browse.visible.get(model.browse.cursor) else { return };
+    if !model.browse.selected.remove(&case) {
+        model.browse.selected.insert(case);
+    }
+    model.browse.cursor = moved(model.browse.cursor, CommandId::Down, model.browse.visible.len(), 1);
+}
+
+fn select_all(model: &mut Model) {
+    let Browse { visible, selected, .. } = &mut model.browse;
+    if visible.iter().all(|case| selected.contains(case)) {
+        selected.clear();
+    } else {
+        selected.extend(visible.iter().copied());
+    }
+}
+
+fn sort(model: &mut Model) {
+    model.browse.order = match model.browse.order {
+        Order::File => Order::Failing,
+        Order::Failing => Order::Slowest,
+        Order::Slowest => Order::Disputed,
+        Order::Disputed => Order::File,
+    };
+    relist(model);
+}
+
+/// The next case listed, around the end, that did not pass.
+pub(crate) fn next_failing(model: &mut Model, forward: bool) {
+    let count = model.browse.visible.len();
+    let step = |by: usize| match forward {
+        true => (model.browse.cursor + by) % count,
+        false => (model.browse.cursor + count - by) % count,
+    };
+    let failing = |at: &usize| {
+        let case = model.browse.visible[*at];
+        model.outcomes.worst(case).is_some_and(|status| status != Status::Passed)
+    };
+    if count > 0
+        && let Some(at) = (1..=count).map(step).find(failing)
+    {
+        model.browse.cursor = at;
+        model.browse.pane = Pane::Cases;
+    }
+}
+
+/// Takes a filter over and lists what it leaves.
+pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
+    model.browse.filter = typed;
+    model.browse.query = query;
+    relist(model);
+}
+
+/// Lists the cases of the chosen sets that the filter leaves, in order, keeping the cursor on its case.
+pub(crate) fn relist(model: &mut Model) {
+    let before = model.browse.visible.get(model.browse.cursor).copied();
+    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let mut visible: Vec<CaseRef> = sets.into_iter().flat_map(|set| listed(model, set)).collect();
+    match model.browse.order {
+        Order::File => {}
+        Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
+        Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
+        Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
+    }
+    let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
+    model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));
+    model.browse.visible = visible;
+}
+
+/// How much the judges disagree on a case, in thousandths; an unsteady one before all others.
+fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
+    let outcome = model.outcomes.get(case);
+    let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
+    let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
+    (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
+}
+
+fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
+    let SetState::Ready(file, _) = &model.sets[set].state else { return Vec::new() };
+    let all = (0..file.len()).map(|index| CaseRef { set, index });
+    match model.browse.query.is_empty() {
+        true => all.collect(),
+        false => all.filter(|case| matches(model, file, *case)).collect(),
+    }
+}
+
+fn matches(model: &Model, file: &SetFile, case: CaseRef) -> bool {
+    let view = &model.sets[case.set];
+    let summary = view.summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let outcome = model.outcomes.get(case);
+    let attempt = outcome.and_then(|outcome| outcome.attempts.first());
+    model.browse.query.matches(&Subject {
+        eval_id: &file.eval_id(case.index),
+        set: &view.path.stem,
+        agent: view.agent.as_deref().unwrap_or_default(),
+        turns: summary.map_or(0, |summary| summary.turns),
+        text: summary.map_or("", |summary| summary.text.as_str()),
+        tools: summary.map_or(&[], |summary| summary.tools.as_slice()),
+        tags: model.notes(case).map_or(&[], |notes| notes.tags.as_slice()),
+        status: outcome.map(|outcome| outcome.worst),
+        unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
+        metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
+    })
+}
+
+fn rank(status: Option<Status>) -> u8 {
+    match status {
+        Some(Status::Failed) => 0,
+        Some(Status::Errored) => 1,
+        Some(Status::NotEvaluated | Status::Informational) => 2,
+        None => 3,
+        Some(Status::Passed) => 4,
+    }
+}
+
+fn milliseconds(model: &Model, case: CaseRef) -> u64 {
+    let slowest = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    slowest.map(|attempt| (attempt.latency_s * 1000.0) as u64).max().unwrap_or(0)
+}
+
+/// Scrolls the list so that its cursor is in sight.
+pub(crate) fn keep_in_sight(model: &mut Model) {
+    let rows = usize::from(case_rows(&layout(model)).height).max(1);
+    let Browse { cursor, offset, visible, .. } = &mut model.browse;
+    *cursor = (*cursor).min(visible.len().saturating_sub(1));
+    if matches!(model.screen, Screen::Browse) {
+        *offset = (*offset).clamp(cursor.saturating_sub(rows - 1), *cursor);
+        *offset = (*offset).min(visible.len().saturating_sub(rows.min(visible.len())));
+    }
+}
+
+/// A click or the wheel.
+pub(crate) fn mouse(model: &mut Model, x: u16, y: u16, wheel: Option<CommandId>) {
+    let areas = layout(model);
+    let (rows, tree) = (case_rows(&areas), inside(areas.left));
+    let at = ratatui::layout::Position { x, y };
+    if areas.main.contains(at) {
+        model.browse.pane = Pane::Cases;
+    } else if areas.left.contains(at) {
+        model.browse.pane = Pane::Sets;
+    }
+    if let Some(id) = wheel {
+        (0..3).for_each(|_| scroll(model, id));
+    } else if rows.contains(at) {
+        let row = model.browse.offset + usize::from(y - rows.y);
+        match model.browse.visible.get(row) {
+            Some(&case) if model.browse.cursor == row => open_case(model, case, false),
+            Some(_) => model.browse.cursor = row,
+            None => {}
+        }
+    } else if tree.contains(at) {
+        let first = tree_offset(model, usize::from(tree.height));
+        choose_node(model, first + usize::from(y - tree.y));
+    }
+}
+
+/// The tree's first row in sight.
+pub fn tree_offset(model: &Model, rows: usize) -> usize {
+    model.browse.node.saturating_sub(rows.saturating_sub(1))
+}
+
+/// Whether a row of the tree is a set or a group.
+pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
+    model.browse.nodes.iter().position(|node| *node == Node::Set(set))
+}

@@ -1,0 +1,56 @@
+//! The pieces of a turn in which expected and actual differ, as rows show them: what can be accepted one by
+//! one.
+
+use crate::diff::{Alignment, Pair, PairKind, Piece, Row};
+use crate::domain::ToolCall;
+
+/// The pieces of lined-up calls, each with its first row. A call that differs in one argument is that
+/// argument; one that differs in several is the call, and then each of them.
+pub(crate) fn call_pieces(
+    alignment: &Alignment,
+    rows: &[Row],
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> Vec<(Piece, usize)> {
+    let mut found = Vec::new();
+    for (item, pair) in alignment.pairs.iter().enumerate() {
+        let whole = Piece::Call { expected: pair.expected, actual: pair.actual };
+        let Some(first) = rows.iter().position(|row| row.item == item) else { continue };
+        match pair.kind {
+            PairKind::Same => {}
+            PairKind::Changed => {
+                let arguments = argument_pieces(pair, rows, item, expected, actual);
+                if arguments.len() != 1 {
+                    found.push((whole, first));
+                }
+                found.extend(arguments);
+            }
+            PairKind::Moved | PairKind::Missing | PairKind::Extra => found.push((whole, first)),
+        }
+    }
+    found
+}
+
+fn argument_pieces(
+    pair: &Pair,
+    rows: &[Row],
+    item: usize,
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> Vec<(Piece, usize)> {
+    let (Some(e), Some(a)) = (pair.expected, pair.actual) else { return Vec::new() };
+    if expected[e].args.is_none() || actual[a].args.is_none() {
+        return Vec::new();
+    }
+    let differs = |row: &Row| {
+        let sides = [&row.left, &row.right];
+        sides.into_iter().flatten().any(|line| line.iter().any(|span| span.changed))
+    };
+    let of_call = rows.iter().enumerate().filter(|(_, row)| row.item == item && differs(row));
+    of_call
+        .filter_map(|(at, row)| {
+            let key = row.key.clone()?;
+            Some((Piece::Argument { expected: e, actual: a, key }, at))
+        })
+        .collect()
+}

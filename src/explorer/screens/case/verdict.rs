@@ -1,0 +1,140 @@
+//! The lines under a case: why it errored, what ADK would have said, and every metric with its
+//! reason, those that failed first and in full.
+
+use crate::diff::{Line, Span, Tone, wrap_line};
+use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
+use crate::explorer::commands::{CommandId, command};
+use crate::explorer::model::{Model, Screen};
+use crate::metrics::matched_variant;
+
+/// Columns before a metric's reason: sign, name, numbers.
+pub const REASON_AT: usize = 48;
+/// On narrow screens the reason stands under its metric, this far in.
+const NARROW_REASON_AT: usize = 4;
+/// Narrower than this, it does.
+const NARROW: usize = 76;
+
+/// A line under a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VerdictLine {
+    /// Words over the whole width, in the colour of a status.
+    Words(Status, Line),
+    /// Words of ours.
+    Note(String),
+    /// A metric: its status, name, numbers, and the first line of its reason.
+    Metric(Status, String, String, Line),
+    /// The reason goes on, so many columns in.
+    More(usize, Line),
+}
+
+/// The lines for what is shown, for so many columns.
+pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
+    let running = running_words(model);
+    let Some(attempt) = model.shown_attempt() else {
+        let words = running.unwrap_or_else(|| not_run_words(model));
+        return vec![VerdictLine::Note(words)];
+    };
+    let mut lines: Vec<VerdictLine> = running.map(VerdictLine::Note).into_iter().collect();
+    if let Some(error) = &attempt.error {
+        let words = format!("! errored  {}", clean_line(error));
+        let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
+        lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
+        let tries =
+            if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
+        lines.push(VerdictLine::Note(format!("ADK would say failed, without the reason{tries}")));
+    } else if attempt.status != attempt.adk_status {
+        let said = attempt.adk_status.label();
+        lines.push(VerdictLine::Note(format!("{} here; ADK would say {said}", attempt.status.label())));
+    }
+    if let Screen::Case(case) = &model.screen
+        && let Some(words) = &case.relaxation
+    {
+        lines.push(VerdictLine::Note(format!("would pass with {}", clean_line(words))));
+    }
+    if let Some(turn) = attempt.turn {
+        let words = format!(
+            "turn {turn} was run alone, on the turns that the case expects before it; {} runs the case",
+            CommandId::Run.key()
+        );
+        lines.push(VerdictLine::Note(words));
+    }
+    let edited =
+        model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
+            && attempt.turn.is_none();
+    if edited {
+        let (run, judge) = (CommandId::Run.key(), CommandId::JudgeAgain.key());
+        let words = format!(
+            "edited since this run, and compared with the case as it is now; \
+             {run} runs it again, {judge} judges it again"
+        );
+        lines.push(VerdictLine::Note(words));
+    }
+    if let Some(name) = matched_variant(&attempt.metrics) {
+        lines.push(VerdictLine::Note(
+            clean_line(&format!("expected is the variant {name:?}, which matches")).into_owned(),
+        ));
+    }
+    in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
+    lines
+}
+
+/// What can be done with a case that was not run.
+fn not_run_words(model: &Model) -> String {
+    if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
+        return format!("this case cannot be read: {}", clean_line(&problem));
+    }
+    let score = command(CommandId::Score);
+    let score = match (score.enabled)(model) {
+        Ok(()) => format!(", {} scores what the file holds", CommandId::Score.key()),
+        Err(_) => String::new(),
+    };
+    format!("not run yet; {} runs it{score}", CommandId::Run.key())
+}
+
+/// That the case on the screen is being run, and what is shown is of an earlier run.
+fn running_words(model: &Model) -> Option<String> {
+    let case = model.current_case().filter(|case| model.is_superseded(*case))?;
+    let doing = match model.in_flight(case) {
+        Some(flight) if flight.turn.0 > 0 => {
+            format!("running now, turn {} of {}", flight.turn.0, flight.turn.1)
+        }
+        Some(_) => "running now".to_string(),
+        None => "waiting for its turn in the run that goes on".to_string(),
+    };
+    Some(match model.shown_attempt().is_some() {
+        true => format!("{doing}: what is shown is of an earlier run"),
+        false => doing,
+    })
+}
+
+fn plain(text: &str) -> Span {
+    Span { text: text.to_string(), tone: Tone::Plain, changed: false }
+}
+
+fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
+    let mut metrics: Vec<&MetricSummary> = attempt.metrics.iter().collect();
+    metrics.sort_by_key(|metric| match metric.status {
+        Status::Failed => 0,
+        Status::Errored | Status::NotEvaluated => 1,
+        Status::Passed => 2,
+        Status::Informational => 3,
+    });
+    metrics
+}
+
+fn metric_lines(metric: &MetricSummary, width: usize, lines: &mut Vec<VerdictLine>) {
+    let numbers = match (metric.score, metric.threshold) {
+        (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
+        (Some(score), None) => format!("{score:.2}"),
+        _ => String::new(),
+    };
+    let narrow = width < NARROW;
+    let reason_at = if narrow { NARROW_REASON_AT } else { REASON_AT };
+    let room = width.saturating_sub(reason_at + 1).max(10);
+    let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room).into_iter();
+    let first = if narrow { Line::default() } else { reason.next().unwrap_or_default() };
+    lines.push(VerdictLine::Metric(metric.status, metric.metric.clone(), numbers, first));
+    if matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored) {
+        lines.extend(reason.map(|line| VerdictLine::More(reason_at, line)));
+    }
+}

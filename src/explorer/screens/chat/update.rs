@@ -1,0 +1,225 @@
+//! Talking to an agent, and keeping what came of it as a case.
+
+use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
+use crate::explorer::commands::CommandId;
+use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::effect::Effect;
+use crate::explorer::message::ChatMsg;
+use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::overlays::keys as overlay;
+use crate::explorer::overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay};
+use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
+use crate::explorer::{authoring as author, global};
+use crate::formats::Edit;
+use crate::formats::json;
+use crate::runner::ChatEvent;
+use serde_json::Value;
+use tui_input::{Input, InputRequest};
+
+const PAGE: usize = 10;
+
+/// Opens a conversation with the agent of the set, in the session of the case at hand.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    let case = model.current_case();
+    let read = case.and_then(|case| model.file(case.set)?.case(case.index).ok());
+    let session = read.and_then(|case| case.session_input).unwrap_or_default();
+    begin(model, set, case, session)
+}
+
+fn begin(model: &mut Model, set: usize, from: Option<CaseRef>, session: SessionInput) -> Vec<Effect> {
+    model.chats += 1;
+    let number = model.chats;
+    model.screen = Screen::Chat(Box::new(ChatScreen::new(set, from, session.clone(), number)));
+    vec![Effect::OpenChat { set, session, number, granted: Vec::new() }]
+}
+
+fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
+    match &mut model.screen {
+        Screen::Chat(chat) => Some(chat),
+        _ => None,
+    }
+}
+
+/// Whether plain characters are text here.
+pub(crate) fn takes_text(model: &Model) -> bool {
+    model.overlay.is_none() && matches!(model.screen, Screen::Chat(_))
+}
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    match id {
+        CommandId::ChatBack => chat.back += PAGE,
+        CommandId::ChatForth => chat.back = chat.back.saturating_sub(PAGE),
+        CommandId::LeaveChat => return leave(model),
+        CommandId::KeepChat => return ask_to_keep(model),
+        CommandId::ChatState => return ask_state(model),
+        CommandId::ChatAgain => {
+            let (set, from, session) = (chat.set, chat.from, chat.session.clone());
+            return begin(model, set, from, session);
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// A key that is no command is text.
+pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let now = model.now;
+    let Some(chat) = screen(model) else { return Vec::new() };
+    match (key.code, key.ctrl, key.alt) {
+        (KeyCode::Enter, false, false) => {
+            let text = chat.input.value().trim().to_string();
+            if text.is_empty() || chat.status != ChatStatus::Ready {
+                return Vec::new();
+            }
+            chat.input = Input::default();
+            chat.asked = Some(text.clone());
+            chat.doing.clear();
+            chat.back = 0;
+            chat.status = ChatStatus::Working(now);
+            return vec![Effect::Say(text)];
+        }
+        (KeyCode::Enter, ..) | (KeyCode::Char('j'), true, _) => {
+            chat.input.handle(InputRequest::InsertChar('\n'));
+        }
+        _ => {
+            if let Some(request) = overlay::request(key) {
+                chat.input.handle(request);
+            }
+        }
+    }
+    Vec::new()
+}
+
+pub(crate) fn paste(model: &mut Model, text: &str) {
+    if let Some(chat) = screen(model) {
+        for c in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
+            chat.input.handle(InputRequest::InsertChar(c));
+        }
+    }
+}
+
+/// What the agent did. Of a session that was left, nothing is heard.
+pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect> {
+    let Some(chat) = screen(model).filter(|chat| chat.number == number) else { return Vec::new() };
+    match msg {
+        ChatMsg::AskTrust(questions) => {
+            let (set, session) = (chat.set, Box::new(chat.session.clone()));
+            let (title, lines) = crate::explorer::screens::run::update::trust_words(&questions);
+            let kind = ConfirmKind::TrustChat { set, session, number, questions };
+            model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
+        }
+        ChatMsg::Refused(why) => chat.status = ChatStatus::Broken(why),
+        ChatMsg::Event(ChatEvent::Opened) => chat.status = ChatStatus::Ready,
+        ChatMsg::Event(ChatEvent::Progress(progress)) => chat.doing.push(progress),
+        ChatMsg::Event(ChatEvent::Turn(turn, state)) => {
+            chat.turns.push(*turn);
+            chat.states.push(state);
+            chat.asked = None;
+            chat.doing.clear();
+            chat.status = ChatStatus::Ready;
+        }
+        ChatMsg::Event(ChatEvent::Broke(why, _)) => chat.status = ChatStatus::Broken(why),
+    }
+    Vec::new()
+}
+
+fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    if chat.turns.is_empty() {
+        return global::tell(model, "nothing was said yet".into(), false);
+    }
+    let kind = AskKind::KeepChat(chat.set);
+    model.overlay = Some(Overlay::Ask(Ask { kind, input: Input::default(), wrong: None }));
+    Vec::new()
+}
+
+fn ask_state(model: &mut Model) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    let state = Value::Object(chat.session.state.clone()).to_string();
+    model.overlay =
+        Some(Overlay::Ask(Ask { kind: AskKind::ChatState, input: Input::new(state), wrong: None }));
+    Vec::new()
+}
+
+/// `id`, or `id 2-3` for some of the turns.
+fn id_and_turns<'a>(
+    typed: &'a str,
+    turns: &[Invocation],
+) -> Result<(&'a str, std::ops::Range<usize>), String> {
+    let (id, range) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
+    Ok((id, turn_range(range, turns.len())?))
+}
+
+/// What is wrong with a line so far.
+pub(crate) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String> {
+    let Screen::Chat(chat) = &model.screen else { return None };
+    match kind {
+        AskKind::ChatState => match json::parse(typed) {
+            Ok(parsed) if parsed.value.is_object() => None,
+            Ok(_) => Some("an object is wanted: {\"key\": value}".into()),
+            Err(error) => Some(error.to_string()),
+        },
+        _ => match id_and_turns(typed, &chat.turns) {
+            Err(why) => Some(why),
+            Ok((id, _)) => wrong_eval_id(id, model.file(chat.set)?.eval_ids()),
+        },
+    }
+}
+
+/// Keeps the conversation as a case: shown first, as every change is.
+pub(crate) fn keep(model: &mut Model, typed: &str) -> Vec<Effect> {
+    let Screen::Chat(chat) = &model.screen else { return Vec::new() };
+    let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
+    let Some(file) = model.file(chat.set) else { return Vec::new() };
+    // What begins at a later turn begins in the state that the turns before it led to.
+    let led_to = range.start.checked_sub(1).and_then(|before| chat.states[before].as_ref()?.as_object());
+    let mut session = chat.session.clone();
+    if let Some(state) = led_to {
+        session.state = state.clone();
+    }
+    let input = (session != SessionInput::default()).then_some(session);
+    let case = captured_case(id, &chat.turns[range.clone()], input, model.opened_at + model.now);
+    let edits = vec![Edit::Insert(file.len(), Box::new(case))];
+    let (set, words) = (chat.set, format!("keep the conversation as {id}"));
+    if let Some(chat) = screen(model) {
+        chat.keeping = range;
+    }
+    author::propose(model, set, edits, words)
+}
+
+/// Another session, in this state.
+pub(crate) fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
+    let state = json::parse(typed).ok().and_then(|parsed| parsed.value.as_object().cloned());
+    let (Some(state), Some(chat)) = (state, screen(model)) else { return Vec::new() };
+    let session = SessionInput { state, ..chat.session.clone() };
+    let (set, from) = (chat.set, chat.from);
+    begin(model, set, from, session)
+}
+
+/// What was kept is not lost with the conversation.
+pub(crate) fn was_kept(model: &mut Model) {
+    if let Some(chat) = screen(model) {
+        chat.kept.extend(std::mem::take(&mut chat.keeping));
+    }
+}
+
+fn leave(model: &mut Model) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    if chat.is_unkept() {
+        model.overlay = Some(Overlay::Confirm(Confirm::new(
+            "Leave the conversation?",
+            vec!["Not all of its turns are kept as a case.".into()],
+            ConfirmKind::LeaveChat,
+        )));
+        return Vec::new();
+    }
+    close(model)
+}
+
+/// Ends the conversation.
+pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Browse;
+    vec![Effect::CloseChat]
+}

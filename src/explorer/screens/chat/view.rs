@@ -1,0 +1,129 @@
+//! A conversation with an agent.
+
+use crate::diff::{Line, Span, Tone, wrap_line};
+use crate::domain::{Invocation, Progress, Trajectory, clean, clean_line, value_text};
+use crate::explorer::draw::footer::text_field;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_spans};
+use crate::explorer::widgets::{panel, panel_note, spinner};
+use crate::explorer::{ChatScreen, ChatStatus, Layout, Model};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+
+pub(crate) fn chat(
+    model: &Model,
+    chat: &ChatScreen,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let inner = panel(areas.main, "conversation", true, theme, buffer);
+    if chat.is_unkept() {
+        panel_note(areas.main, areas.main.y, "not kept as a case", theme.style(Role::Note), buffer);
+    }
+    let lines = lines(chat, usize::from(inner.width.saturating_sub(2)));
+    let shown = usize::from(inner.height);
+    let last = lines.len().saturating_sub(shown);
+    let first = last.saturating_sub(chat.back.min(last));
+    for (row, line) in lines.iter().skip(first).take(shown).enumerate() {
+        put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 1, line, theme, Role::Text);
+    }
+    typing(model, chat, Rect { y: areas.main.bottom(), height: 2, ..areas.main }, theme, buffer)
+}
+
+fn typing(
+    model: &Model,
+    chat: &ChatScreen,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let (words, role) = match &chat.status {
+        ChatStatus::Opening => (format!("{} reaching the agent", spinner(model.now)), Role::Running),
+        ChatStatus::Ready => ("enter says it    ctrl-j a new line".to_string(), Role::Faint),
+        ChatStatus::Working(since) => {
+            (format!("{} {:.0} s", spinner(model.now), (model.now - since).max(0.0)), Role::Running)
+        }
+        ChatStatus::Broken(why) => (why.clone(), Role::Bad),
+    };
+    put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
+    put(buffer, area.x + 1, area.y, 2, "›", theme.style(Role::Accent));
+    let cursor = text_field(&chat.input, area.x + 3, area.y, area.width.saturating_sub(4), theme, buffer);
+    (chat.status == ChatStatus::Ready).then_some(cursor)
+}
+
+fn span(text: &str, tone: Tone) -> Span {
+    Span { text: clean(text).into_owned(), tone, changed: false }
+}
+
+fn lines(chat: &ChatScreen, width: usize) -> Vec<Line> {
+    let mut log = Log { lines: Vec::new(), width };
+    let state = Value::Object(chat.session.state.clone());
+    let (app, user) = (&chat.session.app_name, &chat.session.user_id);
+    log.put(&[
+        span("session  ", Tone::Faint),
+        span(&format!("{app} {user} "), Tone::Plain),
+        span(&value_text(&state), Tone::Value),
+    ]);
+    chat.turns.iter().enumerate().for_each(|(at, turn)| log.turn(at, turn));
+    if let Some(asked) = &chat.asked {
+        log.said(&format!("{}  you", chat.turns.len() + 1), asked);
+        chat.doing.iter().for_each(|progress| log.progress(progress));
+    }
+    if let Some(Some(state)) = chat.states.last() {
+        log.put(&[span("state  ", Tone::Faint), span(&value_text(state), Tone::Value)]);
+    }
+    log.lines
+}
+
+struct Log {
+    lines: Vec<Line>,
+    width: usize,
+}
+
+impl Log {
+    fn put(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width));
+    }
+
+    fn said(&mut self, who: &str, text: &str) {
+        for (at, line) in text.lines().enumerate() {
+            let head = if at == 0 { format!("{who}  ") } else { " ".repeat(who.chars().count() + 2) };
+            self.put(&[span(&head, Tone::Key), span(line, Tone::Plain)]);
+        }
+    }
+
+    fn turn(&mut self, at: usize, turn: &Invocation) {
+        self.lines.push(Vec::new());
+        self.said(&format!("{}  you", at + 1), &turn.user.shown_text());
+        for (number, call) in turn.calls().into_iter().enumerate() {
+            let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
+            self.put(&[
+                span("   calls ", Tone::Faint),
+                span(&call.name, Tone::Tool),
+                span(" ", Tone::Plain),
+                span(&args, Tone::Value),
+            ]);
+            if let Some(response) = turn.trajectory.response_to(number) {
+                self.put(&[span("   ← ", Tone::Faint), span(&value_text(&response.response), Tone::Value)]);
+            }
+        }
+        if let Trajectory::Events(events) = &turn.trajectory {
+            for error in events.iter().filter_map(|event| event.error.as_ref()) {
+                self.put(&[span("   the model reported  ", Tone::Faint), span(error, Tone::Note)]);
+            }
+        }
+        let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
+        self.said("   agent", if response.is_empty() { "(no words)" } else { &response });
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Calls(call) => self.put(&[span("   calls ", Tone::Faint), span(call, Tone::Tool)]),
+            Progress::Answered(tool) => self.put(&[span("   ← ", Tone::Faint), span(tool, Tone::Tool)]),
+            Progress::Says(text) => self.said("   agent", &clean_line(text)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! What typing, adding, removing and moving do to a case.
+
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
+    number_word,
+};
+use crate::explorer::screens::edit::field::{Adding, Field};
+use crate::formats::json;
+use serde_json::{Map, Value};
+
+/// What is wrong with what was typed, and what to do.
+pub type Wrong = String;
+
+/// Sets a field to what was typed.
+pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong> {
+    let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
+    match field {
+        Field::EvalId => case.eval_id = typed.to_string(),
+        Field::User(turn) if at(case, *turn) => set_text(&mut turns(case)?[*turn].user, "user", typed),
+        Field::Response(turn) if at(case, *turn) => {
+            let response = &mut turns(case)?[*turn].final_response;
+            set_text(response.get_or_insert_with(|| Content::text("model", "")), "model", typed);
+        }
+        Field::Call(turn, call) if at(case, *turn) => {
+            let name = nonempty(typed, "the tool's name")?;
+            turns(case)?[*turn].trajectory.change_call(*call, |call| call.name = name);
+        }
+        Field::Argument(turn, call, key) if at(case, *turn) => {
+            let value = json_value(typed)?;
+            turns(case)?[*turn].trajectory.change_call(*call, |call| {
+                call.args.get_or_insert_default().insert(key.clone(), value);
+            });
+        }
+        Field::Said(turn, number) if at(case, *turn) => {
+            let said = said(typed)?;
+            if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory
+                && let Some(text) = texts.get_mut(*number)
+            {
+                *text = said;
+            }
+        }
+        Field::Rubric(turn, number) => {
+            let id = nonempty(typed, "the rubric's id")?;
+            change_rubric(case, *turn, *number, |rubric| rubric.id = id);
+        }
+        Field::RubricText(turn, number) => {
+            let text = nonempty(typed, "what the rubric says")?;
+            change_rubric(case, *turn, *number, |rubric| rubric.text = Some(text));
+        }
+        Field::RubricKind(turn, number) => {
+            let kind = (!typed.trim().is_empty()).then(|| typed.trim().to_string());
+            change_rubric(case, *turn, *number, |rubric| rubric.kind = kind);
+        }
+        Field::App => session(case).app_name = typed.to_string(),
+        Field::UserId => session(case).user_id = typed.to_string(),
+        Field::State => session(case).state = json_object(typed)?,
+        Field::FinalState => {
+            let unset = typed.trim().is_empty();
+            case.final_session_state = if unset { None } else { Some(json_object(typed)?.into()) };
+        }
+        Field::Scenario => case.conversation = Conversation::Scenario(json_object(typed)?.into()),
+        _ => return Err("this is no field of its own".into()),
+    }
+    Ok(())
+}
+
+/// What is wrong with what is typed so far. Ids are looked at among the others of the file elsewhere.
+pub fn wrong_value(case: &EvalCase, field: &Field, adding: Option<Adding>, typed: &str) -> Option<Wrong> {
+    let mut trial = case.clone();
+    match adding {
+        None => set(&mut trial, field, typed).err(),
+        Some(adding) => add_after(&mut trial, field, adding, typed).err(),
+    }
+}
+
+/// Adds something behind a field; says which field it is.
+pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str) -> Result<Field, Wrong> {
+    let turn = turn_of(field);
+    let missing = || "there is no such turn".to_string();
+    match adding {
+        Adding::Turn => {
+            let at = turn.map_or(0, |turn| turn + 1).min(case.turns().len());
+            let known = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
+            let new =
+                Invocation { user: Content::text("user", typed), trajectory: known, ..Invocation::default() };
+            turns(case)?.insert(at, new);
+            Ok(Field::User(at))
+        }
+        Adding::Call => {
+            let at = turn.filter(|turn| *turn < case.turns().len()).ok_or_else(missing)?;
+            let place = match field {
+                Field::Call(_, call) | Field::Argument(_, call, _) => call + 1,
+                _ => case.turns()[at].calls().len(),
+            };
+            let call = ToolCall::new(nonempty(typed, "the tool's name")?, Some(Map::new()));
+            turns(case)?[at].trajectory.insert_call(place, call, None);
+            Ok(Field::Call(at, place))
+        }
+        Adding::Argument => {
+            let (Field::Call(at, call) | Field::Argument(at, call, _)) = field else { return Err(missing()) };
+            let (key, value) = typed.split_once('=').ok_or("type it as name = value")?;
+            let (key, value) = (nonempty(key, "the argument's name")?, json_value(value)?);
+            let taken = case.turns().get(*at).and_then(|turn| turn.calls().get(*call).copied().cloned());
+            if taken.and_then(|call| call.args).is_some_and(|args| args.contains_key(&key)) {
+                return Err(format!("the call has an argument {key} already"));
+            }
+            set(case, &Field::Argument(*at, *call, key.clone()), value.to_string().as_str())?;
+            Ok(Field::Argument(*at, *call, key))
+        }
+        Adding::Said => {
+            let at = turn.filter(|turn| *turn < case.turns().len()).ok_or_else(missing)?;
+            let said = said(typed)?;
+            let trajectory = &mut turns(case)?[at].trajectory;
+            match trajectory {
+                Trajectory::Events(_) => Err("recorded events hold what was said on the way".into()),
+                Trajectory::Unknown => {
+                    *trajectory =
+                        Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: vec![said] };
+                    Ok(Field::Said(at, 0))
+                }
+                Trajectory::Listed { texts, .. } => {
+                    texts.push(said);
+                    Ok(Field::Said(at, texts.len() - 1))
+                }
+            }
+        }
+        Adding::Rubric => add_rubric(case, field, typed),
+    }
+}
+
+fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, Wrong> {
+    let id = nonempty(typed, "the rubric's id")?;
+    let turn = match field {
+        Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => *turn,
+        _ => None,
+    };
+    let rubrics = rubrics(case, turn).ok_or("there is no such turn")?;
+    if rubrics.iter().any(|rubric| rubric.id == id) {
+        return Err(format!("there is a rubric {id} already"));
+    }
+    rubrics.push(Rubric { id, text: Some(String::new()), ..Rubric::default() });
+    let at = rubrics.len() - 1;
+    Ok(Field::RubricText(turn, at))
+}
+
+/// Takes what a field stands for away.
+pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), Wrong> {
+    match field {
+        Field::Turn(_) if case.turns().len() == 1 => return Err("a case has at least one turn".into()),
+        Field::Turn(turn) => drop(turns(case)?.remove(*turn)),
+        Field::Call(turn, call) => drop(turns(case)?[*turn].trajectory.remove_call(*call)),
+        Field::Argument(turn, call, key) => turns(case)?[*turn].trajectory.change_call(*call, |call| {
+            call.args.get_or_insert_default().shift_remove(key);
+        }),
+        Field::Said(turn, number) => {
+            if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory {
+                texts.remove(*number);
+            }
+        }
+        Field::Response(turn) => turns(case)?[*turn].final_response = None,
+        Field::Rubric(turn, number) => {
+            if let Some(rubrics) = rubrics(case, *turn) {
+                rubrics.remove(*number);
+            }
+        }
+        Field::RubricKind(turn, number) => change_rubric(case, *turn, *number, |rubric| rubric.kind = None),
+        Field::State => session(case).state = Map::new(),
+        Field::FinalState => case.final_session_state = None,
+        Field::App | Field::UserId => case.session_input = None,
+        _ => return Err("this cannot be taken away".into()),
+    }
+    Ok(())
+}
+
+/// Puts a second one behind; says which field it is.
+pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
+    match field {
+        Field::Turn(turn) => {
+            let copy = case.turns()[*turn].clone();
+            turns(case)?.insert(turn + 1, copy);
+            Ok(Field::Turn(turn + 1))
+        }
+        Field::Call(turn, call) | Field::Argument(turn, call, _) => {
+            let trajectory = &mut turns(case)?[*turn].trajectory;
+            let copy = trajectory.calls().get(*call).copied().cloned().ok_or("there is no such call")?;
+            let response = trajectory.response_to(*call).cloned();
+            trajectory.insert_call(call + 1, copy, response);
+            Ok(Field::Call(*turn, call + 1))
+        }
+        _ => Err("turns and calls can be duplicated here; a whole case is copied in the list".into()),
+    }
+}
+
+/// Moves a turn, a call or a rubric up or down; says where it is then.
+pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, Wrong> {
+    let to = |at: usize, count: usize| {
+        let to = if down { at + 1 } else { at.wrapping_sub(1) };
+        if to < count { Ok(to) } else { Err("it is at the end already".to_string()) }
+    };
+    match field {
+        Field::Turn(turn) => {
+            let new = to(*turn, case.turns().len())?;
+            turns(case)?.swap(*turn, new);
+            Ok(Field::Turn(new))
+        }
+        Field::Call(turn, call) | Field::Argument(turn, call, _) => {
+            let new = to(*call, case.turns()[*turn].calls().len())?;
+            turns(case)?[*turn].trajectory.move_call(*call, new);
+            Ok(Field::Call(*turn, new))
+        }
+        Field::Rubric(turn, number) => {
+            let rubrics = rubrics(case, *turn).ok_or("there is no such turn")?;
+            let new = to(*number, rubrics.len())?;
+            rubrics.swap(*number, new);
+            Ok(Field::Rubric(*turn, new))
+        }
+        _ => Err("turns, calls and rubrics can be moved".into()),
+    }
+}
+
+fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, Wrong> {
+    match &mut case.conversation {
+        Conversation::Turns(turns) => Ok(turns),
+        Conversation::Scenario(_) => {
+            Err("a simulated user plays this case; it has no turns of its own".into())
+        }
+    }
+}
+
+fn turn_of(field: &Field) -> Option<usize> {
+    match field {
+        Field::Turn(turn)
+        | Field::User(turn)
+        | Field::Calls(turn)
+        | Field::Call(turn, _)
+        | Field::Argument(turn, ..)
+        | Field::Said(turn, _)
+        | Field::Response(turn) => Some(*turn),
+        Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => *turn,
+        _ => None,
+    }
+}
+
+fn session(case: &mut EvalCase) -> &mut SessionInput {
+    case.session_input.get_or_insert_default()
+}
+
+fn rubrics(case: &mut EvalCase, turn: Option<usize>) -> Option<&mut Vec<Rubric>> {
+    match turn {
+        None => Some(&mut case.rubrics),
+        Some(turn) => turns(case).ok()?.get_mut(turn).map(|turn| &mut turn.rubrics),
+    }
+}
+
+fn change_rubric(case: &mut EvalCase, turn: Option<usize>, at: usize, change: impl FnOnce(&mut Rubric)) {
+    rubrics(case, turn).and_then(|rubrics| rubrics.get_mut(at)).map(change);
+}
+
+/// The first text becomes this one; further texts are joined into it. What is no text stays.
+fn set_text(content: &mut Content, role: &str, typed: &str) {
+    let is_text = |part: &Part| part.has_text() || (part.text.is_some() && part.rest.is_empty());
+    let first = content.parts.iter().position(is_text);
+    let mut at = 0;
+    content.parts.retain(|part| {
+        at += 1;
+        !is_text(part) || Some(at - 1) == first
+    });
+    match first.and_then(|first| content.parts.get_mut(first)) {
+        Some(part) => part.text = Some(typed.to_string()),
+        None => content.parts.push(Part::text(typed)),
+    }
+    content.role.get_or_insert_with(|| role.to_string());
+}
+
+fn nonempty(typed: &str, what: &str) -> Result<String, Wrong> {
+    let typed = typed.trim();
+    if typed.is_empty() { Err(format!("{what} is missing")) } else { Ok(typed.to_string()) }
+}
+
+fn said(typed: &str) -> Result<(String, Vec<Part>), Wrong> {
+    let (author, words) = typed.split_once(':').ok_or("type it as author: words")?;
+    Ok((nonempty(author, "the author")?, vec![Part::text(words.trim())]))
+}
+
+/// JSON as a person types it. A word in no quotes is told how to be a text.
+fn json_value(typed: &str) -> Result<Value, Wrong> {
+    let typed = typed.trim();
+    if typed.is_empty() {
+        return Err("a value is missing: JSON, such as 3, true, \"text\", [1, 2], {\"a\": 1}".into());
+    }
+    json::parse(typed).map(|parsed| parsed.value).map_err(|error| {
+        let is_word =
+            typed.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c)) && number_word(typed).is_none();
+        match is_word {
+            true => format!("a text stands in quotes: {}", Value::from(typed)),
+            false => format!(
+                "at character {}: {error}",
+                typed[..error.offset.min(typed.len())].chars().count() + 1
+            ),
+        }
+    })
+}
+
+fn json_object(typed: &str) -> Result<Map<String, Value>, Wrong> {
+    match json_value(if typed.trim().is_empty() { "{}" } else { typed })? {
+        Value::Object(map) => Ok(map),
+        _ => Err("an object is wanted: {\"key\": value}".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case() -> EvalCase {
+        let mut case = EvalCase::default();
+        let added = |case: &mut EvalCase, field: &Field, adding, typed: &str| {
+            add_after(case, field, adding, typed).unwrap()
+        };
+        added(&mut case, &Field::EvalId, Adding::Turn, "hello");
+        let call = added(&mut case, &Field::Calls(0), Adding::Call, "get");
+        added(&mut case, &call, Adding::Argument, "id = \"x\"");
+        case
+    }
+
+    #[test]
+    fn a_case_is_made_field_by_field() {
+        let mut case = case();
+        assert_eq!(case.turns()[0].calls()[0].args.as_ref().unwrap()["id"], "x");
+        set(&mut case, &Field::Argument(0, 0, "id".into()), "1.0").unwrap();
+        assert_eq!(case.turns()[0].calls()[0].args.as_ref().unwrap()["id"].to_string(), "1.0");
+        set(&mut case, &Field::Response(0), "a\nb").unwrap();
+        set(&mut case, &Field::State, "{\"room\": \"x\"}").unwrap();
+        set(&mut case, &Field::FinalState, "{}").unwrap();
+        let rubric = add_after(&mut case, &Field::Rubrics, Adding::Rubric, "polite").unwrap();
+        set(&mut case, &rubric, "is polite").unwrap();
+        assert_eq!(case.rubrics[0].text.as_deref(), Some("is polite"));
+        assert_eq!(duplicate(&mut case, &Field::Call(0, 0)).unwrap(), Field::Call(0, 1));
+        set(&mut case, &Field::Call(0, 1), "put").unwrap();
+        assert_eq!(move_field(&mut case, &Field::Call(0, 1), false).unwrap(), Field::Call(0, 0));
+        let names: Vec<_> = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
+        assert_eq!(names, ["put", "get"]);
+        remove(&mut case, &Field::Argument(0, 1, "id".into())).unwrap();
+        remove(&mut case, &Field::Call(0, 0)).unwrap();
+        assert_eq!(case.turns()[0].calls().len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_changes_nothing() {
+        let case = case();
+        let wrong = |field: Field, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
+        let argument = || Field::Argument(0, 0, "id".into());
+        assert_eq!(wrong(argument(), "device two"), "a text stands in quotes: \"device two\"");
+        assert!(wrong(argument(), "{\"a\": ").starts_with("at character 6: expected"));
+        assert!(wrong(Field::State, "[1]").starts_with("an object is wanted"));
+        assert!(wrong(Field::Call(0, 0), " ").contains("missing"));
+        let again = wrong_value(&case, &Field::Call(0, 0), Some(Adding::Argument), "id = 1");
+        assert_eq!(again.as_deref(), Some("the call has an argument id already"));
+        assert!(remove(&mut case.clone(), &Field::Turn(0)).is_err());
+        assert_eq!(wrong_value(&case, &argument(), None, "NaN"), None, "Python's JSON has it");
+    }
+
+    #[test]
+    fn what_is_no_text_stays_when_a_text_is_typed() {
+        let mut content = Content::text("user", "one");
+        content.parts.push(Part {
+            rest: [("inline_data".to_string(), Value::Null)].into_iter().collect(),
+            ..Part::default()
+        });
+        content.parts.push(Part::text("two"));
+        set_text(&mut content, "user", "all");
+        assert_eq!(content.parts.len(), 2);
+        assert_eq!(content.scored_text(), "all");
+    }
+}

@@ -1,0 +1,72 @@
+//! What a name could be: tools and arguments that the workspace knows.
+
+use crate::domain::{EvalCase, ToolCall};
+use crate::explorer::screens::edit::field::{Adding, Field};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tools that are known, each with the names of its arguments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tools(pub BTreeMap<String, BTreeSet<String>>);
+
+impl Tools {
+    /// Takes a call's tool and arguments in.
+    pub fn see(&mut self, call: &ToolCall) {
+        let known = self.0.entry(call.name.clone()).or_default();
+        known.extend(call.args.iter().flat_map(|args| args.keys().cloned()));
+    }
+
+    /// Takes a tool that an agent declares in.
+    pub fn declare(&mut self, name: String, args: Vec<String>) {
+        self.0.entry(name).or_default().extend(args);
+    }
+}
+
+/// The types of rubrics that metrics read.
+const KINDS: &[&str] = &["FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"];
+
+/// What is typed could become any of these, the nearest first.
+pub fn completions(
+    case: &EvalCase,
+    tools: &Tools,
+    field: &Field,
+    adding: Option<Adding>,
+    typed: &str,
+) -> Vec<String> {
+    let names: Vec<String> = match (adding, field) {
+        (Some(Adding::Call), _) | (None, Field::Call(..)) => tools.0.keys().cloned().collect(),
+        (Some(Adding::Argument), Field::Call(turn, call) | Field::Argument(turn, call, _)) => {
+            let calls = case.turns().get(*turn).map(|turn| turn.calls()).unwrap_or_default();
+            let Some(call) = calls.get(*call) else { return Vec::new() };
+            let has = |key: &&String| call.args.as_ref().is_some_and(|args| args.contains_key(*key));
+            let known = tools.0.get(&call.name).into_iter().flatten();
+            known.filter(|key| !has(key)).map(|key| format!("{key} = ")).collect()
+        }
+        (None, Field::RubricKind(..)) => KINDS.iter().map(|kind| kind.to_string()).collect(),
+        _ => Vec::new(),
+    };
+    let typed = typed.trim().to_lowercase();
+    let fits = |name: &&String| name.to_lowercase().contains(&typed) && name.to_lowercase() != typed;
+    let mut fitting: Vec<String> = names.iter().filter(fits).cloned().collect();
+    fitting.sort_by_key(|name| !name.to_lowercase().starts_with(&typed));
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_begins_so_comes_first() {
+        let mut tools = Tools::default();
+        for (name, args) in
+            [("get_room", json!({"room": 1, "unit": 2})), ("forget", json!({})), ("set", json!({}))]
+        {
+            tools.see(&ToolCall::new(name, args.as_object().cloned()));
+        }
+        let case = EvalCase::default();
+        let of = |typed: &str| completions(&case, &tools, &Field::Calls(0), Some(Adding::Call), typed);
+        assert_eq!(of("get"), ["get_room", "forget"]);
+        assert_eq!(of("set"), Vec::<String>::new(), "it is that already");
+    }
+}

@@ -1,0 +1,408 @@
+//! The editor of a case: keys to changes of the draft.
+
+use crate::domain::{EvalCase, wrong_eval_id};
+use crate::explorer::commands::CommandId;
+use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::effect::{EditorOf, Effect};
+use crate::explorer::layout::{inside, layout};
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::overlays::proposal::Proposal;
+use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
+use crate::explorer::screens::edit::state as editor;
+use crate::explorer::screens::edit::state::{
+    Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of, wrong_value,
+};
+use crate::explorer::update::moved;
+use crate::explorer::{authoring as author, global};
+use crate::formats::Edit;
+use crate::formats::adk::read_config;
+use crate::formats::json::TextChange;
+use crate::store::{Deed, FileJob};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tui_input::{Input, InputRequest};
+
+/// Opens the case to hand.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let Some(at) = model.current_case() else { return Vec::new() };
+    let Some(file) = model.file(at.set) else { return Vec::new() };
+    match file.case(at.index) {
+        Ok(case) => {
+            let from_case = matches!(model.screen, Screen::Case(_));
+            let screen = EditScreen::new(at, file.clone(), case, from_case);
+            model.screen = Screen::Edit(Box::new(screen));
+            vec![Effect::SeeTools(at.set)]
+        }
+        Err(problem) => global::tell(model, problem.to_string(), true),
+    }
+}
+
+fn screen(model: &mut Model) -> Option<&mut EditScreen> {
+    match &mut model.screen {
+        Screen::Edit(screen) => Some(screen),
+        _ => None,
+    }
+}
+
+/// Whether plain characters are text here.
+pub(crate) fn takes_text(model: &Model) -> bool {
+    model.overlay.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
+}
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let field = edit.row().map(|row| row.field.clone());
+    match (id, field) {
+        (CommandId::EditField, Some(field)) => type_value(edit, field),
+        (CommandId::AddField, Some(field)) => match adding_after(&field) {
+            Some(adding) => type_new(edit, field, adding),
+            None => {
+                return global::tell(
+                    model,
+                    "nothing is added here; turns, calls, arguments and rubrics are".into(),
+                    false,
+                );
+            }
+        },
+        (CommandId::RemoveField, Some(field)) => {
+            return change(model, |case| editor::remove(case, &field).map(|()| field.clone()));
+        }
+        (CommandId::DuplicateField, Some(field)) => {
+            return change(model, |case| editor::duplicate(case, &field));
+        }
+        (CommandId::FieldUp | CommandId::FieldDown, Some(field)) => {
+            return change(model, |case| editor::move_field(case, &field, id == CommandId::FieldDown));
+        }
+        (CommandId::FieldInEditor, Some(field)) => return in_editor(edit, field),
+        (CommandId::CaseInEditor, _) => return whole_in_editor(model),
+        (CommandId::Undo, _) if !edit.undo() => {
+            return global::tell(model, "nothing was changed yet".into(), false);
+        }
+        (CommandId::Redo, _) if !edit.redo() => {
+            return global::tell(model, "nothing was taken back".into(), false);
+        }
+        (CommandId::SaveCase, _) => return save(model),
+        (CommandId::Back, _) => return leave(model),
+        (
+            CommandId::Up
+            | CommandId::Down
+            | CommandId::PageUp
+            | CommandId::PageDown
+            | CommandId::Top
+            | CommandId::Bottom,
+            _,
+        ) => {
+            scroll(model, id);
+        }
+        _ => {}
+    }
+    keep_in_sight(model);
+    Vec::new()
+}
+
+fn scroll(model: &mut Model, id: CommandId) {
+    let page = page(model);
+    if let Some(edit) = screen(model) {
+        edit.cursor = moved(edit.cursor, id, edit.rows.len(), page);
+    }
+}
+
+fn page(model: &Model) -> usize {
+    usize::from(inside(layout(model).main).height)
+}
+
+fn keep_in_sight(model: &mut Model) {
+    let page = page(model).max(1);
+    if let Some(edit) = screen(model) {
+        edit.scroll = edit.scroll.min(edit.cursor).max((edit.cursor + 1).saturating_sub(page));
+    }
+}
+
+/// Changes the draft, or says why not.
+fn change(model: &mut Model, change: impl FnOnce(&mut EvalCase) -> Result<Field, String>) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let mut draft = edit.draft.clone();
+    let effects = match change(&mut draft) {
+        Ok(field) => {
+            edit.take(draft, Some(&field));
+            Vec::new()
+        }
+        Err(why) => global::tell(model, why, false),
+    };
+    keep_in_sight(model);
+    effects
+}
+
+fn type_value(edit: &mut EditScreen, field: Field) {
+    if matches!(field, Field::Turn(_) | Field::Calls(_) | Field::Rubrics) {
+        if let Some(adding) = adding_after(&field) {
+            type_new(edit, field, adding);
+        }
+        return;
+    }
+    let value = value_of(&edit.draft, &field);
+    edit.typing =
+        Some(Typing { field, adding: None, input: Input::new(value), wrong: None, completions: Vec::new() });
+    look(edit);
+}
+
+fn type_new(edit: &mut EditScreen, field: Field, adding: Adding) {
+    let input = Input::default();
+    edit.typing = Some(Typing { field, adding: Some(adding), input, wrong: None, completions: Vec::new() });
+    look(edit);
+    // Nothing is wrong before anything is typed.
+    if let Some(typing) = &mut edit.typing {
+        typing.wrong = None;
+    }
+}
+
+/// Looks at what is typed so far.
+fn look(edit: &mut EditScreen) {
+    if let Some(typing) = &mut edit.typing {
+        let typed = typing.input.value();
+        typing.wrong = wrong_value(&edit.draft, &typing.field, typing.adding, typed);
+        typing.completions = completions(&edit.draft, &edit.tools, &typing.field, typing.adding, typed);
+    }
+}
+
+/// A key while a value is typed.
+pub(crate) fn key(model: &mut Model, key: Key, request: Option<InputRequest>) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(typing) = &mut edit.typing else { return Vec::new() };
+    match (key.code, key.ctrl, key.alt) {
+        (KeyCode::Esc, ..) | (KeyCode::Char('c'), true, _) => edit.typing = None,
+        (KeyCode::Enter, _, true) | (KeyCode::Char('j'), true, _) => {
+            typing.input.handle(InputRequest::InsertChar('\n'));
+            look(edit);
+        }
+        (KeyCode::Enter, ..) => return take(model),
+        (KeyCode::Tab, ..) => {
+            if let Some(first) = typing.completions.first().cloned() {
+                typing.input = Input::new(first);
+                look(edit);
+            }
+        }
+        _ => {
+            if let Some(request) = request {
+                typing.input.handle(request);
+                look(edit);
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Pasted text, line ends and all: the draft takes what the file can say.
+pub(crate) fn paste(model: &mut Model, text: &str) {
+    let Some(edit) = screen(model) else { return };
+    if let Some(typing) = &mut edit.typing {
+        for c in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
+            typing.input.handle(InputRequest::InsertChar(c));
+        }
+        look(edit);
+    }
+}
+
+/// Takes what was typed; what is wrong stays on the screen.
+fn take(model: &mut Model) -> Vec<Effect> {
+    let others: Vec<String> = match &model.screen {
+        Screen::Edit(edit) => model.file(edit.at.set).map_or_else(Vec::new, |file| {
+            let ids = file.eval_ids().enumerate().filter(|(at, _)| *at != edit.at.index);
+            ids.map(|(_, id)| id.into_owned()).collect()
+        }),
+        _ => Vec::new(),
+    };
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(typing) = &mut edit.typing else { return Vec::new() };
+    let typed = typing.input.value().to_string();
+    if typing.field == Field::EvalId && typed != edit.before.eval_id {
+        typing.wrong = wrong_eval_id(&typed, others.iter().map(|id| id.as_str().into()));
+        if typing.wrong.is_some() {
+            return Vec::new();
+        }
+    }
+    let mut draft = edit.draft.clone();
+    let field = typing.field.clone();
+    let taken = match typing.adding {
+        None => editor::set(&mut draft, &field, &typed).map(|()| field),
+        Some(adding) => add_after(&mut draft, &field, adding, &typed),
+    };
+    match taken {
+        Ok(field) => {
+            let more = next_to_type(typing.adding, &field);
+            edit.typing = None;
+            edit.take(draft, Some(&field));
+            match more {
+                Some(Adding::Rubric) => type_value(edit, field),
+                Some(adding) => type_new(edit, field, adding),
+                None => {}
+            }
+        }
+        Err(why) => typing.wrong = Some(why),
+    }
+    keep_in_sight(model);
+    Vec::new()
+}
+
+/// A new call is followed by its arguments, a new rubric by what it says.
+fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
+    match (added, field) {
+        (Some(Adding::Call), Field::Call(..)) => Some(Adding::Argument),
+        (Some(Adding::Rubric), _) => Some(Adding::Rubric),
+        _ => None,
+    }
+}
+
+fn in_editor(edit: &EditScreen, field: Field) -> Vec<Effect> {
+    let (name, ending) = match field {
+        Field::Argument(..) | Field::State | Field::FinalState | Field::Scenario => ("value", "json"),
+        Field::User(_) | Field::Response(_) | Field::Said(..) | Field::RubricText(..) => ("text", "txt"),
+        _ => ("value", "txt"),
+    };
+    let text = value_of(&edit.draft, &field);
+    vec![Effect::EditText { text, name: name.into(), ending, of: EditorOf::Field(field) }]
+}
+
+fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
+    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    let text = match edit.is_changed() {
+        // What is drafted is shown as the file would have it.
+        true => author::drafted(&edit.file, edit.index, &edit.draft),
+        false => edit.file.text_of(edit.index).map(str::to_string),
+    };
+    let name = edit.before.eval_id.clone();
+    match text {
+        Some(text) => vec![Effect::EditText { text, name, ending: "json", of: EditorOf::Case }],
+        None => global::tell(model, "files of this form are not edited here".into(), true),
+    }
+}
+
+/// What came back from the person's editor. What is wrong is kept, to be mended.
+pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<Effect> {
+    match of {
+        EditorOf::Field(field) => {
+            let Some(edit) = screen(model) else { return Vec::new() };
+            let text = text.strip_suffix('\n').unwrap_or(&text).to_string();
+            if text == value_of(&edit.draft, &field) {
+                return Vec::new();
+            }
+            let input = Input::new(text);
+            edit.typing = Some(Typing { field, adding: None, input, wrong: None, completions: Vec::new() });
+            take(model)
+        }
+        EditorOf::Criteria(path, read) => criteria_typed(model, path, read, text),
+        EditorOf::Case => {
+            let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+            let edits = vec![Edit::Typed(edit.index, text.clone())];
+            let words = format!("edit {}", edit.before.eval_id);
+            let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
+            match proposed {
+                Ok(proposal) => author::show(model, proposal),
+                Err(why) if why == author::NOTHING => global::tell(model, why, false),
+                Err(why) => ask_again(model, why, ConfirmKind::TypeAgain(EditorOf::Case, text)),
+            }
+        }
+    }
+}
+
+/// Criteria that came back: what is no config is said, and can be typed again.
+fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
+    if let Err(error) = read_config(&text) {
+        let kind = ConfirmKind::TypeAgain(EditorOf::Criteria(path, read), text);
+        return ask_again(model, error.to_string(), kind);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let deed = match read {
+        Some(read) if *read == *text => return global::tell(model, author::NOTHING.into(), false),
+        Some(read) => {
+            let change = TextChange::one(0, &read, &text);
+            Deed::Change(read, change)
+        }
+        None => Deed::Create(text),
+    };
+    let proposal = Proposal::new("edit the criteria".into(), vec![FileJob { path, deed }], |_| name.clone());
+    author::show(model, proposal)
+}
+
+fn ask_again(model: &mut Model, why: String, kind: ConfirmKind) -> Vec<Effect> {
+    model.overlay = Some(Overlay::Confirm(Confirm::new(
+        "The text cannot be taken. Open it again?",
+        vec![why, "Nothing was changed; what you typed is kept while you decide.".into()],
+        kind,
+    )));
+    Vec::new()
+}
+
+/// Opens a text again that could not be taken.
+pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
+    vec![Effect::EditText { text, name: "again".into(), ending: "json", of }]
+}
+
+fn save(model: &mut Model) -> Vec<Effect> {
+    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    if !edit.is_changed() {
+        return global::tell(model, author::NOTHING.into(), false);
+    }
+    let draft = Box::new(edit.draft.clone());
+    let (edits, words) = match edit.is_new {
+        true => (vec![Edit::Insert(edit.index, draft)], format!("make {}", edit.draft.eval_id)),
+        false => (vec![Edit::Case(edit.index, draft)], format!("edit {}", edit.before.eval_id)),
+    };
+    // Against the file as it was when the editor opened: what others wrote since is met when it is saved.
+    match model.propose_in(edit.at.set, &edit.file, edits, words) {
+        Ok(proposal) => author::show(model, proposal),
+        Err(why) => global::tell(model, why, true),
+    }
+}
+
+/// Back to where the editor was opened; asks first when something would be lost.
+pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    if edit.is_changed() {
+        model.overlay = Some(Overlay::Confirm(Confirm::new(
+            "Leave without saving?",
+            vec!["What was changed here is not in the file.".into()],
+            ConfirmKind::DropDraft,
+        )));
+        return Vec::new();
+    }
+    close(model);
+    Vec::new()
+}
+
+/// Back to the case or the list.
+pub(crate) fn close(model: &mut Model) {
+    let Screen::Edit(edit) = &model.screen else { return };
+    let (at, from_case) = (edit.at, edit.from_case);
+    model.screen = Screen::Browse;
+    if from_case && model.file(at.set).is_some_and(|file| at.index < file.len()) {
+        crate::explorer::screens::browse::update::open_case(model, at, false);
+    }
+}
+
+/// The wheel moves the cursor, a click puts it on a row.
+pub(crate) fn mouse(model: &mut Model, y: u16, wheel: Option<CommandId>) {
+    let inner = inside(layout(model).main);
+    match wheel {
+        Some(id) => scroll(model, id),
+        None => {
+            if let Some(edit) = screen(model)
+                && edit.typing.is_none()
+                && (inner.y..inner.bottom()).contains(&y)
+            {
+                let at = edit.scroll + usize::from(y - inner.y);
+                edit.cursor = at.min(edit.rows.len().saturating_sub(1));
+            }
+        }
+    }
+    keep_in_sight(model);
+}
+
+/// The tools that are known now.
+pub(crate) fn tools_seen(model: &mut Model, tools: Tools) -> Vec<Effect> {
+    if let Some(edit) = screen(model) {
+        edit.tools = Arc::new(tools);
+        look(edit);
+    }
+    Vec::new()
+}

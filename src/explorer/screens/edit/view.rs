@@ -1,0 +1,92 @@
+//! A case being edited: its fields as rows, and the line in which one of them is typed.
+
+use crate::domain::clean_line;
+use crate::explorer::draw::footer::text_field;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::{panel, panel_note, scrollbar};
+use crate::explorer::{EditScreen, FieldRow, Layout, Typing};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+/// Columns that labels take.
+const LABEL: u16 = 22;
+
+pub(crate) fn edit(
+    edit: &EditScreen,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let inner = panel(areas.main, "edit", true, theme, buffer);
+    if edit.is_changed() {
+        panel_note(areas.main, areas.main.y, "not saved", theme.style(Role::Note), buffer);
+    }
+    let shown = usize::from(inner.height);
+    for (at, row) in edit.rows.iter().enumerate().skip(edit.scroll).take(shown) {
+        let place = Rect { y: inner.y + (at - edit.scroll) as u16, height: 1, ..inner };
+        field(row, at == edit.cursor, place, theme, buffer);
+    }
+    scrollbar(areas.main, edit.scroll, shown, edit.rows.len(), theme, buffer);
+    let below = Rect { y: areas.main.bottom(), height: 2, ..areas.main };
+    match &edit.typing {
+        Some(typing) => Some(typed(edit, typing, below, theme, buffer)),
+        None => {
+            whole_value(edit, below, theme, buffer);
+            None
+        }
+    }
+}
+
+fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let heading = row.depth == 0;
+    if at_hand {
+        buffer.set_style(place, theme.style(Role::Cursor));
+        put(buffer, place.x, place.y, 1, "▸", theme.style(Role::Accent));
+    }
+    let indent = 2 * row.depth as u16;
+    let role = if heading { Role::Title } else { Role::Key };
+    let x = place.x + 2 + indent;
+    put(buffer, x, place.y, LABEL.saturating_sub(indent), &row.label, theme.style(role));
+    let x = place.x + 2 + LABEL + 1;
+    let room = place.right().saturating_sub(x + 1);
+    match &row.value {
+        Some(value) if value.is_empty() => put(buffer, x, place.y, room, "(empty)", theme.style(Role::Faint)),
+        Some(value) => put(buffer, x, place.y, room, value, theme.style(Role::Value)),
+        None => 0,
+    };
+}
+
+/// The value under the cursor once more, where a row has no room for all of it.
+fn whole_value(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let value = edit.row().and_then(|row| row.value.as_deref()).unwrap_or_default();
+    let clean = clean_line(value);
+    let width = usize::from(area.width.saturating_sub(4)).max(1);
+    let letters: Vec<char> = clean.chars().collect();
+    for (row, piece) in letters.chunks(width).take(usize::from(area.height)).enumerate() {
+        let text: String = piece.iter().collect();
+        put(buffer, area.x + 2, area.y + row as u16, area.width - 3, &text, theme.style(Role::Faint));
+    }
+}
+
+fn typed(edit: &EditScreen, typing: &Typing, area: Rect, theme: &Theme, buffer: &mut Buffer) -> Position {
+    let label = match typing.adding {
+        Some(adding) => adding.prompt().to_string(),
+        None => edit.row().map(|row| row.label.clone()).unwrap_or_default(),
+    };
+    let used =
+        put(buffer, area.x + 1, area.y, area.width / 2, &format!("{label}  "), theme.style(Role::Accent));
+    let x = area.x + 1 + used;
+    let cursor = text_field(&typing.input, x, area.y, area.right().saturating_sub(x + 1), theme, buffer);
+    let (words, role) = match &typing.wrong {
+        Some(wrong) => (wrong.clone(), Role::Bad),
+        None if !typing.completions.is_empty() => {
+            let names: Vec<&str> =
+                typing.completions.iter().map(|name| name.trim_end_matches([' ', '='])).collect();
+            (format!("tab: {}", names.join("  ")), Role::Note)
+        }
+        None => ("enter takes it    esc leaves it    ctrl-j a new line".to_string(), Role::Faint),
+    };
+    put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
+    cursor
+}

@@ -1,0 +1,321 @@
+//! Runs: starting, watching, ending them.
+
+use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState};
+use crate::explorer::commands::CommandId;
+use crate::explorer::effect::{Against, Effect};
+use crate::explorer::layout::{inside, layout};
+use crate::explorer::message::RunMsg;
+use crate::explorer::model::{CaseRef, Model, Node, Pane, Screen, SetState};
+use crate::explorer::outcomes::CaseOutcome;
+use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
+use crate::explorer::screens::browse::update::{open_case, relist};
+use crate::explorer::update::moved;
+use crate::explorer::{edited_cases, global, load};
+use crate::history::{PastResult, place};
+use crate::runner::{Deed, TrustQuestion};
+use std::sync::Arc;
+
+/// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
+pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match &model.screen {
+        Screen::Case(case) => vec![case.at],
+        _ if !model.browse.selected.is_empty() => model.browse.selected.iter().copied().collect(),
+        _ if model.browse.pane == Pane::Sets => model.browse.visible.clone(),
+        _ => model.current_case().into_iter().collect(),
+    };
+    start(model, cases, against)
+}
+
+/// The turn on the screen, alone.
+pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
+    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let (at, turn) = (case.at, case.turn as u32 + 1);
+    start(model, vec![at], Against::Turn(turn))
+}
+
+/// The selected cases, or the one under the cursor, judged again: what their agents did stays.
+pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match &model.screen {
+        Screen::Browse if !model.browse.selected.is_empty() => {
+            model.browse.selected.iter().copied().collect()
+        }
+        _ => model.current_case().into_iter().collect(),
+    };
+    let done = |case: &CaseRef| -> Vec<Arc<EndedAttempt>> {
+        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        attempts.iter().filter(|attempt| attempt.actual_turns > 0).cloned().collect()
+    };
+    let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
+        cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
+    // A run repeats all its cases equally often.
+    let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
+    let cases = all.iter().map(|(case, _)| *case).collect();
+    let kept =
+        all.into_iter().flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
+    let kept = kept.collect();
+    start(model, cases, Against::Kept(Arc::new(kept)))
+}
+
+/// What is listed (or selected) and did not pass.
+pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
+    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    let cases: Vec<CaseRef> = model.browse.visible.iter().copied().filter(failing).collect();
+    // What has no agent was scored before, and can only be scored again.
+    let is_saved = |case: &CaseRef| {
+        let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
+        scored && model.sets[case.set].agent.is_err()
+    };
+    let against = if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent };
+    start(model, cases, against)
+}
+
+fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
+    match cases.is_empty() {
+        true => global::tell(model, "there is nothing to run here".into(), false),
+        false => vec![Effect::StartRun(cases, against)],
+    }
+}
+
+/// The first asks to finish what is in flight; the second stops now.
+pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
+    let Some(run) = &model.run else { return Vec::new() };
+    let reason = match run.cancelling {
+        None => CancelReason::Finish,
+        Some(_) => CancelReason::Stop,
+    };
+    let words = match reason {
+        CancelReason::Finish => {
+            format!("finishing what is in flight; {} again stops now", CommandId::CancelAll.key())
+        }
+        CancelReason::Stop => "stopping".to_string(),
+    };
+    global::tell(model, words, false);
+    vec![Effect::CancelRun(reason)]
+}
+
+pub(crate) fn watch(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Run;
+    Vec::new()
+}
+
+pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
+    match msg {
+        RunMsg::Started(state) => started(model, *state),
+        RunMsg::Events(events) => {
+            let effects = events.into_iter().flat_map(|event| event_of_run(model, event)).collect();
+            relist_if_needed(model);
+            return effects;
+        }
+        RunMsg::Refused(why) => return global::tell(model, why, true),
+        RunMsg::AskTrust(cases, questions, against) => ask_trust(model, cases, questions, against),
+    }
+    Vec::new()
+}
+
+fn started(model: &mut Model, state: RunState) {
+    let many = state.plan.attempts() > 1;
+    model.run_began = model.now;
+    model.run_cursor = 0;
+    model.run_finished_pane = false;
+    model.run = Some(state);
+    model.browse.selected.clear();
+    // One case is watched where it is; more are worth a screen of their own.
+    if many && !matches!(model.screen, Screen::Case(_)) {
+        model.screen = Screen::Run;
+    }
+}
+
+fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
+    let Some(mut run) = model.run.take() else { return Vec::new() };
+    let mut effects = Vec::new();
+    match &event {
+        RunEvent::Finished(attempt) => {
+            effects = show_result(model, &run, attempt);
+        }
+        RunEvent::Warning(warning) => {
+            global::tell(model, warning.clone(), true);
+        }
+        RunEvent::Ended { .. } => {
+            global::tell(model, ended_words(&run), false);
+            model.run_finished_pane = true;
+            model.run_cursor = 0;
+        }
+        _ => {}
+    }
+    run.apply(event);
+    model.run = Some(run);
+    effects
+}
+
+/// Shows what came of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
+/// waits for it.
+fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
+    let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
+    let planned_set = &run.plan.sets[planned.set];
+    let Some(set) = model.sets.iter().position(|view| view.path.path == planned_set.path) else {
+        return Vec::new();
+    };
+    let run_ref = model.run_ref(run);
+    let view = &mut model.sets[set];
+    let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
+    else {
+        let result = PastResult {
+            file: planned_set.path.clone(),
+            eval_id: planned.eval_id.clone(),
+            content: planned.content.clone(),
+            run: run_ref,
+            attempts: vec![attempt.clone()],
+        };
+        load::let_wait(view, [result]);
+        return Vec::new();
+    };
+    let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
+    let case = CaseRef { set, index };
+    model.add_outcome(case, &run_ref, attempt.clone());
+    look_at_first_failure(model, case);
+    if was_edited { edited_cases::reevaluate_cases(model, set, vec![case]) } else { Vec::new() }
+}
+
+/// A case that is open shows its newest attempt from the start.
+fn look_at_first_failure(model: &mut Model, at: CaseRef) {
+    let turns = model.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
+    if let Screen::Case(case) = &mut model.screen
+        && case.at == at
+    {
+        case.attempt = case.attempt.min(turns.saturating_sub(1));
+        case.key = None;
+    }
+}
+
+fn ended_words(run: &RunState) -> String {
+    let totals = run.totals;
+    let not_run = run.plan.attempts() - totals.ended();
+    let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
+    format!(
+        "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
+        totals.passed, totals.failed, totals.errored, totals.not_evaluated
+    )
+}
+
+/// The list depends on outcomes when it is filtered or sorted by them.
+fn relist_if_needed(model: &mut Model) {
+    let sorted = model.browse.order != crate::explorer::model::Order::File;
+    if sorted || !model.browse.query.is_empty() {
+        relist(model);
+    }
+}
+
+fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>, against: Against) {
+    let (title, lines) = trust_words(&questions);
+    let kind = ConfirmKind::Trust(cases, questions, against);
+    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
+}
+
+/// What is asked, and about what exactly.
+pub(crate) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) {
+    let mut lines = Vec::new();
+    for question in questions {
+        lines.push(question.command.clone());
+        lines.push(format!("in {}", question.folder));
+    }
+    lines.push("When you allow it, that is remembered until anything of this changes.".into());
+    let starts = questions.iter().any(|question| question.deed == Deed::Start);
+    let title = match starts {
+        _ if is_about_keys(questions) => {
+            lines.push(
+                "Without it a run can be started all the same; what needs it is then not evaluated.".into(),
+            );
+            "Use this? It is in a .env file, and the judge cannot be asked without it."
+        }
+        false => "Allow this? It is what this folder's files say.",
+        true => "Start this program? It runs what this folder's files say.",
+    };
+    (title.into(), lines)
+}
+
+/// Whether keys of a file are asked about. They are asked about alone.
+pub(crate) fn is_about_keys(questions: &[TrustQuestion]) -> bool {
+    questions.iter().any(|question| question.deed == Deed::Use)
+}
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::Back => model.screen = Screen::Browse,
+        CommandId::SwitchPane => {
+            model.run_finished_pane = !model.run_finished_pane;
+            model.run_cursor = 0;
+        }
+        CommandId::Open => open(model),
+        CommandId::Cancel => return cancel_one(model),
+        CommandId::Pause => return model.run.iter().map(|run| Effect::PauseRun(!run.paused)).collect(),
+        id => {
+            let areas = layout(model);
+            let pane = if model.run_finished_pane { areas.main } else { areas.left };
+            let page = usize::from(inside(pane).height);
+            model.run_cursor = moved(model.run_cursor, id, listed(model), page);
+        }
+    }
+    Vec::new()
+}
+
+fn listed(model: &Model) -> usize {
+    let Some(run) = &model.run else { return 0 };
+    if model.run_finished_pane { run.finished.len() } else { run.in_flight.len() }
+}
+
+/// The attempt under the cursor.
+fn under_cursor(model: &Model) -> Option<AttemptKey> {
+    let run = model.run.as_ref()?;
+    match model.run_finished_pane {
+        true => run.finished.iter().rev().nth(model.run_cursor).map(|attempt| attempt.key),
+        false => {
+            let mut lanes: Vec<_> = run.in_flight.iter().collect();
+            lanes.sort_by_key(|(_, lane)| lane.slot);
+            lanes.get(model.run_cursor).map(|(key, _)| **key)
+        }
+    }
+}
+
+fn open(model: &mut Model) {
+    let case = under_cursor(model).and_then(|key| model.case_of(model.run.as_ref()?, key));
+    if let Some(case) = case {
+        list_with(model, case);
+        open_case(model, case, true);
+    }
+}
+
+/// The list behind the case is the one that holds it, so that next and previous make sense.
+fn list_with(model: &mut Model, case: CaseRef) {
+    if !model.browse.visible.contains(&case)
+        && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
+    {
+        crate::explorer::screens::browse::update::choose_node(model, node);
+    }
+}
+
+fn cancel_one(model: &mut Model) -> Vec<Effect> {
+    match under_cursor(model).filter(|_| !model.run_finished_pane) {
+        Some(key) => vec![Effect::CancelAttempt(key)],
+        None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
+    }
+}
+
+pub(crate) fn click(model: &mut Model, x: u16, y: u16) {
+    let areas = layout(model);
+    let at = ratatui::layout::Position { x, y };
+    for (area, finished) in [(inside(areas.left), false), (inside(areas.main), true)] {
+        if !area.contains(at) {
+            continue;
+        }
+        let rows = usize::from(area.height);
+        let first = model.run_cursor.saturating_sub(rows.saturating_sub(1));
+        let same_pane = model.run_finished_pane == finished;
+        let row = if same_pane { first } else { 0 } + usize::from(y - area.y);
+        let again = same_pane && model.run_cursor == row;
+        model.run_finished_pane = finished;
+        model.run_cursor = row.min(listed(model).saturating_sub(1));
+        if again {
+            open(model);
+        }
+    }
+}

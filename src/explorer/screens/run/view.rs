@@ -1,0 +1,182 @@
+//! The run: progress, what is in flight, what is finished.
+
+use crate::domain::{AttemptSummary, InFlight, Progress, RunState};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_right};
+use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
+use crate::explorer::{Layout, Model};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+pub(crate) fn run(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    let Some(run) = &model.run else { return };
+    progress(model, run, areas.panel, theme, buffer);
+    if !areas.left.is_empty() {
+        in_flight(model, run, areas.left, theme, buffer);
+    }
+    if !areas.main.is_empty() {
+        finished(model, run, areas.main, theme, buffer);
+    }
+}
+
+fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let all = run.plan.attempts().max(1);
+    let done = run.totals.ended();
+    let x = area.x + 1;
+    let cases = run.plan.cases.len();
+    let repeat = match run.plan.options.repeat {
+        1 => String::new(),
+        repeat => format!(" × {repeat}"),
+    };
+    let words =
+        format!("{} · {cases} cases{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
+    put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
+    let line = Rect { x, y: area.y + 1, width: area.width.saturating_sub(2), height: 1 };
+    bar(line, done as f64 / all as f64, theme, buffer);
+    let used = put(buffer, x, area.y + 2, 20, &format!("{done}/{all}  "), theme.style(Role::Title));
+    counts(buffer, x + used, area.y + 2, run.totals, theme);
+    put_right(
+        buffer,
+        area.right() - 1,
+        area.y + 2,
+        area.width / 2,
+        &pace(model, run),
+        theme.style(Role::Faint),
+    );
+}
+
+/// How fast it goes, and how long it will take: told once there is something to go by.
+fn pace(model: &Model, run: &RunState) -> String {
+    if let Some(seconds) = run.ended {
+        let not_run = run.plan.attempts() - run.totals.ended();
+        let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
+        return format!("ended after {seconds:.1}s{rest}");
+    }
+    let elapsed = model.now - model.run_began;
+    let done = run.totals.ended();
+    if done < 2 || elapsed <= 0.0 {
+        return format!("{elapsed:.0}s");
+    }
+    let pace = done as f64 / elapsed;
+    let left = (run.plan.attempts() - done) as f64 / pace;
+    format!("{pace:.1} cases/s · {elapsed:.0}s · eta {}", duration(left))
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds => format!("{}m {:02}s", seconds / 60, seconds % 60),
+    }
+}
+
+fn row_style(here: bool, theme: &Theme) -> Style {
+    match here {
+        true => theme.style(Role::Text).patch(theme.style(Role::Cursor)),
+        false => theme.style(Role::Text),
+    }
+}
+
+fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let focused = !model.run_finished_pane;
+    let inner = panel(area, "in flight", focused, theme, buffer);
+    let mut lanes: Vec<_> = run.in_flight.iter().collect();
+    lanes.sort_by_key(|(_, lane)| lane.slot);
+    let rows = usize::from(inner.height);
+    let first = if focused { model.run_cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    for (at, (key, lane)) in lanes.iter().enumerate().skip(first).take(rows) {
+        let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+        let style = row_style(focused && at == model.run_cursor, theme);
+        buffer.set_style(row, style);
+        let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
+        let name = format!("{}{repeat}", run.plan.cases[key.case].eval_id);
+        lane_row(lane, &name, row, style, (model.now, theme), buffer);
+    }
+    if lanes.is_empty() {
+        let words = if run.is_live() { "nothing yet" } else { "nothing; the run has ended" };
+        put(buffer, inner.x + 1, inner.y, inner.width - 1, words, theme.style(Role::Faint));
+    }
+}
+
+fn lane_row(
+    lane: &InFlight,
+    name: &str,
+    row: Rect,
+    style: Style,
+    (now, theme): (f64, &Theme),
+    buffer: &mut Buffer,
+) {
+    let name_width = (row.width / 3).max(12);
+    put(buffer, row.x, row.y, 3, &format!("{:>2}", lane.slot + 1), style.patch(theme.style(Role::Faint)));
+    put(buffer, row.x + 3, row.y, name_width - 1, name, style);
+    let mut x = row.x + 3 + name_width;
+    let turn = match lane.turn {
+        (0, _) => String::new(),
+        (turn, of) => format!("turn {turn}/{of} "),
+    };
+    x += put(buffer, x, row.y, 12, &turn, style.patch(theme.style(Role::Faint)));
+    x += put(buffer, x, row.y, 2, &format!("{} ", spinner(now)), style.patch(theme.style(Role::Running)));
+    let (words, role) = doing(&lane.doing);
+    put(buffer, x, row.y, row.right().saturating_sub(x), &words, style.patch(theme.style(role)));
+}
+
+fn doing(progress: &Progress) -> (String, Role) {
+    match progress {
+        Progress::Connecting => ("connecting".into(), Role::Faint),
+        Progress::Turn { .. } => ("thinking".into(), Role::Faint),
+        Progress::Says(text) => (format!("“{}”", text.chars().take(200).collect::<String>()), Role::Text),
+        Progress::Calls(call) => (call.chars().take(200).collect(), Role::Tool),
+        Progress::Answered(tool) => (format!("{tool} answered"), Role::Faint),
+        Progress::Retrying { delay_ms, error } => {
+            (format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0), Role::Note)
+        }
+        Progress::Scoring => ("scoring".into(), Role::Faint),
+        Progress::Judging { metric, about, turn, answered, of } => {
+            (format!("judging {answered}/{of}  {} {about} of turn {turn}", metric), Role::Faint)
+        }
+    }
+}
+
+fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let focused = model.run_finished_pane;
+    let inner = panel(area, "finished, newest first", focused, theme, buffer);
+    let rows = usize::from(inner.height);
+    let first = if focused { model.run_cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    for (at, attempt) in run.finished.iter().rev().enumerate().skip(first).take(rows) {
+        let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+        let style = row_style(focused && at == model.run_cursor, theme);
+        buffer.set_style(row, style);
+        finished_row(run, attempt, row, style, theme, buffer);
+    }
+    scrollbar(area, first, rows, run.finished.len(), theme, buffer);
+}
+
+fn finished_row(
+    run: &RunState,
+    attempt: &AttemptSummary,
+    row: Rect,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let repeat =
+        if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
+    put(buffer, row.x + 1, row.y, 1, attempt.status.glyph(), style.patch(theme.status(attempt.status)));
+    let words = attempt.reason();
+    let name_width = if words.is_empty() { row.width } else { (row.width * 2 / 5).max(14) };
+    put(
+        buffer,
+        row.x + 3,
+        row.y,
+        name_width.saturating_sub(4),
+        &format!("{}{repeat}", attempt.eval_id),
+        style,
+    );
+    let x = row.x + name_width;
+    if words.is_empty() {
+        let time = format!("{:.1}s", attempt.latency_s);
+        put_right(buffer, row.right() - 1, row.y, 8, &time, style.patch(theme.style(Role::Faint)));
+    } else {
+        put(buffer, x, row.y, row.right().saturating_sub(x), words, style.patch(theme.style(Role::Faint)));
+    }
+}

@@ -1,0 +1,44 @@
+//! Which agent is talked to, and whether it may be.
+
+use crate::agents::Opening;
+use crate::domain::{AgentSpec, SessionInput};
+use crate::explorer::ChatMsg;
+use crate::runner::{TrustQuestion, agent_question};
+use crate::store::{Places, Trust};
+use crate::workspace::{SetPath, Workspace, agent_for};
+
+/// ADK's user when a case names none.
+const USER: &str = "user";
+
+/// The agent of a set and the session to open, when nothing is left to be asked.
+pub(crate) fn prepare(
+    workspace: &Workspace,
+    set: &SetPath,
+    session: &SessionInput,
+    granted: &[TrustQuestion],
+    places: Option<&Places>,
+) -> Result<(AgentSpec, Opening), ChatMsg> {
+    let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
+    let (_, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
+    let mut trust = Trust::load(places);
+    for question in granted {
+        let kept = trust.grant(&question.fingerprint, &question.command);
+        kept.map_err(|error| ChatMsg::Refused(error.to_string()))?;
+    }
+    let questions: Vec<TrustQuestion> = agent_question(workspace, &spec)
+        .into_iter()
+        .filter(|question| !trust.allows(&question.fingerprint))
+        .collect();
+    if !questions.is_empty() {
+        return Err(ChatMsg::AskTrust(questions));
+    }
+    let user = Some(session.user_id.clone()).filter(|user| !user.is_empty());
+    let opening = Opening {
+        attempt: 1,
+        user_id: user.unwrap_or_else(|| USER.into()),
+        session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),
+        state: session.state.clone(),
+        ..Opening::default()
+    };
+    Ok((spec, opening))
+}

@@ -1,0 +1,99 @@
+//! Writing changed criteria: to `test_config.json` beside the sets, and rules to `evaltrail.toml`.
+
+use crate::config::FILE_NAME;
+use crate::domain::MatchRule;
+use crate::formats::adk::change_criteria;
+use crate::metrics::WhatIf;
+use crate::store::write_whole;
+use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
+use anyhow::Context;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Writes a change; says what was written. Nothing is written when any part of it cannot be.
+pub(crate) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<String> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
+    if !criteria.is_empty() {
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+        for set in sets {
+            let config = set.path.with_file_name("test_config.json");
+            if !seen.insert(config.clone()) {
+                continue;
+            }
+            let before = if config.is_file() { Some(read_text(&config)?) } else { None };
+            let defaults = match &before {
+                Some(_) => Vec::new(),
+                None => default_criteria(&open_set(set)?.file),
+            };
+            let deciding: Vec<_> =
+                defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
+            let changed =
+                change_criteria(before.as_deref(), &deciding, |criteria_now| criteria.apply(criteria_now));
+            files.push((config.clone(), changed.with_context(|| config.display().to_string())?));
+        }
+    }
+    if !change.rules.is_empty() {
+        let path = workspace.root.join(FILE_NAME);
+        let before = if path.is_file() { read_text(&path)? } else { String::new() };
+        files.push((path, with_rules(before, &change.rules)?));
+    }
+    for (path, text) in &files {
+        write_whole(path, text.as_bytes()).with_context(|| path.display().to_string())?;
+    }
+    let names: Vec<String> = files
+        .iter()
+        .map(|(path, _)| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string())
+        .collect();
+    Ok(format!("written to {}; the next run is scored so", names.join(", ")))
+}
+
+/// The criteria beside a set as text: the file as it is, or what holds without one.
+pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>>, String)> {
+    let path = set.path.with_file_name("test_config.json");
+    if path.is_file() {
+        let text = read_text(&path).with_context(|| path.display().to_string())?;
+        return Ok((path, Some(Arc::from(text.as_str())), text));
+    }
+    let defaults = default_criteria(&open_set(set)?.file);
+    let deciding: Vec<_> = defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
+    let text = change_criteria(None, &deciding, |criteria| criteria)?;
+    Ok((path, None, text))
+}
+
+/// The file with rules at its end; what is there stays as it is.
+fn with_rules(mut text: String, rules: &[MatchRule]) -> anyhow::Result<String> {
+    #[derive(serde::Serialize)]
+    struct File<'a> {
+        r#match: &'a [MatchRule],
+    }
+    if !text.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    text.push_str(&toml::to_string(&File { r#match: rules })?);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigFile;
+    use std::path::Path;
+
+    #[test]
+    fn rules_written_are_rules_read() {
+        let rules = [
+            MatchRule::parse("set_* updates.status ignore").unwrap(),
+            MatchRule::parse("* limit tolerance 5").unwrap(),
+            MatchRule::parse("log optional").unwrap(),
+        ];
+        let before = "# mine\n[run]\njobs = 2";
+        let text = with_rules(before.into(), &rules).unwrap();
+        assert!(text.starts_with(before));
+        let file = ConfigFile::parse(&text, Path::new("/w")).unwrap();
+        assert_eq!((file.rules.as_slice(), file.jobs), (&rules[..], Some(2)));
+        let again = with_rules(text, &rules[..1]).unwrap();
+        assert_eq!(ConfigFile::parse(&again, Path::new("/w")).unwrap().rules.len(), 4);
+    }
+}

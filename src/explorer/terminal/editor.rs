@@ -1,0 +1,56 @@
+//! `$EDITOR`, at the right line.
+
+use crate::config::split_command;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// Opens a file in the person's editor and waits until it is closed.
+pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
+    let named = ["VISUAL", "EDITOR"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    let words =
+        split_command(&named.unwrap_or_else(|| "vi".into())).map_err(|error| io::Error::other(error.0))?;
+    let status = Command::new(&words[0]).args(&words[1..]).args(place(&words[0], path, line)).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
+}
+
+/// Lets a person edit a text in their editor: says what it is afterwards. The name is shown to them, cleaned of
+/// what no file's name can hold.
+pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(40).collect();
+    let mut file =
+        tempfile::Builder::new().prefix(&format!("{name}-")).suffix(&format!(".{ending}")).tempfile()?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    open(file.path(), 1)?;
+    // Editors put a new file in the old one's place, so it is read by its name.
+    std::fs::read_to_string(file.path())
+}
+
+/// How an editor is told the line.
+fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
+    let name = Path::new(editor).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let file = path.display().to_string();
+    match name.as_str() {
+        "vi" | "vim" | "nvim" | "nano" | "emacs" | "emacsclient" | "micro" | "kak" => {
+            vec![format!("+{line}"), file]
+        }
+        "hx" | "helix" | "subl" | "zed" => vec![format!("{file}:{line}")],
+        "code" | "codium" | "cursor" => vec!["--wait".into(), "--goto".into(), format!("{file}:{line}")],
+        _ => vec![file],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn editors_are_told_the_line() {
+        let path = Path::new("/f.json");
+        assert_eq!(place("/usr/bin/nvim", path, 7), ["+7", "/f.json"]);
+        assert_eq!(place("hx", path, 7), ["/f.json:7"]);
+        assert_eq!(place("ed", path, 7), ["/f.json"]);
+    }
+}

@@ -1,0 +1,448 @@
+//! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
+
+use crate::agents::declared_tools;
+use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
+use crate::explorer::terminal::past::history;
+use crate::explorer::terminal::{chat, criteria, edits, tools};
+use crate::explorer::{
+    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
+    build_body, reevaluated, rescored,
+};
+use crate::formats::SetFile;
+use crate::runner::{
+    self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion, agent_question,
+};
+use crate::store::{EditLog, Places, Trust, keep_verdicts, kept_verdicts, sweep};
+use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::mpsc::Sender;
+
+/// After a file changed: editors write in steps.
+const SETTLE: Duration = Duration::from_millis(150);
+/// File systems stamp files by a clock that lags behind.
+const GRAIN: Duration = Duration::from_millis(100);
+/// What comes back to the loop.
+pub(crate) enum Arrival {
+    /// A message for the model.
+    Msg(Msg),
+    /// What the folder holds now.
+    Workspace(Box<Workspace>),
+    /// Files that change are told of while this is kept.
+    Watching(Watch),
+    /// A run in motion: the loop listens to it.
+    Run(Run),
+}
+
+/// Does what the model asks for.
+pub(crate) struct Hands {
+    pub(crate) workspace: Arc<Workspace>,
+    /// What was opened: a folder or a file.
+    pub(crate) opened: PathBuf,
+    /// The sets in the model's order.
+    pub(crate) sets: Arc<Vec<SetPath>>,
+    /// When the first files were read: what changed since then, before anyone watched, is read again.
+    pub(crate) since: SystemTime,
+    pub(crate) back: Sender<Arrival>,
+    pub(crate) run: Option<RunHandle>,
+    pub(crate) places: Option<Places>,
+    /// Where words for the agent go, while one is talked to.
+    pub(crate) chat: Option<Sender<String>>,
+    /// Fingerprints of keys that a person does not want used: not asked about again in this session.
+    pub(crate) declined: BTreeSet<String>,
+}
+
+impl Hands {
+    /// Does an effect that needs no terminal.
+    pub(crate) fn take(&mut self, effect: Effect) {
+        match effect {
+            Effect::LoadSet { set, ticket } => {
+                self.elsewhere(move |hands| Some(load_set(hands, set, ticket)))
+            }
+            Effect::Rediscover => self.rediscover(),
+            Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
+            Effect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
+                let (outcomes, flips) = rescored(&before, &change);
+                Some(Msg::Rescored(ticket, Box::new(outcomes), flips))
+            }),
+            Effect::Forget(outcomes) => self.elsewhere(move |_| {
+                drop(outcomes);
+                None
+            }),
+            Effect::WriteCriteria(change, sets) => self.elsewhere(move |hands| {
+                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| hands.sets.get(*set)).collect();
+                Some(match criteria::write(&hands.workspace, &paths, &change) {
+                    Ok(words) => Msg::CriteriaWritten(words),
+                    Err(error) => Msg::Failed(error.to_string()),
+                })
+            }),
+            Effect::CancelRun(_) | Effect::PauseRun(_) | Effect::CancelAttempt(_) => self.steer(effect),
+            Effect::ReadAttempt(key, attempt) => {
+                self.elsewhere(move |_| Some(Msg::AttemptRead(key, attempt.read())))
+            }
+            Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
+                let body = build_body(&compared, key.width, key.mode);
+                Some(Msg::BodyBuilt(key, Arc::new(body)))
+            }),
+            Effect::MakeEdit { .. }
+            | Effect::TurnEdit { .. }
+            | Effect::OpenChat { .. }
+            | Effect::Say(_)
+            | Effect::CloseChat
+            | Effect::SeeTools(_)
+            | Effect::Reevaluate { .. }
+            | Effect::KeepVerdicts(_) => self.author(effect),
+            // The loop does these itself.
+            Effect::StartRun(..)
+            | Effect::StartTrusted(..)
+            | Effect::DeclineKeys(_)
+            | Effect::Copy(_)
+            | Effect::OpenEditor { .. }
+            | Effect::EditText { .. }
+            | Effect::EditCriteria(_)
+            | Effect::CaptureMouse(_)
+            | Effect::Suspend
+            | Effect::Quit => {}
+        }
+    }
+
+    /// What changes files, or talks.
+    fn author(&mut self, effect: Effect) {
+        match effect {
+            Effect::MakeEdit { words, jobs, anywhere } => {
+                let log = EditLog::of(self.places.as_ref());
+                self.elsewhere(move |hands| {
+                    Some(edits::make(&log, &hands.workspace.root, &words, &jobs, anywhere))
+                })
+            }
+            Effect::TurnEdit { back } => {
+                let (log, opened) = (EditLog::of(self.places.as_ref()), self.opened.clone());
+                self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
+            }
+            Effect::OpenChat { set, session, number, granted } => {
+                self.open_chat(set, session, number, granted)
+            }
+            Effect::Say(text) => {
+                if let Some(chat) = &self.chat {
+                    let _ = chat.try_send(text);
+                }
+            }
+            Effect::CloseChat => self.chat = None,
+            Effect::SeeTools(set) => self.see_tools(set),
+            Effect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
+                let results = reevaluated(&file, &notes, &cases);
+                Some(Msg::Reevaluated { set, digest, asked: asked(&cases), results })
+            }),
+            Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
+                let kept = keep_verdicts(&hands.workspace.root, &verdicts);
+                kept.err().map(|error| Msg::Failed(format!("the verdicts are not kept: {error}")))
+            }),
+            _ => {}
+        }
+    }
+
+    /// What the run is told.
+    fn steer(&self, effect: Effect) {
+        let Some(run) = &self.run else { return };
+        match effect {
+            Effect::CancelRun(reason) => run.cancel(reason),
+            Effect::PauseRun(on) => run.pause(on),
+            Effect::CancelAttempt(key) => run.cancel_one(key),
+            _ => {}
+        }
+    }
+
+    /// Begins a conversation, once what it starts is allowed. The one before ends.
+    fn open_chat(&mut self, set: usize, session: SessionInput, number: u64, granted: Vec<TrustQuestion>) {
+        self.chat = None;
+        let prepared =
+            chat::prepare(&self.workspace, &self.sets[set], &session, &granted, self.places.as_ref());
+        let back = self.back.clone();
+        match prepared {
+            Ok((spec, opening)) => {
+                let (events, mut arrive) = tokio::sync::mpsc::channel(64);
+                self.chat = Some(runner::chat(spec, opening, events));
+                tokio::spawn(async move {
+                    while let Some(event) = arrive.recv().await {
+                        let msg = Msg::Chat(number, ChatMsg::Event(event));
+                        if back.send(Arrival::Msg(msg)).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            Err(msg) => {
+                tokio::spawn(async move {
+                    let _ = back.send(Arrival::Msg(Msg::Chat(number, msg))).await;
+                });
+            }
+        }
+    }
+
+    /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
+    fn see_tools(&self, set: usize) {
+        let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
+        tokio::spawn(async move {
+            let of_sets = tokio::task::spawn_blocking(move || {
+                let spec = agent_for(&workspace, &sets[set], None, None).ok().map(|(_, spec)| spec);
+                let spec = spec.filter(|spec| is_allowed(&workspace, spec));
+                (tools::of_sets(&sets), spec)
+            });
+            let Ok((mut tools, spec)) = of_sets.await else { return };
+            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools.clone()))).await;
+            let Some(spec) = spec else { return };
+            for (name, arguments) in declared_tools(&spec).await {
+                tools.declare(name, arguments);
+            }
+            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools))).await;
+        });
+    }
+
+    /// Reads past runs.
+    pub(crate) fn read_history(&self, ticket: Ticket) {
+        self.elsewhere(move |hands| Some(Msg::History { ticket, results: history(hands) }));
+        self.elsewhere(move |hands| Some(Msg::Verdicts(kept_verdicts(&hands.workspace.root))));
+    }
+
+    /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
+    pub(crate) fn watch(&self) {
+        let (workspace, back) = (self.workspace.clone(), self.back.clone());
+        let (sets, since) = (self.sets.clone(), self.since);
+        std::thread::spawn(move || {
+            let (changed, changes) = std::sync::mpsc::channel();
+            // What a crash left behind while saving.
+            workspace.folders.iter().for_each(|folder| sweep(folder));
+            let Ok(watch) = Watch::start(&workspace.folders, changed) else { return };
+            if back.blocking_send(Arrival::Watching(watch)).is_err() {
+                return;
+            }
+            let is_newer = |set: &SetPath| {
+                let modified = std::fs::metadata(&set.path).and_then(|meta| meta.modified());
+                modified.is_ok_and(|modified| modified + GRAIN >= since)
+            };
+            if sets.iter().any(is_newer) && back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+                return;
+            }
+            // Ends when the watch is dropped.
+            while changes.recv().is_ok() {
+                while changes.recv_timeout(SETTLE).is_ok() {}
+                if back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn rediscover(&self) {
+        let (back, opened) = (self.back.clone(), self.opened.clone());
+        tokio::task::spawn_blocking(move || {
+            let arrival = match Workspace::open(&opened) {
+                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            };
+            let _ = back.blocking_send(arrival);
+        });
+    }
+
+    fn elsewhere(&self, work: impl FnOnce(&Borrowed) -> Option<Msg> + Send + 'static) {
+        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let back = self.back.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(msg) = work(&borrowed) {
+                let _ = back.blocking_send(Arrival::Msg(msg));
+            }
+        });
+    }
+
+    /// Starts a run of these cases. Their keys are of the files as the person saw them.
+    pub(crate) fn start(&self, cases: Vec<ChosenCase>, granted: Vec<TrustQuestion>, against: Against) {
+        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let (back, places) = (self.back.clone(), self.places.clone());
+        let allowed = Allowed { granted, declined: self.declined.clone() };
+        tokio::spawn(async move {
+            let root = borrowed.workspace.root.clone();
+            let started = tokio::task::spawn_blocking(move || {
+                let prepared = prepare(&borrowed, cases, allowed, against, places.as_ref())?;
+                let run = runner::start(prepared, None, &root);
+                Ok((run, runner::remove_old(&borrowed.workspace)))
+            })
+            .await;
+            let arrival = match started {
+                Ok(Ok((run, removed))) => {
+                    if let Some(words) = removed {
+                        let _ = back.send(Arrival::Msg(Msg::Told(words))).await;
+                    }
+                    Arrival::Run(run)
+                }
+                Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            };
+            let _ = back.send(arrival).await;
+        });
+    }
+}
+
+/// A case, and what identifies it in whichever version of its file is read next.
+pub(crate) type ChosenCase = (CaseRef, CaseKey);
+
+/// What a task may look at.
+pub(crate) struct Borrowed {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) sets: Arc<Vec<SetPath>>,
+}
+
+fn load_set(hands: &Borrowed, set: usize, ticket: Ticket) -> Msg {
+    Msg::SetLoaded(loaded(&hands.workspace, &hands.sets[set], set, ticket))
+}
+
+/// Opens a set and finds its agent.
+pub(crate) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: Ticket) -> SetLoaded {
+    let result = open_set(path).map_err(|error| error.to_string()).map(|open| {
+        let first = (!open.file.is_empty()).then(|| open.file.case(0).ok()).flatten();
+        let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
+        let agent = agent_for(workspace, path, app.as_deref(), None);
+        let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
+        let notes = read_notes(&path.path);
+        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes }
+    });
+    SetLoaded { set, ticket, result }
+}
+
+fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
+    // A file too large to be held is too large to be looked through for every filter.
+    let summaries = file.is_held().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
+    Some(Msg::Summarised { set, digest, summaries: Arc::new(summaries) })
+}
+
+fn summary(file: &SetFile, index: usize) -> CaseSummary {
+    let case = match file.case(index) {
+        Ok(case) => case,
+        Err(problem) => {
+            return CaseSummary { problem: Some(problem.to_string()), ..CaseSummary::default() };
+        }
+    };
+    let mut summary = CaseSummary { turns: case.turns().len(), ..CaseSummary::default() };
+    for turn in case.turns() {
+        summary.text.push_str(&turn.user.shown_text().to_lowercase());
+        summary.text.push('\n');
+        for call in turn.calls() {
+            if !summary.tools.contains(&call.name) {
+                summary.tools.push(call.name.clone());
+            }
+        }
+    }
+    summary
+}
+
+/// What a person said before this run is prepared.
+struct Allowed {
+    /// What may be done.
+    granted: Vec<TrustQuestion>,
+    /// Fingerprints of keys that are not used.
+    declined: BTreeSet<String>,
+}
+
+fn prepare(
+    hands: &Borrowed,
+    cases: Vec<ChosenCase>,
+    allowed: Allowed,
+    against: Against,
+    places: Option<&Places>,
+) -> Result<Prepared, RunMsg> {
+    let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
+    for (case, key) in &cases {
+        by_set.entry(case.set).or_default().push(key.clone());
+    }
+    let selection = |(set, cases): (usize, Vec<CaseKey>)| Selection {
+        cases: Some(cases),
+        ..Selection::all(hands.sets[set].clone())
+    };
+    let kept = kept_attempts(hands, &cases, &against);
+    let repeat = match kept.first() {
+        None => hands.workspace.config.run_options().repeat,
+        Some((file, key, _)) => {
+            kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
+        }
+    };
+    let turn = match against {
+        Against::Turn(turn) => Some(turn),
+        _ => None,
+    };
+    let request = Request {
+        kept,
+        selections: by_set.into_iter().map(selection).collect(),
+        options: RunOptions { repeat, turn, ..hands.workspace.config.run_options() },
+        saved: against == Against::Saved,
+        judge: hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard),
+        ..Request::default()
+    };
+    let refused = |why: String| RunMsg::Refused(why);
+    let mut prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
+        .map_err(|error| refused(error.0))?;
+    if let Some((file, why)) = prepared.problems.first() {
+        return Err(refused(format!("{file}: {why}")));
+    }
+    match open_questions(&hands.workspace, &mut prepared, allowed, places).map_err(refused)? {
+        questions if questions.is_empty() => Ok(prepared),
+        questions => {
+            let cases = cases.iter().map(|(case, _)| *case).collect();
+            Err(RunMsg::AskTrust(cases, questions, against))
+        }
+    }
+}
+
+/// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
+/// allowed are put into the plan.
+fn open_questions(
+    workspace: &Workspace,
+    prepared: &mut Prepared,
+    allowed: Allowed,
+    places: Option<&Places>,
+) -> Result<Vec<TrustQuestion>, String> {
+    let mut trust = Trust::load(places);
+    for question in &allowed.granted {
+        trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
+    }
+    let mut questions = runner::trust_questions(workspace, prepared, None);
+    let destinations = runner::allowed_destinations(&questions);
+    questions.retain(|question| !trust.allows(&question.fingerprint));
+    if !questions.is_empty() {
+        return Ok(questions);
+    }
+    prepared.grant.destinations = destinations;
+    // Without a place to remember the answer it would be asked about again and again.
+    if places.is_none() {
+        return Ok(questions);
+    }
+    if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
+        if trust.allows(&question.fingerprint) {
+            prepared.grant.keys = keys;
+        } else if !allowed.declined.contains(&question.fingerprint) {
+            questions.push(question);
+        }
+    }
+    Ok(questions)
+}
+
+/// What is to be judged again, by file and case.
+fn kept_attempts(
+    hands: &Borrowed,
+    cases: &[ChosenCase],
+    against: &Against,
+) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
+    let Against::Kept(kept) = against else { return Vec::new() };
+    let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
+    let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
+        let key = (*keys.get(case)?).clone();
+        Some((hands.sets[case.set].path.clone(), key, attempt.clone()))
+    };
+    kept.iter().filter_map(of).collect()
+}
+
+/// Whether what it takes to reach an agent was allowed before.
+fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
+    let trust = Trust::load(Places::find().as_ref());
+    agent_question(workspace, agent).is_none_or(|question| trust.allows(&question.fingerprint))
+}

@@ -1,0 +1,465 @@
+//! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
+
+use crate::domain::{RunEvent, clean_json};
+use crate::explorer::terminal::effects::{Arrival, Hands, loaded};
+use crate::explorer::terminal::frames::Frames;
+use crate::explorer::terminal::guard as terminal;
+use crate::explorer::terminal::guard::{Guard, Screen};
+use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::{clipboard, criteria, editor, input};
+use crate::explorer::{
+    Against, CaseRef, EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update,
+};
+use crate::explorer::{Theme, draw};
+use crate::runner::TrustQuestion;
+use crate::store::{Places, Remembered};
+use crate::workspace::{Watch, Workspace, root_of};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::{Notify, mpsc};
+
+/// What takes longer is done after the first frame.
+const NOTICED: Duration = Duration::from_millis(80);
+/// Events of a run that are taken in at once: a burst is one update and one frame.
+const BATCH: usize = 256;
+
+/// What to explore, and how.
+pub struct Explorer {
+    /// The folder or file to open.
+    pub opened: PathBuf,
+    /// What it is called at the top.
+    pub title: String,
+    /// The theme that was asked for.
+    pub theme: Option<String>,
+}
+
+struct Loop {
+    model: Model,
+    theme: Theme,
+    /// The name that the theme was made for.
+    theme_of: String,
+    screen: Screen,
+    frames: Frames,
+    hands: Hands,
+    arrivals: mpsc::Receiver<Arrival>,
+    run_events: Option<mpsc::Receiver<RunEvent>>,
+    keys: Keys,
+    /// Told when we go on after a stop that came from outside.
+    resumed: Arc<Notify>,
+    /// Whether the question that is open, about what may run, has been on the screen.
+    is_question_shown: bool,
+    began: Instant,
+    true_colour: bool,
+    no_colour: bool,
+    done: bool,
+    /// Tells of files that change for as long as it is kept.
+    _watch: Option<Watch>,
+}
+
+/// Explores until the person leaves.
+pub fn explore(explorer: Explorer) -> io::Result<()> {
+    terminal::install_panic_hook();
+    let signals = terminal::Told::default();
+    terminal::listen_to_signals(signals.clone())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(async { Loop::open(explorer, signals)?.go().await });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    outcome
+}
+
+impl Loop {
+    fn open(explorer: Explorer, signals: terminal::Told) -> io::Result<Loop> {
+        let began = Instant::now();
+        let since = SystemTime::now();
+        let (back, arrivals) = mpsc::channel(64);
+        let opened = explorer.opened;
+        let found = look_around(&opened, back.clone())?;
+        let looking = found.is_none();
+        let workspace =
+            Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
+        let places = Places::find();
+        let remembered =
+            places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
+        let size = crossterm::terminal::size().unwrap_or((80, 24));
+        let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
+        model.looking = looking;
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
+        model.judge = judge_of(&workspace);
+        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
+        let (run, chat, declined) = (None, None, BTreeSet::new());
+        let mut hands = Hands { workspace, opened, sets, since, back, run, places, chat, declined };
+        first_sets(&mut model, &mut hands, &remembered);
+        let true_colour =
+            std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        model.theme = explorer.theme.or(remembered.theme).unwrap_or_else(|| "default".into());
+        let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
+        let screen = terminal::take(model.mouse)?;
+        Ok(Loop {
+            theme_of: model.theme.clone(),
+            model,
+            theme,
+            screen,
+            frames: Frames::new(began),
+            hands,
+            arrivals,
+            run_events: None,
+            keys: Keys::open(signals.resized)?,
+            resumed: signals.resumed,
+            is_question_shown: false,
+            began,
+            true_colour,
+            no_colour,
+            done: false,
+            _watch: None,
+        })
+    }
+
+    async fn go(mut self) -> io::Result<()> {
+        let _guard = Guard;
+        self.draw_if_due()?;
+        self.hands.read_history(self.model.ticket());
+        self.hands.watch();
+        while !self.done {
+            self.wait().await?;
+            self.draw_if_due()?;
+        }
+        self.remember();
+        Ok(())
+    }
+
+    /// Waits for the next thing, and takes it in.
+    async fn wait(&mut self) -> io::Result<()> {
+        let due = self.frames.due();
+        let run = &mut self.run_events;
+        let run_event = async {
+            match run {
+                Some(run) => run.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let frame = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = self.keys.next() => match event {
+                Ok(event) => self.input(event)?,
+                // The terminal is gone; the thread of signals ends us, or we end here.
+                Err(_) => self.done = true,
+            },
+            Some(arrival) = self.arrivals.recv() => self.arrival(arrival)?,
+            event = run_event => match event {
+                Some(event) => self.run_event(event)?,
+                None => self.run_events = None,
+            },
+            () = self.resumed.notified() => self.come_back()?,
+            () = frame => {}
+        }
+        Ok(())
+    }
+
+    fn input(&mut self, event: crossterm::event::Event) -> io::Result<()> {
+        let is_key = matches!(event, crossterm::event::Event::Key(_) | crossterm::event::Event::Paste(_));
+        if is_key && self.model.asks_for_trust() && !self.is_question_shown {
+            return Ok(());
+        }
+        if let Some(msg) = input::message(event) {
+            self.frames.soon();
+            self.take(msg)?;
+        }
+        Ok(())
+    }
+
+    fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
+        self.frames.presently();
+        match arrival {
+            Arrival::Msg(msg) => self.take(msg),
+            Arrival::Workspace(workspace) => self.workspace(*workspace),
+            Arrival::Watching(watch) => {
+                self._watch = Some(watch);
+                Ok(())
+            }
+            Arrival::Run(run) => {
+                self.hands.run = Some(run.handle);
+                self.run_events = Some(run.events);
+                self.take(Msg::Run(RunMsg::Started(Box::new(run.state))))
+            }
+        }
+    }
+
+    /// Takes over what the folder holds now. The sets' order is the model's.
+    fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
+        let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
+        self.model.judge = judge_of(&workspace);
+        let other_folders = self.hands.workspace.folders != workspace.folders;
+        self.hands.workspace = Arc::new(workspace);
+        let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
+        let other_sets = *self.hands.sets != sets;
+        self.hands.sets = Arc::new(sets);
+        if other_sets {
+            self.hands.read_history(self.model.ticket());
+        }
+        if other_folders {
+            self.hands.watch();
+        }
+        effects.into_iter().try_for_each(|effect| self.effect(effect))
+    }
+
+    /// Takes an event of the run in, with all that wait behind it.
+    fn run_event(&mut self, first: RunEvent) -> io::Result<()> {
+        let events = match &mut self.run_events {
+            Some(waiting) => batch(first, waiting),
+            None => vec![first],
+        };
+        self.frames.calmly();
+        self.take(Msg::Run(RunMsg::Events(events)))
+    }
+
+    fn take(&mut self, msg: Msg) -> io::Result<()> {
+        let now = self.began.elapsed().as_secs_f64();
+        update(&mut self.model, Msg::Tick(now));
+        let effects = update(&mut self.model, msg);
+        for effect in effects {
+            self.effect(effect)?;
+        }
+        Ok(())
+    }
+
+    fn effect(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Quit => self.done = true,
+            Effect::Copy(text) => {
+                let told = match clipboard::copy(&clean_json(&text)) {
+                    Ok(words) => Msg::Told(words),
+                    Err(error) => Msg::Failed(format!("not copied: {error}")),
+                };
+                return self.take(told);
+            }
+            Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
+            Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
+            Effect::DeclineKeys(questions) => {
+                self.hands.declined.extend(questions.into_iter().map(|question| question.fingerprint));
+            }
+            Effect::OpenEditor { path, line } => return self.edit(path, line),
+            Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
+            Effect::EditCriteria(set) => return self.edit_criteria(set),
+            Effect::CaptureMouse(on) => {
+                let mut out = io::stdout();
+                match on {
+                    true => crossterm::execute!(out, crossterm::event::EnableMouseCapture)?,
+                    false => crossterm::execute!(out, crossterm::event::DisableMouseCapture)?,
+                }
+            }
+            Effect::Suspend => self.suspend()?,
+            effect => self.hands.take(effect),
+        }
+        Ok(())
+    }
+
+    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
+        let chosen = cases.into_iter().map(|case| (case, self.model.case_key(case))).collect();
+        self.hands.start(chosen, granted, against);
+    }
+
+    /// Gives the terminal to the editor. Nothing reads keys meanwhile but the editor.
+    fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        let opened = editor::open(&path, line);
+        self.come_back()?;
+        match opened {
+            Ok(()) => self.take(Msg::FilesChanged),
+            Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
+        }
+    }
+
+    /// The same for a text: what was typed comes back, whatever it is.
+    fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        let edited = editor::edit_text(text, name, ending);
+        self.come_back()?;
+        self.take(match edited {
+            Ok(text) => Msg::TextEdited(of, text),
+            Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
+        })
+    }
+
+    fn edit_criteria(&mut self, set: usize) -> io::Result<()> {
+        match criteria::text_of(&self.hands.sets[set]) {
+            Ok((path, read, text)) => {
+                self.edit_text(&text, "test_config", "json", EditorOf::Criteria(path, read))
+            }
+            Err(why) => self.take(Msg::Failed(why.to_string())),
+        }
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        terminal::stop_ourselves();
+        self.come_back()
+    }
+
+    fn come_back(&mut self) -> io::Result<()> {
+        self.screen = terminal::take(self.model.mouse)?;
+        self.keys.go_on();
+        self.frames.soon();
+        let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
+        self.take(Msg::Resize(width, height))
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        if !self.frames.take(now) {
+            return Ok(());
+        }
+        update(&mut self.model, Msg::Tick(now.duration_since(self.began).as_secs_f64()));
+        self.change_theme();
+        self.forget_typed_before_a_question();
+        let (model, theme) = (&self.model, &self.theme);
+        let screen = &mut self.screen;
+        terminal::while_taken(|| {
+            crossterm::queue!(screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
+            screen.draw(|frame| {
+                if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {
+                    frame.set_cursor_position(cursor);
+                }
+            })?;
+            crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
+        })?;
+        self.is_question_shown = self.model.asks_for_trust();
+        panic_if_asked();
+        self.next_frame();
+        Ok(())
+    }
+
+    /// What was typed before a question is on the screen is no answer to it.
+    fn forget_typed_before_a_question(&mut self) {
+        if self.model.asks_for_trust() && !self.is_question_shown {
+            self.keys.forget();
+        }
+    }
+
+    /// Frames come by themselves only while something moves, or until something told goes away.
+    fn next_frame(&mut self) {
+        if self.model.is_animated() {
+            self.frames.calmly();
+        }
+        if let Some(toast) = &self.model.toast {
+            self.frames.at(self.began + Duration::from_secs_f64(toast.until.max(0.0)));
+        }
+    }
+
+    fn change_theme(&mut self) {
+        if self.model.theme == self.theme_of {
+            return;
+        }
+        if let Ok(theme) = theme_named(&self.model.theme, self.true_colour, self.no_colour) {
+            self.theme = theme;
+        }
+        self.theme_of.clone_from(&self.model.theme);
+    }
+
+    fn remember(&self) {
+        let Some(places) = &self.hands.places else { return };
+        let model = &self.model;
+        let set = model.current_set().map(|set| model.sets[set].path.shown.clone());
+        let state = Remembered {
+            theme: Some(model.theme.clone()),
+            set,
+            case: model.current_case().map(|case| case.index),
+            filter: model.browse.filter.clone(),
+        };
+        // What is only convenient is not worth an error on the way out.
+        let _ = state.save(places, &self.hands.workspace.root);
+    }
+}
+
+/// An event with those that wait behind it, in order; what is over [`BATCH`] stays in the channel.
+fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
+    let rest = std::iter::from_fn(|| waiting.try_recv().ok());
+    std::iter::once(first).chain(rest).take(BATCH).collect()
+}
+
+/// Looks what is in the folder. When that takes longer than a person would notice, the explorer opens
+/// without it, and it arrives later.
+fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
+    let (found, finding) = std::sync::mpsc::sync_channel(0);
+    let path = opened.to_path_buf();
+    std::thread::spawn(move || {
+        // A rendezvous: either the explorer still waits for it, or it arrives like anything else.
+        if let Err(late) = found.send(Workspace::open(&path)) {
+            let _ = back.blocking_send(match late.0 {
+                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            });
+        }
+    });
+    match finding.recv_timeout(NOTICED) {
+        Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The judge that a folder names, as it is shown.
+fn judge_of(workspace: &Workspace) -> Option<String> {
+    workspace.config.judge.as_ref().and_then(|judge| judge.label())
+}
+
+/// Lets a test see what a panic on the screen's thread leaves behind. Not in release builds.
+fn panic_if_asked() {
+    if cfg!(debug_assertions) && std::env::var_os("EVALTRAIL_TEST_PANIC").is_some() {
+        panic!("a test asked for this");
+    }
+}
+
+/// Under NO_COLOR the theme without colours, whatever was chosen.
+fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, crate::explorer::ThemeError> {
+    Theme::named(if no_colour { "mono" } else { name }, true_colour)
+}
+
+/// The set that will be looked at first is opened before the first frame; the others follow.
+fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
+    let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
+    let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
+    let mut effects = Vec::new();
+    if let Some(path) = hands.sets.get(first) {
+        let answer = loaded(&hands.workspace, path, first, model.ticket());
+        effects.extend(update(model, Msg::SetLoaded(answer)));
+    }
+    let shown = model.sets.get(first).map(|set| set.path.shown.clone()).unwrap_or_default();
+    go_to(model, &shown, remembered.case);
+    let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
+    for set in rest.collect::<Vec<_>>() {
+        effects.push(load_set(model, set));
+    }
+    effects.into_iter().for_each(|effect| hands.take(effect));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_batch_loses_no_event() {
+        let sent = 3 * BATCH;
+        let (sender, mut waiting) = mpsc::channel(sent);
+        let event = |at: usize| RunEvent::Warning(at.to_string());
+        (1..sent).for_each(|at| sender.try_send(event(at)).unwrap());
+        let mut seen = batch(event(0), &mut waiting);
+        assert_eq!(seen.len(), BATCH);
+        while let Ok(next) = waiting.try_recv() {
+            seen.extend(batch(next, &mut waiting));
+        }
+        assert_eq!(seen, (0..sent).map(event).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,24 @@
+//! The only part of the explorer that touches the outside: event loop, terminal, executing effects.
+//!
+//! ```text
+//! keys, mouse, size ─┐
+//! answers of effects ├─▶ event loop ─▶ update ─▶ effects ─▶ done here (tasks, files, programs)
+//! run events ────────┘        └─▶ frame, when something changed
+//! ```
+
+mod chat;
+mod clipboard;
+mod criteria;
+mod edits;
+mod editor;
+mod event_loop;
+mod frames;
+mod effects;
+mod input;
+mod keys;
+mod past;
+mod guard;
+mod tools;
+
+pub use editor::edit_text;
+pub use event_loop::{Explorer, explore};

@@ -1,0 +1,245 @@
+//! Trying other criteria out on what is there.
+
+use crate::domain::{MatchRule, MatchType};
+use crate::explorer::commands::CommandId;
+use crate::explorer::effect::Effect;
+use crate::explorer::global;
+use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::outcomes::Outcomes;
+use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay, Picker};
+use crate::explorer::screens::browse::update::relist;
+use crate::explorer::ticket::Ticket;
+use crate::explorer::what_if::{Flip, Trial, rescored};
+use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tui_input::Input;
+
+/// So many attempts are rescored at once; more are rescored away from the screen.
+const AT_ONCE: usize = 500;
+/// The same of bytes that have to be read for them.
+const READ_AT_ONCE: u64 = 128 << 10;
+
+pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
+    match id {
+        CommandId::MatchType => next_match_type(model),
+        CommandId::IgnoreArgs => toggle_ignore(model),
+        CommandId::LowerThreshold => threshold(model, -1.0),
+        CommandId::RaiseThreshold => threshold(model, 1.0),
+        CommandId::NextMetric => next_metric(model),
+        CommandId::Rule => {
+            model.overlay = Some(Overlay::Rule(Input::default(), None));
+            Vec::new()
+        }
+        CommandId::Flips => list_flips(model),
+        CommandId::WriteTrial => ask_to_write(model),
+        _ => drop_trial(model),
+    }
+}
+
+/// Changes the change, and rescores what is there.
+pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
+    let before = || Arc::new(model.outcomes.clone());
+    let mut trial = model.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
+    edit(&mut trial.change);
+    if trial.change.is_empty() {
+        model.trial = Some(trial);
+        return drop_trial(model);
+    }
+    model.trial = Some(trial);
+    let effects = rescore(model);
+    relist(model);
+    effects
+}
+
+/// Rescores what is there: at once when it is little, elsewhere when it is much.
+fn rescore(model: &mut Model) -> Vec<Effect> {
+    let ticket = model.ticket();
+    let Some(trial) = &mut model.trial else { return Vec::new() };
+    let (change, before) = (trial.change.clone(), trial.before.clone());
+    if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
+        let (outcomes, flips) = rescored(&before, &change);
+        take(model, outcomes, flips);
+        return Vec::new();
+    }
+    trial.pending = Some((ticket, before.version));
+    vec![Effect::Rescore { ticket, change, before }]
+}
+
+/// An answer for another change is dropped; one for outcomes that are others by now is asked for again.
+pub(crate) fn rescored_elsewhere(
+    model: &mut Model,
+    ticket: Ticket,
+    outcomes: Outcomes,
+    flips: Vec<Flip>,
+) -> Vec<Effect> {
+    let awaited = model.trial.as_ref().and_then(|trial| {
+        let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
+        Some(version == trial.before.version)
+    });
+    match awaited {
+        None => vec![Effect::Forget(Arc::new(outcomes))],
+        Some(false) => rescore(model),
+        Some(true) => {
+            let shown_before = take(model, outcomes, flips);
+            relist(model);
+            vec![Effect::Forget(Arc::new(shown_before))]
+        }
+    }
+}
+
+/// Cases have other positions now. What is being rescored elsewhere has the old ones, so it is asked for again.
+pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
+    let Some(trial) = &mut model.trial else { return Vec::new() };
+    Arc::make_mut(&mut trial.before).follow(new);
+    trial.flips =
+        trial.flips.iter().filter_map(|flip| Some(Flip { case: new(flip.case)?, ..*flip })).collect();
+    trial.flips.sort_by_key(|flip| flip.case);
+    match trial.pending {
+        Some(_) => rescore(model),
+        None => Vec::new(),
+    }
+}
+
+/// Shows these outcomes; what was shown before comes back.
+fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) -> Outcomes {
+    let before = std::mem::replace(&mut model.outcomes, outcomes);
+    if let Some(trial) = &mut model.trial {
+        trial.flips = flips;
+        trial.pending = None;
+    }
+    look_again(model);
+    before
+}
+
+/// The lines of a case that is open are of other scores now.
+fn look_again(model: &mut Model) {
+    if let Screen::Case(case) = &mut model.screen {
+        case.key = None;
+    }
+}
+
+/// Back to what is.
+pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
+    if let Some(trial) = model.trial.take() {
+        let shown = std::mem::replace(&mut model.outcomes, Arc::unwrap_or_clone(trial.before));
+        look_again(model);
+        relist(model);
+        if shown.attempts() > AT_ONCE {
+            return vec![Effect::Forget(Arc::new(shown))];
+        }
+    }
+    Vec::new()
+}
+
+/// What was on trial was written: what is shown is what is.
+pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
+    model.trial = None;
+    global::tell(model, words, false);
+    vec![Effect::Rediscover]
+}
+
+/// EXACT, IN_ORDER, ANY_ORDER, around, from what holds now.
+fn next_match_type(model: &mut Model) -> Vec<Effect> {
+    let now = trajectory_options(model).match_type;
+    let next = match now {
+        MatchType::Exact => MatchType::InOrder,
+        MatchType::InOrder => MatchType::AnyOrder,
+        MatchType::AnyOrder => MatchType::Exact,
+    };
+    change(model, |change| change.match_type = Some(next))
+}
+
+fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
+    let now = trajectory_options(model).ignore_args;
+    change(model, |change| change.ignore_args = Some(!now))
+}
+
+/// The options by which the calls at hand are compared now.
+fn trajectory_options(model: &Model) -> TrajectoryOptions {
+    let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    let attempt = model.attempt_at_hand();
+    let attempt = attempt.and_then(|attempt| attempt.read().ok());
+    let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
+    let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
+    let written = deciding.find_map(|metric| compared_by(&criterion_of(metric))).unwrap_or_default();
+    TrajectoryOptions {
+        match_type: change.match_type.unwrap_or(written.match_type),
+        ignore_args: change.ignore_args.unwrap_or(written.ignore_args),
+    }
+}
+
+fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
+    let Some(metric) = model.metric_at_hand() else {
+        return global::tell(model, "no metric here has a threshold".into(), false);
+    };
+    let (name, now) = (metric.metric.clone(), metric.threshold.unwrap_or(0.0));
+    let range = info(name.split(':').next().unwrap_or_default()).and_then(|metric| metric.range);
+    let step = if range == Some((0.0, 1.0)) { 0.05 } else { 0.5 };
+    let next = ((now / step).round() + steps) * step;
+    let (low, high) = range.unwrap_or((0.0, f64::MAX));
+    let next = (next.clamp(low, high) * 100.0).round() / 100.0;
+    model.chosen_metric = Some(name.clone());
+    change(model, |change| {
+        change.thresholds.insert(name, next);
+    })
+}
+
+fn next_metric(model: &mut Model) -> Vec<Effect> {
+    let now = model.metric_at_hand().map(|metric| metric.metric.clone());
+    let Some(attempt) = model.attempt_at_hand() else { return Vec::new() };
+    let names: Vec<&String> = attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.threshold.is_some())
+        .map(|metric| &metric.metric)
+        .collect();
+    let at = names.iter().position(|name| Some(*name) == now.as_ref()).map_or(0, |at| at + 1);
+    model.chosen_metric = names.get(at % names.len().max(1)).map(|name| name.to_string());
+    Vec::new()
+}
+
+/// A rule that was typed; what is wrong with it stays on the screen.
+pub(crate) fn rule_typed(model: &mut Model, input: Input) -> Vec<Effect> {
+    match MatchRule::parse(input.value()) {
+        Ok(rule) => change(model, |change| change.rules.push(rule)),
+        Err(why) => {
+            model.overlay = Some(Overlay::Rule(input, Some(why)));
+            Vec::new()
+        }
+    }
+}
+
+fn list_flips(model: &mut Model) -> Vec<Effect> {
+    let flips = model.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
+    let words = |flip: &Flip| {
+        let set = &model.sets[flip.case.set].path.stem;
+        let (from, to) = (flip.from.label(), flip.to.label());
+        (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
+    };
+    let found: Vec<(CaseRef, String)> = flips.iter().map(words).collect();
+    model.overlay = Some(Overlay::Flips(Picker { input: Input::default(), found, cursor: 0 }));
+    Vec::new()
+}
+
+fn ask_to_write(model: &mut Model) -> Vec<Effect> {
+    let Some(trial) = &model.trial else { return Vec::new() };
+    let sets: BTreeSet<usize> = model.browse.visible.iter().map(|case| case.set).collect();
+    let mut lines = Vec::new();
+    let criteria = WhatIf { rules: Vec::new(), ..trial.change.clone() };
+    if !criteria.is_empty() {
+        let folders: BTreeSet<String> = sets
+            .iter()
+            .map(|set| model.sets[*set].path.path.with_file_name("test_config.json").display().to_string())
+            .collect();
+        lines.extend(folders);
+        lines.extend(criteria.words().into_iter().map(|words| format!("    {words}")));
+    }
+    if !trial.change.rules.is_empty() {
+        lines.push("evaltrail.toml, for all sets of the folder".into());
+        lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
+    }
+    let kind = ConfirmKind::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
+    model.overlay = Some(Overlay::Confirm(Confirm::new("Write this?", lines, kind)));
+    Vec::new()
+}

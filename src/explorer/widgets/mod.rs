@@ -1,0 +1,114 @@
+//! Small things that several screens draw.
+
+pub mod text;
+
+use crate::domain::Totals;
+use crate::explorer::inside;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_right};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::{Block, BorderType, Clear, Widget};
+
+const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
+const EIGHTHS: &[&str] = &["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+const LEVELS: &[&str] = &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// A border with a title; what is inside is left as it is. Says what is inside.
+pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffer: &mut Buffer) -> Rect {
+    let style = theme.style(if focused { Role::Focus } else { Role::Border });
+    Block::bordered().border_type(BorderType::Rounded).border_style(style).render(area, buffer);
+    if area.width > 6 && !title.is_empty() {
+        let title = format!(" {title} ");
+        put(buffer, area.x + 2, area.y, area.width - 4, &title, theme.style(Role::Title));
+    }
+    inside(area)
+}
+
+/// Something said at the right end of a panel's top.
+pub(crate) fn panel_note(area: Rect, y: u16, note: &str, style: Style, buffer: &mut Buffer) {
+    if area.width > 30 && !note.is_empty() {
+        put_right(buffer, area.right() - 2, y, area.width / 2, &format!(" {note} "), style);
+    }
+}
+
+/// An empty box over everything, in the middle.
+pub(crate) fn over(
+    body: Rect,
+    width: u16,
+    height: u16,
+    title: &str,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Rect {
+    let (width, height) = (width.min(body.width), height.min(body.height));
+    let area =
+        Rect { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height };
+    Clear.render(area, buffer);
+    buffer.set_style(area, theme.style(Role::Text));
+    panel(area, title, true, theme, buffer)
+}
+
+/// The sign of something that goes on.
+pub(crate) fn spinner(now: f64) -> &'static str {
+    SPINNER[(now * 10.0) as usize % SPINNER.len()]
+}
+
+/// A score between 0 and 1 as a block of eight heights.
+pub(crate) fn score_block(score: f64) -> &'static str {
+    let eighth = (score.clamp(0.0, 1.0) * 8.0).round() as usize;
+    if eighth == 0 { " " } else { EIGHTHS[eighth - 1] }
+}
+
+/// A value as a bar of a sparkline.
+pub(crate) fn level(value: f64, most: f64) -> &'static str {
+    let share = if most > 0.0 { value / most } else { 0.0 };
+    LEVELS[((share * 7.0).round() as usize).min(7)]
+}
+
+/// A bar that is full to a share of its width.
+pub(crate) fn bar(area: Rect, share: f64, theme: &Theme, buffer: &mut Buffer) {
+    let full = (f64::from(area.width) * share.clamp(0.0, 1.0)).round() as u16;
+    for x in 0..area.width {
+        let (sign, role) = if x < full { ("▓", Role::Bar) } else { ("░", Role::Faint) };
+        put(buffer, area.x + x, area.y, 1, sign, theme.style(role));
+    }
+}
+
+/// `18 ✓  4 ✗`: counts with their signs; zero counts are left out. Says where it ended.
+pub(crate) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme: &Theme) -> u16 {
+    let mut at = x;
+    for (count, status) in totals.each() {
+        if count > 0 {
+            at += put(buffer, at, y, 12, &format!("{} {count}  ", status.glyph()), theme.status(status));
+        }
+    }
+    at
+}
+
+/// Counts as one text, for where their width must be known first.
+pub(crate) fn counts_text(totals: Totals) -> String {
+    let shown = totals.each().into_iter().filter(|(count, _)| *count > 0);
+    shown.map(|(count, status)| format!("{} {count}", status.glyph())).collect::<Vec<_>>().join("  ")
+}
+
+/// How far a long list is scrolled, on a panel's right border.
+pub(crate) fn scrollbar(
+    area: Rect,
+    first: usize,
+    shown: usize,
+    all: usize,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let height = usize::from(area.height.saturating_sub(2));
+    if all <= shown || height < 2 {
+        return;
+    }
+    let size = (height * shown / all).max(1);
+    let top = (first * (height - size)).checked_div(all - shown).unwrap_or(0).min(height - size);
+    for row in top..top + size {
+        put(buffer, area.right() - 1, area.y + 1 + row as u16, 1, "┃", theme.style(Role::Focus));
+    }
+}

@@ -1,0 +1,98 @@
+//! Putting text into cells: cleaned, cut to the room there is, measured by what terminals draw.
+
+use crate::diff::{Span, Tone};
+use crate::domain::clean_line;
+use crate::explorer::{Role, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+use std::borrow::Cow;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Writes text at a place, in at most so many columns; `…` marks what was cut. Says how many columns
+/// it took.
+pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+    if width == 0 || !buffer.area.contains((x, y).into()) {
+        return 0;
+    }
+    let text = fit(text, usize::from(width));
+    let (end, _) = buffer.set_stringn(x, y, &text, usize::from(width), style);
+    end - x
+}
+
+/// Writes text so that it ends at a column (exclusive).
+pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+    let text = fit(text, usize::from(width));
+    let wide = text.width() as u16;
+    put(buffer, end.saturating_sub(wide), y, wide, &text, style)
+}
+
+/// Text cleaned and cut to so many columns.
+pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
+    // A name of a megabyte is not cleaned as a whole for a column of thirty.
+    let most = width.saturating_mul(16) + 64;
+    let cut = text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at]);
+    let clean = clean_line(cut);
+    if clean.width() <= width {
+        return clean;
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for grapheme in clean.graphemes(true) {
+        let wide = grapheme.width();
+        if used + wide + 1 > width {
+            break;
+        }
+        out.push_str(grapheme);
+        used += wide;
+    }
+    out.push('…');
+    Cow::Owned(out)
+}
+
+/// Writes the spans of a line. `changed` is the look of what the other side lacks.
+pub(crate) fn put_spans(
+    buffer: &mut Buffer,
+    (x, y): (u16, u16),
+    width: u16,
+    line: &[Span],
+    theme: &Theme,
+    changed: Role,
+) {
+    let mut used = 0;
+    for span in line {
+        let mut style = theme.style(role_of(span.tone));
+        if span.changed {
+            style = style.patch(theme.style(changed));
+        }
+        used += put(buffer, x + used, y, width.saturating_sub(used), &span.text, style);
+        if used >= width {
+            break;
+        }
+    }
+}
+
+fn role_of(tone: Tone) -> Role {
+    match tone {
+        Tone::Plain => Role::Text,
+        Tone::Faint => Role::Faint,
+        Tone::Tool => Role::Tool,
+        Tone::Key => Role::Key,
+        Tone::Value => Role::Value,
+        Tone::Note => Role::Note,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cleaned_and_cut() {
+        assert_eq!(fit("abcdef", 4), "abc…");
+        assert_eq!(fit("ab\u{1b}[31m", 20), "ab␛[31m");
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit(&"x".repeat(1 << 20), 3), "xx…");
+        assert_eq!(fit("abc", 0), "…");
+    }
+}
