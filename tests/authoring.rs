@@ -333,7 +333,7 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
         let Screen::Edit(edit) = &house.model.screen else { panic!() };
         assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
     }
-    house.press("esc esc Y ctrl-u");
+    house.press("esc esc c c ctrl-u");
     house.paste("three");
     house.press("enter");
     assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
@@ -343,30 +343,30 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
 fn cases_are_copied_renamed_moved_and_deleted_with_what_is_kept_beside_them() {
     let mut house = House::new();
     house.ran(2, "water_bed", 5.into(), "done");
-    house.press("T");
+    house.press("c t");
     house.paste("slow rain");
     house.press("enter");
     house.save();
     assert_eq!(house.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags, ["slow", "rain"]);
-    house.press("Y enter");
+    house.press("c c enter");
     house.save();
     assert_eq!(house.ids(0), ["one", "one_2", "two", "three"]);
     assert_eq!(house.worst(3), Some(Status::Failed), "what came of a case follows it");
     assert_eq!(house.worst(2), None);
-    house.press("=");
+    house.press("c r");
     house.press("ctrl-u");
     house.paste("uno");
     house.press("enter");
     house.save();
     assert_eq!(house.ids(0), ["uno", "one_2", "two", "three"]);
     assert!(house.model.notes(CaseRef { set: 0, index: 0 }).is_some(), "its tags go with it");
-    house.press("> enter");
+    house.press("c m enter");
     house.save();
     assert_eq!((house.ids(0).len(), house.ids(1)), (3, vec!["four".to_string(), "uno".into()]));
     assert!(house.model.notes(CaseRef { set: 1, index: 1 }).is_some());
     house.undo("a.evalset.json");
     assert_eq!((house.ids(0).len(), house.ids(1).len()), (4, 1), "one undo for both files");
-    house.press("* d");
+    house.press("* c d");
     house.save();
     assert_eq!(house.ids(0), Vec::<String>::new());
     house.undo("a.evalset.json");
@@ -376,7 +376,7 @@ fn cases_are_copied_renamed_moved_and_deleted_with_what_is_kept_beside_them() {
 #[test]
 fn sets_are_made_renamed_and_deleted() {
     let mut house = House::new();
-    house.press("ctrl-n");
+    house.press("c s");
     house.paste("no-good");
     house.press("enter");
     assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
@@ -385,7 +385,7 @@ fn sets_are_made_renamed_and_deleted() {
     house.press("enter");
     house.save();
     assert!(house.text("fresh.evalset.json").contains("\"eval_set_id\": \"fresh\""));
-    house.press("left = ctrl-u");
+    house.press("left c r ctrl-u");
     house.paste("c");
     house.press("enter");
     let before = house.text("a.evalset.json");
@@ -400,7 +400,7 @@ fn sets_are_made_renamed_and_deleted() {
         (house.text("a.evalset.json"), house.path("c.evalset.json").exists()),
         (before.clone(), false)
     );
-    house.press("d");
+    house.press("c d");
     house.save();
     assert!(!house.path("a.evalset.json").exists());
     house.undo("a.evalset.json");
@@ -450,7 +450,7 @@ fn sets_are_copied_and_moved_to_another_folder() {
     house.model = Model::new("w".into(), house.sets.clone(), (120, 40));
     house.sets = house.model.sets.iter().map(|view| view.path.clone()).collect();
     house.load();
-    house.press("left g j Y");
+    house.press("left g j c c");
     assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
     let before = house.text("a.evalset.json");
     house.press("enter");
@@ -459,7 +459,7 @@ fn sets_are_copied_and_moved_to_another_folder() {
         house.text("a_2.evalset.json"),
         before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"a_2\"")
     );
-    house.press("> enter");
+    house.press("c m enter");
     house.save();
     assert!(!house.path("a.evalset.json").exists());
     assert_eq!(house.text("other/a.evalset.json"), before);
@@ -470,12 +470,12 @@ fn sets_are_copied_and_moved_to_another_folder() {
 #[test]
 fn criteria_are_checked_when_they_come_back() {
     let mut house = House::new();
-    assert_eq!(house.press("O"), [Effect::EditCriteria(0)]);
+    assert_eq!(house.press("c k"), [Effect::EditCriteria(0)]);
     let path = house.path("test_config.json");
     let of = || EditorOf::Criteria(path.clone(), None);
     update(&mut house.model, Msg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into()));
     assert!(
-        matches!(&house.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.lines[0].contains("a threshold"))
+        matches!(&house.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
     );
     house.press("n");
     assert!(!path.exists());
@@ -492,15 +492,15 @@ fn another_way_that_was_seen_is_allowed() {
     let mut house = House::new();
     house.ran(0, "soak", 1.into(), "done");
     assert_eq!(house.worst(0), Some(Status::Failed));
-    house.press("enter P enter");
+    house.press("enter c v enter");
     house.save();
     assert_eq!(house.worst(0), Some(Status::Passed));
     let attempt = &house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
     let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
     assert_eq!((adk.score, attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
     assert!(!house.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
-    house.press("P");
-    assert!(matches!(&house.model.overlay, Some(Overlay::Variants(_, picker)) if picker.found.len() == 1));
+    house.press("c v");
+    assert!(matches!(&house.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));
     house.press("enter");
     house.save();
     assert_eq!(house.worst(0), Some(Status::Failed));
@@ -570,7 +570,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
     }
     assert!(house.text("a.evalset.json").contains("one_first_second"));
     for tag in ["slow", "slow flaky"] {
-        house.press("T");
+        house.press("c t");
         house.press(&"backspace ".repeat(20));
         house.paste(tag);
         house.press("enter");
@@ -609,9 +609,11 @@ fn files_that_are_not_adks_are_not_edited() {
     });
     let ticket = model.ticket();
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
-    for key in ["e", "d", "+", "Y"] {
-        assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
-        assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{key}");
+    for keys in ["e", "c d", "c n", "c c"] {
+        for key in keys.split(' ') {
+            assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
+        }
+        assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
         assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
     }
 }

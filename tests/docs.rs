@@ -11,9 +11,8 @@ const END: &str = "<!-- /keys -->";
 
 fn key_table() -> String {
     let mut table = String::from("| key | what it does | where |\n|---|---|---|\n");
-    for command in COMMANDS
-        .iter()
-        .filter(|command| !command.contexts.contains(&Context::Confirm) || command.contexts.len() > 1)
+    for command in
+        COMMANDS.iter().filter(|command| command.contexts.iter().any(|context| place(*context).is_some()))
     {
         let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
         let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
@@ -27,11 +26,11 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Browse => "list",
         Context::Case => "case",
         Context::Run => "run",
-        Context::Help => "help",
+        Context::Reading => "help and tables",
         Context::Proposal => "proposed change",
         Context::Edit => "editor",
-        Context::Chat => "talk",
-        Context::Confirm => return None,
+        Context::Chat => "chat",
+        Context::Confirm | Context::Trust => return None,
     })
 }
 
@@ -120,11 +119,7 @@ fn the_samples_template_is_a_metric() {
 fn no_sentence_names_a_key_by_hand() {
     /// Keys of text lines, which are no commands.
     const OF_TEXT_LINES: &[&str] = &[
-        "your verdicts   tab yes/no/none, type a note, enter keeps, esc leaves",
-        "what flips   enter opens",
-        "enter takes it    esc leaves it    ctrl-j a new line",
-        "metrics   type to find, esc closes",
-        "enter says it    ctrl-j a new line",
+        "your verdicts   tab yes/no/none, type a note, enter save, esc cancel",
         // No key.
         "a status from 1 to 4",
     ];

@@ -197,10 +197,9 @@ fn it_comes_back_from_a_stop_that_it_could_not_see() {
         terminal
             .wait_until("the explorer", |screen| !screen.contains("shell>") && screen.contains("Eval sets"));
         terminal.keys("?");
-        terminal.wait_for("keys here");
+        terminal.wait_for("help   ?");
         terminal.keys("\u{1b}");
-        terminal
-            .wait_until("no help", |screen| !screen.contains("keys here") && screen.contains("Eval sets"));
+        terminal.wait_until("no help", |screen| !screen.contains("help   ?") && screen.contains("Eval sets"));
     }
     terminal.keys("q");
     terminal.wait_until("the end", |_| !terminal.is_alternate());

@@ -9,8 +9,8 @@ use evaltrail::domain::{
     RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, CommandId, ConfirmKind, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
-    RunMsg, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
+    Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg, Screen,
+    SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -179,7 +179,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key)]);
     assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
     assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.kind == ConfirmKind::Quit));
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.then == Confirmed::Quit));
     assert_eq!(press(&mut model, "y"), [Effect::Quit]);
 }
 
@@ -360,8 +360,8 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
 fn the_palette_gives_any_command_of_the_screen() {
     let mut model = sample();
     press(&mut model, ": q u i t");
-    let Some(Overlay::Palette(picker)) = &model.overlay else { panic!("the palette") };
-    assert_eq!(picker.found[0].0, CommandId::Quit);
+    let Some(Overlay::Palette(palette)) = &model.overlay else { panic!("the palette") };
+    assert_eq!(palette.picker.found[0].0.name, "quit");
     assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
 }
 
@@ -404,7 +404,7 @@ fn copy_and_editor_say_what_to_do() {
     let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(value["status"], "failed");
-    let effects = press(&mut model, "j E");
+    let effects = press(&mut model, "j c e");
     assert!(
         matches!(&effects[..], [Effect::OpenEditor { path, line }] if path.ends_with("watering.evalset.json") && *line > 10)
     );
@@ -434,7 +434,7 @@ fn a_case_that_comes_while_it_is_looked_for_is_found() {
     assert!(matches!(file, SetState::Ready(..)));
     press(&mut model, "f");
     let listed = |model: &Model| match &model.overlay {
-        Some(Overlay::Jump(picker)) => picker.found.len(),
+        Some(Overlay::Jump(finder)) => finder.picker.found.len(),
         other => panic!("{other:?}"),
     };
     let before = listed(&model);
@@ -445,10 +445,10 @@ fn a_case_that_comes_while_it_is_looked_for_is_found() {
 #[test]
 fn judging_again_takes_what_the_agent_did() {
     let mut model = sample();
-    assert_eq!(press(&mut model, "b"), [], "nothing was done yet");
+    assert_eq!(press(&mut model, "m j"), [], "nothing was done yet");
     assert!(model.toast.as_ref().unwrap().text.contains("r runs the case"));
     let mut model = with_something_done();
-    let effects = press(&mut model, "space space b");
+    let effects = press(&mut model, "space space m j");
     let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
     assert!(kept.iter().all(|(_, attempt)| attempt.actual_turns == 1));
@@ -500,7 +500,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
     model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
-    press(&mut model, "enter V tab");
+    press(&mut model, "enter m v tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");
     let [Effect::KeepVerdicts(kept)] = &effects[..] else { panic!("{effects:?}") };
@@ -511,10 +511,10 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     assert_eq!((kept[0].run_id.as_str(), kept[0].metric.as_str()), ("r2", "m"));
     assert_eq!(model.shown_attempt().unwrap().metrics[0].status, Status::Failed, "the computed one stays");
     // Nothing new is nothing to keep; tab goes on to agreeing, then to nothing.
-    assert_eq!(press(&mut model, "V enter"), []);
-    press(&mut model, "V tab");
+    assert_eq!(press(&mut model, "m v enter"), []);
+    press(&mut model, "m v tab");
     assert!(
-        matches!(&model.overlay, Some(Overlay::Opinions(given)) if given.items[0].verdict == Some(false))
+        matches!(&model.overlay, Some(Overlay::Verdicts(given)) if given.items[0].verdict == Some(false))
     );
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");

@@ -267,19 +267,19 @@ fn what_if() {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
-        keys(&mut model, "w");
+        keys(&mut model, "w r");
         update(&mut model, Msg::Paste("water_* litres ignore".into()));
         insta::assert_snapshot!(name("rule"), text(&frame(&model, "default")));
         keys(&mut model, "enter");
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
-        keys(&mut model, "F");
+        keys(&mut model, "w f");
         insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
-        keys(&mut model, "esc W");
+        keys(&mut model, "esc w w");
         let written = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
         assert!(written.contains("Write this?") && written.contains("y yes"), "{written}");
-        keys(&mut model, "n S");
+        keys(&mut model, "n m s");
         insta::assert_snapshot!(name("statistics"), text(&frame(&model, "default")));
-        keys(&mut model, "esc I");
+        keys(&mut model, "esc m m");
         insta::assert_snapshot!(name("metrics"), text(&frame(&model, "default")));
     }
 }
@@ -300,10 +300,10 @@ fn judges() {
         insta::assert_snapshot!(name("panel"), text(&frame(&model, "default")));
         keys(&mut model, "q");
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
-        keys(&mut model, "enter V down down down down tab");
+        keys(&mut model, "enter m v down down down down tab");
         update(&mut model, Msg::Paste("a question is a step".into()));
         insta::assert_snapshot!(name("opinions"), text(&frame(&model, "default")));
-        keys(&mut model, "enter K");
+        keys(&mut model, "enter m a");
         insta::assert_snapshot!(name("agreement"), text(&frame(&model, "default")));
         keys(&mut model, "esc J");
         let panel = text(&frame(&model, "default"));
@@ -320,7 +320,7 @@ fn authoring() {
         run(&mut model, 30);
         keys(&mut model, "q n n n enter space a");
         insta::assert_snapshot!(name("proposal"), text(&frame(&model, "default")));
-        keys(&mut model, "esc P");
+        keys(&mut model, "esc c v");
         insta::assert_snapshot!(name("variants"), text(&frame(&model, "default")));
         keys(&mut model, "esc e j j j j j enter ctrl-u x");
         insta::assert_snapshot!(name("editor"), text(&frame(&model, "default")));
@@ -513,9 +513,9 @@ fn hostile_text_never_reaches_a_cell() {
         "enter",
         "v",
         "J",
-        "V",
+        "m v",
         "x esc",
-        "K",
+        "m a",
         "esc",
         "right",
         "?",
@@ -526,11 +526,11 @@ fn hostile_text_never_reaches_a_cell() {
         "esc q e",
         "down enter x",
         "esc o x",
-        "esc esc y Y",
+        "esc esc y c c",
         "esc C h i enter",
-        "esc d",
+        "esc c d",
         "esc enter A",
-        "esc P",
+        "esc c v",
     ] {
         let effects = keys(&mut model, screen);
         for effect in effects {

@@ -285,7 +285,8 @@ impl World {
             1 => self.start_a_run(),
             2 => self.past_results(),
             3 => {
-                let keys = ["j", "k", "enter", "esc", "m", "D", "left", "right", "space", "o", "n", "tab"];
+                let keys =
+                    ["j", "k", "enter", "esc", "w", "m", "d", "left", "right", "space", "o", "n", "tab"];
                 let key = keys[self.rng.random_range(0..keys.len())];
                 self.take(Msg::Key(parse_key(key).unwrap()));
             }
@@ -304,7 +305,7 @@ impl World {
             self.deliver();
         }
         if self.model.trial.is_some() {
-            self.take(Msg::Command(evaltrail::explorer::CommandId::DropTrial));
+            self.take(Msg::Command(&evaltrail::explorer::commands::DROP_TRIAL));
             self.settle();
         }
     }

@@ -58,14 +58,14 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.keys("J");
     terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
     terminal.wait_for("A question back is no step.");
-    terminal.keys("V\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
+    terminal.keys("mv\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
     terminal.wait_for("a person says yes  a question is one  (not what the judge says)");
-    terminal.keys("K");
-    terminal.wait_for("judge and person");
+    terminal.keys("ma");
+    terminal.wait_for("agreement of judges and people");
     terminal.wait_for("next_step · rubric_based");
     terminal.keys("\x1b");
-    terminal.wait_until("agreement is closed", |screen| !screen.contains("judge and person"));
-    terminal.keys("b");
+    terminal.wait_until("agreement is closed", |screen| !screen.contains("agreement of judges and people"));
+    terminal.keys("mj");
     // Another run, so nobody has said anything of its verdicts yet.
     terminal
         .wait_until("judged again", |screen| !screen.contains("a person says") && screen.contains("✓✗✗✓✗"));
@@ -187,10 +187,10 @@ fn a_key_of_a_file_is_asked_about() {
     };
     let mut terminal = open();
     terminal.keys("s");
-    terminal.wait_for("Use this? It is in a .env file");
+    terminal.wait_for("Use this key? It is in a .env file");
     terminal.wait_for("use GOOGLE_API_KEY of");
     terminal.keys("\x1b");
-    terminal.wait_for("not started; from now on runs go without it");
+    terminal.wait_for("not started; from now on runs go without the key");
     terminal.keys("s");
     terminal.wait_for("? gemini-x needs a key");
     terminal.wait_until("a run without it", ended(1));
@@ -198,7 +198,7 @@ fn a_key_of_a_file_is_asked_about() {
     assert_eq!(terminal.wait_for_end(), 0);
     let mut terminal = open();
     terminal.keys("s");
-    terminal.wait_for("Use this? It is in a .env file");
+    terminal.wait_for("Use this key? It is in a .env file");
     terminal.keys("y");
     terminal.wait_for("✓ a");
     terminal.wait_until("a run with it", ended(2));
@@ -224,11 +224,12 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.keys("\x15colour:red");
     terminal.wait_for("no filter is called");
     terminal.keys("\x15\r?");
-    terminal.wait_for("keys here");
+    terminal.wait_for("help   ?");
+    terminal.wait_for("nothing has been run");
     terminal.keys("G");
-    terminal.wait_for("nothing has been run yet");
+    terminal.wait_for("quit evaltrail from any screen");
     terminal.keys("\x1b");
-    terminal.wait_until("help is closed", |screen| !screen.contains("keys here"));
+    terminal.wait_until("help is closed", |screen| !screen.contains("help   ?"));
     terminal.keys(":theme\r");
     terminal.wait_for("theme dark");
     terminal.keys("fwalks\r");
@@ -299,7 +300,7 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
     let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
     let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     terminal.wait_for("water_tomatoes");
-    terminal.keys("E");
+    terminal.keys("ce");
     terminal.wait_for("editing");
     assert!(terminal.is_cooked());
     terminal.keys("jjqq\n");
@@ -322,17 +323,17 @@ fn no_key_is_lost_when_the_editor_ends() {
     let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     terminal.wait_for("water_tomatoes");
     for round in 0..rounds {
-        terminal.keys("E");
+        terminal.keys("ce");
         terminal.wait_for("editing");
         // The help is asked for in the same moment in which the editor gets its line and ends.
         terminal.keys("x\n");
         terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
         terminal.keys("?");
         terminal.resize(100 + (round % 2) as u16, 30);
-        terminal.wait_until("the help", |screen| screen.contains("keys here"));
+        terminal.wait_until("the help", |screen| screen.contains("help   ?"));
         terminal.keys("\u{1b}");
         terminal.wait_until("no help", |screen| {
-            !screen.contains("keys here") && screen.contains("water_tomatoes")
+            !screen.contains("help   ?") && screen.contains("water_tomatoes")
         });
     }
     terminal.keys("q");
@@ -442,9 +443,9 @@ fn hostile_files_do_not_reach_the_terminal() {
     terminal.keys("\r");
     terminal.wait_for("more lines");
     terminal.keys("jjjjGgvq?");
-    terminal.wait_for("keys here");
+    terminal.wait_for("help   ?");
     terminal.keys("\x1b");
-    terminal.wait_until("help is closed", |screen| !screen.contains("keys here"));
+    terminal.wait_until("help is closed", |screen| !screen.contains("help   ?"));
     terminal.keys("fbegin");
     terminal.wait_for("› begin");
     terminal.keys("\r");

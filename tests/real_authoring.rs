@@ -269,18 +269,18 @@ fn what_was_talked_is_kept_as_a_case() {
     terminal.keys("C");
     terminal.wait_for("send the cases to");
     terminal.keys("y");
-    terminal.wait_for("enter says it");
+    terminal.wait_for("enter send");
     terminal.keys("Check the tomatoes.\r");
     terminal.wait_for("calls read_soil");
-    terminal.wait_for("not kept as a case");
+    terminal.wait_for("not saved as a case");
     terminal.keys("\x13");
-    terminal.wait_for("keep as");
+    terminal.wait_for("save as");
     terminal.keys("talked\r");
-    terminal.wait_for("keep the conversation as talked");
+    terminal.wait_for("save the conversation as talked");
     terminal.keys("\r");
     // The same words are the title of the proposal, which covers the mark.
     terminal.wait_until("saved", |screen| {
-        screen.lines().any(|line| line.starts_with(" keep the conversation as talked"))
+        screen.lines().any(|line| line.starts_with(" save the conversation as talked"))
     });
     terminal.keys("\x1b");
     terminal.wait_for("watering              11");

@@ -9,7 +9,7 @@ use evaltrail::domain::{
     Trajectory, case_status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, ConfirmKind, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
+    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
     update,
 };
 use evaltrail::formats::SetFile;
@@ -100,19 +100,19 @@ const F: Status = Status::Failed;
 fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
     let mut model = model();
     assert_eq!(statuses(&model), [P, F, F, F]);
-    press(&mut model, "m");
+    press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
-    press(&mut model, "m");
+    press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
     assert_eq!(model.trial.as_ref().unwrap().counts(), (1, 0));
-    press(&mut model, "i");
+    press(&mut model, "w i");
     assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
     press(&mut model, "down down down");
-    press(&mut model, "[ [ [");
+    press(&mut model, "w - w - w -");
     assert_eq!(model.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
     assert_eq!(statuses(&model), [P, P, P, P]);
     assert_eq!(model.trial.as_ref().unwrap().flips.len(), 3);
-    press(&mut model, "D");
+    press(&mut model, "w d");
     assert!(model.trial.is_none());
     assert_eq!(statuses(&model), [P, F, F, F], "dropped");
 }
@@ -120,10 +120,12 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
 #[test]
 fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     let mut model = model();
-    press(&mut model, "w");
+    press(&mut model, "w r");
     type_text(&mut model, "search_* query sometimes");
     press(&mut model, "enter");
-    assert!(matches!(&model.overlay, Some(Overlay::Rule(_, Some(why))) if why.contains("ignore")));
+    assert!(
+        matches!(&model.overlay, Some(Overlay::Rule(line)) if line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
+    );
     press(&mut model, "ctrl-u");
     type_text(&mut model, "search_* query ignore");
     press(&mut model, "enter");
@@ -132,8 +134,8 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
     assert_eq!((of("trajectory_match").score, of("tool_trajectory_avg_score").score), (Some(1.0), Some(0.0)));
     assert_eq!(attempt.adk_status, F, "ADK would still say failed");
-    press(&mut model, "F");
-    assert!(matches!(&model.overlay, Some(Overlay::Flips(picker)) if picker.found.len() == 1));
+    press(&mut model, "w f");
+    assert!(matches!(&model.overlay, Some(Overlay::Flips(list)) if list.picker.found.len() == 1));
     press(&mut model, "enter");
     assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
 }
@@ -144,7 +146,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
         let evaltrail::explorer::Screen::Case(case) = &model.screen else { panic!("a case is open") };
-        case.relaxation.clone()
+        case.suggestion.as_ref().map(|change| change.words().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
     assert_eq!(said(&mut model, "q down enter").as_deref(), Some("ANY_ORDER"));
@@ -155,14 +157,18 @@ fn the_case_says_the_smallest_change_that_would_do() {
 #[test]
 fn a_change_is_written_only_after_a_yes() {
     let mut model = model();
-    press(&mut model, "m W");
+    press(&mut model, "w m w w");
     let Some(Overlay::Confirm(confirm)) = &model.overlay else { panic!("it asks") };
-    assert!(confirm.lines.iter().any(|line| line.contains("test_config.json")), "{:?}", confirm.lines);
     assert!(
-        matches!(&confirm.kind, ConfirmKind::WriteCriteria(change, sets) if change.match_type.is_some() && *sets == [0])
+        confirm.question.lines.iter().any(|line| line.contains("test_config.json")),
+        "{:?}",
+        confirm.question.lines
+    );
+    assert!(
+        matches!(&confirm.then, Confirmed::WriteCriteria(change, sets) if change.match_type.is_some() && *sets == [0])
     );
     assert_eq!(press(&mut model, "n"), []);
-    let effects = press(&mut model, "W y");
+    let effects = press(&mut model, "w w y");
     assert!(matches!(&effects[..], [Effect::WriteCriteria(..)]), "{effects:?}");
     assert_eq!(update(&mut model, Msg::CriteriaWritten("done".into())), [Effect::Rediscover]);
     assert!(model.trial.is_none());
@@ -171,14 +177,14 @@ fn a_change_is_written_only_after_a_yes() {
 #[test]
 fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
     let mut model = model();
-    press(&mut model, "m m");
+    press(&mut model, "w m w m");
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let results = past(Path::new(FILE), "r2", vec![swapped]);
     let ticket = model.ticket();
     update(&mut model, Msg::History { ticket, results });
     assert_eq!(statuses(&model)[0], P);
-    press(&mut model, "D");
+    press(&mut model, "w d");
     assert_eq!(statuses(&model)[0], F);
 }
 
@@ -194,8 +200,8 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         .collect();
     let ticket = model.ticket();
     update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", many) });
-    let first = press(&mut model, "m");
-    let second = press(&mut model, "m");
+    let first = press(&mut model, "w m");
+    let second = press(&mut model, "w m");
     let answer = |effects: &[Effect]| {
         let [Effect::Rescore { ticket, change, before }] = effects else { panic!("{effects:?}") };
         let (outcomes, flips) = rescored(before, change);
@@ -207,10 +213,10 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
     assert!(model.trial.as_ref().unwrap().pending.is_none());
-    press(&mut model, "D");
-    let dropped = press(&mut model, "m");
-    press(&mut model, "D");
-    let shown = press(&mut model, "m m");
+    press(&mut model, "w d");
+    let dropped = press(&mut model, "w m");
+    press(&mut model, "w d");
+    let shown = press(&mut model, "w m w m");
     update(&mut model, answer(&dropped));
     assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
     let key = AttemptKey { case: 1, attempt: 5000 };
@@ -227,8 +233,8 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
 fn s_scores_and_metrics_and_statistics_open() {
     let mut model = model();
     assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
-    press(&mut model, "S");
-    assert!(matches!(&model.overlay, Some(Overlay::Statistics(lines, _)) if lines[0].total == 4));
+    press(&mut model, "m s");
+    assert!(matches!(&model.overlay, Some(Overlay::Statistics(table)) if table.lines[0].total == 4));
     press(&mut model, "esc");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
@@ -238,8 +244,8 @@ fn s_scores_and_metrics_and_statistics_open() {
     update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
-    press(&mut model, "I");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found.len() > 30));
+    press(&mut model, "m m");
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found.len() > 30));
     type_text(&mut model, "bleu");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(picker)) if picker.found[0].0 == "bleu"));
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
 }

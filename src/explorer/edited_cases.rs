@@ -6,8 +6,8 @@ use crate::explorer::effect::Effect;
 use crate::explorer::load;
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
-use crate::explorer::screens::browse::update::relist;
-use crate::explorer::what_if::update as trial;
+use crate::explorer::screens::browse::relist;
+use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};
@@ -94,7 +94,7 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
 
 /// Cases of a set have other positions now: all that names them follows.
 fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
-    let effects = trial::follow(model, &new);
+    let effects = what_if::follow(model, &new);
     model.outcomes.follow(&new);
     model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
     let cursor = model.browse.visible.get(model.browse.cursor).copied().and_then(&new);
@@ -102,7 +102,7 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {
         model.browse.cursor = at;
     }
-    if model.overlay.as_mut().is_some_and(|overlay| !overlay.follow(&new)) {
+    if model.overlay.as_mut().is_some_and(|overlay| !overlay.dialog_mut().follow(&new)) {
         model.overlay = None;
     }
     match &mut model.screen {
@@ -187,7 +187,7 @@ fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Ve
     if others.is_empty() {
         return Vec::new();
     }
-    let effects = trial::drop_trial(model);
+    let effects = what_if::drop_trial(model);
     for case in others {
         model.outcomes.reevaluate(case, results.remove(&case));
     }

@@ -1,14 +1,10 @@
 //! What can be done everywhere.
 
 use crate::domain::Status;
-use crate::explorer::commands::CommandId;
 use crate::explorer::effect::Effect;
-use crate::explorer::message::{Mouse, MouseKind};
 use crate::explorer::model::{Model, Screen, Toast};
-use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
-use crate::explorer::screens::browse::update as browse;
-use crate::explorer::screens::case::update as case;
-use crate::explorer::screens::run::update as run;
+use crate::explorer::overlays::Overlay;
+use crate::explorer::overlays::confirm::{self, Confirmed};
 use serde_json::json;
 
 /// How long something is told.
@@ -28,14 +24,13 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
     }
 }
 
-/// Leaves; where that would cut off or lose something, asks first.
+/// Quits; where that would cut off or lose something, asks first.
 pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
-    let asked =
-        matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.kind == ConfirmKind::Quit);
-    let Some((title, line)) = what_would_end(model).filter(|_| !asked) else { return vec![Effect::Quit] };
-    let (title, lines) = (title.to_string(), vec![line.to_string()]);
-    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, ConfirmKind::Quit)));
-    Vec::new()
+    let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.then == Confirmed::Quit);
+    match what_would_end(model).filter(|_| !asked) {
+        Some((title, line)) => confirm::open(model, title, vec![line.into()], Confirmed::Quit),
+        None => vec![Effect::Quit],
+    }
 }
 
 /// What leaving would cut off or lose, and what becomes of it.
@@ -131,35 +126,4 @@ pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
         _ => 1,
     };
     vec![Effect::OpenEditor { path, line }]
-}
-
-pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
-    let wheel = match mouse.kind {
-        MouseKind::Click => None,
-        MouseKind::ScrollUp => Some(CommandId::Up),
-        MouseKind::ScrollDown => Some(CommandId::Down),
-    };
-    if model.overlay.is_some() {
-        return match wheel {
-            Some(id) => crate::explorer::overlays::keys::wheel(model, id),
-            None => Vec::new(),
-        };
-    }
-    match (&model.screen, wheel) {
-        (Screen::Browse, wheel) => browse::mouse(model, mouse.x, mouse.y, wheel),
-        (Screen::Case(_), Some(id)) => case::wheel(model, id),
-        (Screen::Case(_), None) => {}
-        (Screen::Chat(_), Some(CommandId::Up)) => {
-            drop(crate::explorer::screens::chat::update::command(model, CommandId::ChatBack))
-        }
-        (Screen::Chat(_), _) => {
-            drop(crate::explorer::screens::chat::update::command(model, CommandId::ChatForth))
-        }
-        (Screen::Edit(_), wheel) => crate::explorer::screens::edit::update::mouse(model, mouse.y, wheel),
-        (Screen::Run, Some(id)) => {
-            run::command(model, id);
-        }
-        (Screen::Run, None) => run::click(model, mouse.x, mouse.y),
-    }
-    Vec::new()
 }

@@ -5,7 +5,7 @@ use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{OpenedSet, SetLoaded};
 use crate::explorer::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
-use crate::explorer::screens::browse::update::{node_of_set, relist};
+use crate::explorer::screens::browse::{node_of_set, relist};
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, place, says_the_same};
@@ -43,7 +43,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
         Err(why) => view.state = SetState::Failed(why),
     }
     relist(model);
-    crate::explorer::overlays::keys::find_again(model);
+    crate::explorer::overlays::jump::find_again(model);
     close_lost_case(model, set);
     effects
 }

@@ -1,8 +1,8 @@
 //! What can happen.
 
 use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
-use crate::explorer::commands::CommandId;
 use crate::explorer::commands::key::Key;
+use crate::explorer::commands::{Command, Motion};
 use crate::explorer::effect::{Against, EditorOf};
 use crate::explorer::model::{CaseRef, CaseSummary};
 use crate::explorer::outcomes::Outcomes;
@@ -25,7 +25,7 @@ pub enum Msg {
     /// Text was pasted.
     Paste(String),
     /// A command was given otherwise than by a key.
-    Command(CommandId),
+    Command(&'static Command),
     /// The mouse did something.
     Mouse(Mouse),
     /// The terminal has another size.
@@ -186,4 +186,15 @@ pub enum MouseKind {
     ScrollUp,
     /// The wheel went down.
     ScrollDown,
+}
+
+impl MouseKind {
+    /// The direction of the wheel.
+    pub fn wheel(self) -> Option<Motion> {
+        match self {
+            MouseKind::Click => None,
+            MouseKind::ScrollUp => Some(Motion::Up),
+            MouseKind::ScrollDown => Some(Motion::Down),
+        }
+    }
 }

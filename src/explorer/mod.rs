@@ -31,29 +31,27 @@ pub mod what_if;
 pub mod widgets;
 
 pub use commands::key::{Key, KeyCode, parse_key};
-pub use commands::keymap::{conflicts, resolve};
-pub use commands::{COMMANDS, Command, CommandId, Context, command, hint};
+pub use commands::{COMMANDS, Command, Context};
 pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{asked, reevaluated};
 pub use effect::{Against, EditorOf, Effect};
 pub use global::THEMES;
-pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small, layout};
+pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
 pub use message::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
-pub use model::{
-    Browse, CaseMode, CaseRef, CaseScreen, CaseSummary, Model, Node, Order, Pane, Screen, SetState, SetView,
-    Toast,
-};
+pub use model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView, Toast};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
-pub use overlays::opinion::{Opinion, Opinions};
+pub use overlays::Overlay;
+pub use overlays::confirm::Confirmed;
 pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
-pub use overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay, Picker, VariantItem};
-pub use screens::browse::update::tree_offset;
+pub use screens::browse::state::{Browse, Node, Order, Pane};
 pub use screens::case::body::{Body, BodyKey, BodyLine, Compared, build_body};
+pub use screens::case::state::{CaseMode, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
+pub use screens::layout;
 pub use terminal::{Explorer, edit_text, explore};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};

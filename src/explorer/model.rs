@@ -2,12 +2,17 @@
 
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
 use crate::explorer::commands::Context;
+use crate::explorer::commands::key::Key;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::{ConfirmKind, Overlay};
+use crate::explorer::overlays::Overlay;
+use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
 use crate::explorer::screens::browse::tree::{first_set_node, nodes_of, sorted};
-use crate::explorer::screens::case::body::{Body, BodyKey};
+use crate::explorer::screens::case::body::BodyKey;
+use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::screens::edit::state::EditScreen;
+use crate::explorer::screens::entry;
+use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::ticket::{Ticket, Tickets};
 use crate::explorer::what_if::Trial;
 use crate::formats::{Notes, SetFile};
@@ -45,18 +50,16 @@ pub struct Model {
     pub browse: Browse,
     /// What is shown.
     pub screen: Screen,
-    /// What lies over it.
+    /// The dialog over it.
     pub overlay: Option<Overlay>,
+    /// The keys pressed so far of a command with several.
+    pub pressed: Vec<Key>,
     /// The run that goes on, or the last one.
     pub run: Option<RunState>,
     /// What its results refer to.
     pub current_run: Option<Arc<RunRef>>,
-    /// When the run began, on the explorer's clock.
-    pub run_began: f64,
-    /// The run screen's cursor: an attempt in flight, or a finished one.
-    pub run_cursor: usize,
-    /// Whether the run screen's cursor is among the finished.
-    pub run_finished_pane: bool,
+    /// What the run screen knows.
+    pub run_screen: RunScreen,
     /// The colour theme's name.
     pub theme: String,
     /// Whether the mouse is ours.
@@ -141,62 +144,6 @@ pub struct CaseSummary {
     pub problem: Option<String>,
 }
 
-/// The tree of sets: an agent's name, or a set.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Node {
-    /// The sets of an agent or folder.
-    Group(String),
-    /// A set.
-    Set(usize),
-}
-
-/// Which half of a screen has the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pane {
-    /// The tree of sets.
-    Sets,
-    /// The list of cases.
-    Cases,
-}
-
-/// The order of cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As in the file.
-    File,
-    /// What did not pass first.
-    Failing,
-    /// The slowest first.
-    Slowest,
-    /// What judges are least sure of first.
-    Disputed,
-}
-
-/// The list of sets and cases.
-#[derive(Debug)]
-pub struct Browse {
-    /// The tree's rows.
-    pub nodes: Vec<Node>,
-    /// The tree's cursor.
-    pub node: usize,
-    /// The cases listed, in order.
-    pub visible: Vec<CaseRef>,
-    /// The list's cursor.
-    pub cursor: usize,
-    /// The first row shown.
-    pub offset: usize,
-    /// The selected cases.
-    pub selected: BTreeSet<CaseRef>,
-    /// Which half has the keys.
-    pub pane: Pane,
-    /// The filter as typed.
-    pub filter: String,
-    /// The filter as understood.
-    pub query: Query,
-    /// The order.
-    pub order: Order,
-}
-
 /// What is shown.
 #[derive(Debug)]
 pub enum Screen {
@@ -210,44 +157,6 @@ pub enum Screen {
     Chat(Box<ChatScreen>),
     /// A case being edited.
     Edit(Box<EditScreen>),
-}
-
-/// How a case is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaseMode {
-    /// Expected and actual side by side.
-    Compare,
-    /// The events as they happened.
-    Timeline,
-    /// What the judges said.
-    Judged,
-}
-
-/// One case on the screen.
-#[derive(Debug)]
-pub struct CaseScreen {
-    /// Which case.
-    pub at: CaseRef,
-    /// Which of its attempts, from 0.
-    pub attempt: usize,
-    /// Which turn, from 0.
-    pub turn: usize,
-    /// How many turns the file expects.
-    pub turns: usize,
-    /// How it is shown.
-    pub mode: CaseMode,
-    /// The first line shown.
-    pub scroll: usize,
-    /// Which of the pieces that differ is to hand.
-    pub piece: usize,
-    /// The lines.
-    pub body: Option<Arc<Body>>,
-    /// What the lines are of.
-    pub key: Option<BodyKey>,
-    /// The smallest change of criteria that would turn the attempt green, in words.
-    pub relaxation: Option<String>,
-    /// Whether `q` leads to the run screen rather than to the list.
-    pub from_run: bool,
 }
 
 /// Something to tell for a while.
@@ -295,8 +204,7 @@ impl SetView {
 impl Model {
     /// Whether a question is open about what may be run, or where things may be sent.
     pub fn asks_for_trust(&self) -> bool {
-        let Some(Overlay::Confirm(confirm)) = &self.overlay else { return false };
-        matches!(confirm.kind, ConfirmKind::Trust(..) | ConfirmKind::TrustChat { .. })
+        matches!(self.overlay, Some(Overlay::Trust(_)))
     }
 
     /// A model of a workspace whose sets are still to be opened.
@@ -324,11 +232,10 @@ impl Model {
             },
             screen: Screen::Browse,
             overlay: None,
+            pressed: Vec::new(),
             run: None,
             current_run: None,
-            run_began: 0.0,
-            run_cursor: 0,
-            run_finished_pane: false,
+            run_screen: RunScreen::default(),
             theme: "default".into(),
             mouse: true,
             now: 0.0,
@@ -378,23 +285,13 @@ impl Model {
 
     /// Which keys count.
     pub fn context(&self) -> Context {
-        match &self.overlay {
-            Some(Overlay::Help(_) | Overlay::Statistics(..) | Overlay::Agreement(..)) => Context::Help,
-            Some(Overlay::Confirm(_)) => Context::Confirm,
-            Some(Overlay::Proposal(_)) => Context::Proposal,
-            _ => self.screen_context(),
-        }
+        let of_dialog = self.overlay.as_ref().and_then(|overlay| overlay.dialog().context());
+        of_dialog.unwrap_or_else(|| self.screen_context())
     }
 
     /// Which keys count on the screen below what lies over it.
     pub fn screen_context(&self) -> Context {
-        match self.screen {
-            Screen::Browse => Context::Browse,
-            Screen::Case(_) => Context::Case,
-            Screen::Run => Context::Run,
-            Screen::Edit(_) => Context::Edit,
-            Screen::Chat(_) => Context::Chat,
-        }
+        entry(&self.screen).context
     }
 
     /// The case that commands are about.

@@ -30,6 +30,14 @@ impl WhatIf {
         *self == WhatIf::default()
     }
 
+    /// Adds another change; where both change the same, the other one counts.
+    pub fn add(&mut self, other: WhatIf) {
+        self.match_type = other.match_type.or(self.match_type);
+        self.ignore_args = other.ignore_args.or(self.ignore_args);
+        self.thresholds.extend(other.thresholds);
+        self.rules.extend(other.rules);
+    }
+
     /// The change in a few words, one for each part.
     pub fn words(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();

@@ -1,39 +1,29 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
 pub mod sets;
-pub mod variants;
 
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EvalCase, Invocation};
-use crate::explorer::commands::{CommandId, hint};
+use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
+use crate::explorer::load;
 use crate::explorer::message::{EditDone, EditFailure};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
-pub(crate) use crate::explorer::overlays::proposal::NOTHING;
-use crate::explorer::overlays::proposal::{Conflict, Proposal};
-use crate::explorer::update::moved;
-use crate::explorer::what_if::update as trial;
+use crate::explorer::overlays::proposal::Proposal;
+use crate::explorer::screens::{browse, chat, edit};
+use crate::explorer::what_if;
 use crate::formats::{Edit, Notes, SetFile};
-use crate::store::{Deed, FileJob, fingerprint};
+use crate::store::fingerprint;
 use crate::workspace::notes_path;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    match id {
-        CommandId::Accept => accept_piece(model),
-        CommandId::AcceptAll => accept_cases(model),
-        CommandId::Undo => turn(model, true),
-        _ => turn(model, false),
-    }
-}
-
 /// The difference under the cursor.
-fn accept_piece(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Screen::Case(case) = &model.screen else { return Vec::new() };
     let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
     let Some((piece, _)) = piece.cloned() else { return Vec::new() };
@@ -65,7 +55,7 @@ fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, I
 }
 
 /// All that the agent did: in the case on the screen, or in the selected ones.
-fn accept_cases(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     let selected = matches!(model.screen, Screen::Browse) && !model.browse.selected.is_empty();
     let chosen: Vec<CaseRef> = match selected {
         true => model.browse.selected.iter().copied().collect(),
@@ -169,93 +159,16 @@ fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: St
 }
 
 pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
-    let effects = trial::drop_trial(model);
+    let effects = what_if::drop_trial(model);
     model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
     effects
 }
 
-fn turn(model: &mut Model, back: bool) -> Vec<Effect> {
-    let mut effects = trial::drop_trial(model);
-    effects.push(Effect::TurnEdit { back });
+/// Undoes the last change of a file of the workspace, or makes it again.
+pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
+    let mut effects = what_if::drop_trial(model);
+    effects.push(Effect::TurnEdit { back: undo });
     effects
-}
-
-/// A key on a proposal.
-pub(crate) fn decide(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    let page = usize::from(crate::explorer::layout::proposal_rows(model.size));
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
-    match id {
-        CommandId::Save => save(model),
-        CommandId::SaveBeside => save_beside(model),
-        // What is being written cannot be left: its answer closes the proposal.
-        CommandId::Discard if proposal.saving => Vec::new(),
-        CommandId::Discard => {
-            model.overlay = None;
-            Vec::new()
-        }
-        id => {
-            let last = (proposal.lines.len() + 1).saturating_sub(page);
-            proposal.scroll = moved(proposal.scroll, id, last.max(1), page);
-            Vec::new()
-        }
-    }
-}
-
-fn save(model: &mut Model) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
-    if proposal.saving {
-        return Vec::new();
-    }
-    match proposal.conflict.take() {
-        None => {
-            proposal.saving = true;
-            proposal.problem = None;
-            let anywhere = proposal.outside.is_some();
-            vec![Effect::MakeEdit { words: proposal.words.clone(), jobs: proposal.jobs.clone(), anywhere }]
-        }
-        Some(Conflict { theirs, merged: Some(edits) }) => {
-            let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
-            merge(model, theirs, edits, proposal)
-        }
-        Some(conflict) => {
-            proposal.conflict = Some(conflict);
-            let (beside, leave) = (CommandId::SaveBeside.key(), CommandId::Discard.key());
-            let why =
-                format!("both changed the same place; {beside} writes yours beside, {leave} leaves theirs");
-            proposal.problem = Some(why);
-            Vec::new()
-        }
-    }
-}
-
-/// The same edit on their file, to be looked at again.
-fn merge(
-    model: &mut Model,
-    theirs: Arc<str>,
-    edits: Vec<Edit>,
-    (words, path): (String, Option<PathBuf>),
-) -> Vec<Effect> {
-    let set = model.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
-    let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else { return Vec::new() };
-    let mut effects = crate::explorer::load::put_file(model, set, Arc::new(file), String::new());
-    effects.extend(propose(model, set, edits, words));
-    effects
-}
-
-fn save_beside(model: &mut Model) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
-    let mine = proposal.jobs.iter().filter_map(|job| match &job.deed {
-        Deed::Change(text, change) => {
-            let name = job.path.file_name()?.to_string_lossy().into_owned();
-            let path = job.path.with_file_name(format!("{name}.mine"));
-            Some(FileJob { path, deed: Deed::Create(change.apply(text)?) })
-        }
-        _ => None,
-    });
-    let jobs: Vec<FileJob> = mine.collect();
-    proposal.saving = true;
-    let names: Vec<String> = jobs.iter().map(|job| job.path.display().to_string()).collect();
-    vec![Effect::MakeEdit { words: format!("write {}", names.join(", ")), jobs, anywhere: false }]
 }
 
 /// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
@@ -269,12 +182,12 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
     if saved {
         model.overlay = None;
         match &model.screen {
-            Screen::Edit(_) => crate::explorer::screens::edit::update::close(model),
-            Screen::Chat(_) => crate::explorer::screens::chat::update::was_kept(model),
+            Screen::Edit(_) => edit::close(model),
+            Screen::Chat(_) => chat::was_kept(model),
             _ => {}
         }
     }
-    let next = if done.stands { CommandId::Undo } else { CommandId::Redo };
+    let next = if done.stands { &UNDO } else { &REDO };
     let verb = if done.stands { "" } else { "undone: " };
     let rest = done
         .note
@@ -292,13 +205,13 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
         let stem = model.sets[set].path.stem.clone();
         let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
         model.sets[set].loaded = model.tickets.issue();
-        let effects = crate::explorer::load::put_file(model, set, Arc::new(file), digest);
-        crate::explorer::screens::browse::update::relist(model);
+        let effects = load::put_file(model, set, Arc::new(file), digest);
+        browse::relist(model);
         return effects;
     }
     let beside = model.sets.iter().position(|set| notes_path(&set.path.path) == path);
     match (beside, Notes::open(text)) {
-        (Some(set), Ok(notes)) => crate::explorer::load::put_notes(model, set, Ok(notes)),
+        (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
         _ => Vec::new(),
     }
 }
@@ -322,7 +235,7 @@ pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
             let where_to = path.display().to_string();
             proposal.problem = Some(format!(
                 "it is a link to {where_to}, outside the folder; {} again writes there",
-                CommandId::Save.key()
+                SAVE.key()
             ));
             proposal.outside = Some(path);
         }

@@ -1,68 +1,71 @@
 //! Cases and sets that come, go, move and get other names.
 
+use super::show;
 use crate::domain::{
     CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
 };
-use crate::explorer::authoring as author;
-use crate::explorer::authoring::show;
-use crate::explorer::commands::CommandId;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
-use crate::explorer::model::{CaseRef, Model, Node, Pane, Screen};
-use crate::explorer::overlays::keys as overlay;
+use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::proposal::NOTHING;
 use crate::explorer::overlays::proposal::Proposal;
-use crate::explorer::overlays::{Ask, AskKind, Overlay, Picker};
+use crate::explorer::screens::browse::state::{Node, Pane};
+use crate::explorer::screens::chat;
+use crate::explorer::screens::edit;
 use crate::explorer::screens::edit::state::EditScreen;
-use crate::explorer::screens::edit::update as edit;
 use crate::formats::{Edit, Form, blank_set};
 use crate::store::{Deed, FileJob};
 use crate::workspace::notes_path;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tui_input::Input;
 
 const ENDING: &str = ".evalset.json";
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    let (Some(set), case) = (model.current_set(), model.current_case()) else { return Vec::new() };
-    let on_set = on_set(model).is_some();
-    match (id, case) {
-        (CommandId::NewCase, _) => ask(model, AskKind::NewCase(set), String::new()),
-        (CommandId::NewSet, _) => ask(model, AskKind::NewSet(set), String::new()),
-        (CommandId::DeleteCases, _) if on_set => delete_set(model, set),
-        (CommandId::CopyCase, _) if on_set => {
-            let stem = model.sets[set].path.stem.clone();
-            let taken = |id: &str| is_set(model, set, id);
-            let id = free_id(&stem, taken);
-            ask(model, AskKind::CopySet(set), id)
-        }
-        (CommandId::Rename, _) if on_set => {
-            let stem = model.sets[set].path.stem.clone();
-            ask(model, AskKind::RenameSet(set), stem)
-        }
-        (CommandId::Rename, Some(case)) => {
-            let id = model.eval_id(case).into_owned();
-            ask(model, AskKind::RenameCase(case), id)
-        }
-        (CommandId::CopyCase, Some(case)) => {
-            let taken =
-                |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
-            let id = free_id(&model.eval_id(case), taken);
-            ask(model, AskKind::CopyCase(case), id)
-        }
-        (CommandId::DeleteCases, _) => delete_cases(model),
-        (CommandId::MoveCases, _) => {
-            let mut picker = Picker { input: Input::default(), found: Vec::new(), cursor: 0 };
-            find_sets(model, &mut picker);
-            model.overlay = Some(Overlay::MoveTo(picker));
-            Vec::new()
-        }
-        (CommandId::Tags, Some(_)) => {
-            let cases = chosen(model);
-            let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
-            ask(model, AskKind::Tags(cases), tags.unwrap_or_default())
-        }
-        _ => Vec::new(),
+pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    ask::open(model, NameOf::NewCase(set), String::new())
+}
+
+pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    ask::open(model, NameOf::NewSet(set), String::new())
+}
+
+/// Asks for the id of a copy: of the set under the cursor of the tree, else of the case.
+pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
+    if let Some(set) = on_set(model) {
+        let id = free_id(&model.sets[set].path.stem, |id| is_set(model, set, id));
+        return ask::open(model, NameOf::CopySet(set), id);
+    }
+    let Some(case) = model.current_case() else { return Vec::new() };
+    let taken = |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
+    let id = free_id(&model.eval_id(case), taken);
+    ask::open(model, NameOf::CopyCase(case), id)
+}
+
+/// Asks for another id: of the set under the cursor of the tree, else of the case.
+pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
+    if let Some(set) = on_set(model) {
+        let stem = model.sets[set].path.stem.clone();
+        return ask::open(model, NameOf::RenameSet(set), stem);
+    }
+    let Some(case) = model.current_case() else { return Vec::new() };
+    let id = model.eval_id(case).into_owned();
+    ask::open(model, NameOf::RenameCase(case), id)
+}
+
+pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
+    let cases = chosen(model);
+    let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
+    ask::open(model, NameOf::Tags(cases), tags.unwrap_or_default())
+}
+
+/// Proposes to delete the set under the cursor of the tree, else the selected cases.
+pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
+    match on_set(model) {
+        Some(set) => delete_set(model, set),
+        None => delete_cases(model),
     }
 }
 
@@ -73,11 +76,6 @@ fn on_set(model: &Model) -> Option<usize> {
         Some(Node::Set(set)) if tree => Some(*set),
         _ => None,
     }
-}
-
-fn ask(model: &mut Model, kind: AskKind, value: String) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Ask(Ask { kind, input: Input::new(value), wrong: None }));
-    Vec::new()
 }
 
 /// The selected cases, or the one under the cursor.
@@ -94,8 +92,8 @@ fn is_set(model: &Model, set: usize, id: &str) -> bool {
     model.sets.iter().any(|view| view.is_there() && view.path.path == path)
 }
 
-/// What is wrong with a line so far.
-pub(crate) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String> {
+/// Why a typed line cannot be used.
+pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
     let among = |set: usize, but: Option<usize>| {
         let file = model.file(set)?;
         let others = file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
@@ -105,30 +103,23 @@ pub(crate) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String
         let taken = is_set(model, set, typed);
         wrong_set_id(typed).or(taken.then(|| format!("there is a set {typed} here already")))
     };
-    match kind {
-        AskKind::NewCase(set) => among(*set, None),
-        AskKind::CopyCase(case) => among(case.set, None),
-        AskKind::RenameCase(case) => among(case.set, Some(case.index)),
-        AskKind::NewSet(set) | AskKind::CopySet(set) => set_id(*set),
-        AskKind::RenameSet(set) if typed == model.sets[*set].path.stem => None,
-        AskKind::RenameSet(set) => set_id(*set),
-        AskKind::KeepChat(_) | AskKind::ChatState => {
-            crate::explorer::screens::chat::update::wrong(model, kind, typed)
-        }
-        AskKind::Tags(_) => None,
+    match of {
+        NameOf::NewCase(set) => among(*set, None),
+        NameOf::CopyCase(case) => among(case.set, None),
+        NameOf::RenameCase(case) => among(case.set, Some(case.index)),
+        NameOf::NewSet(set) | NameOf::CopySet(set) => set_id(*set),
+        NameOf::RenameSet(set) if typed == model.sets[*set].path.stem => None,
+        NameOf::RenameSet(set) => set_id(*set),
+        NameOf::KeepChat(_) | NameOf::ChatState => chat::wrong(model, of, typed),
+        NameOf::Tags(_) => None,
     }
 }
 
-/// A line that was given; what is wrong with it stays on the screen.
-pub(crate) fn answered(model: &mut Model, ask: Ask) -> Vec<Effect> {
-    let typed = ask.input.value().trim().to_string();
-    if let Some(why) = wrong(model, &ask.kind, &typed) {
-        model.overlay = Some(Overlay::Ask(Ask { wrong: Some(why), ..ask }));
-        return Vec::new();
-    }
-    match ask.kind {
-        AskKind::NewCase(set) => new_case(model, set, typed),
-        AskKind::CopyCase(case) => {
+/// Does what a line was asked for; `typed` was checked by [`wrong`].
+pub(crate) fn answered(model: &mut Model, of: NameOf, typed: String) -> Vec<Effect> {
+    match of {
+        NameOf::NewCase(set) => new_case(model, set, typed),
+        NameOf::CopyCase(case) => {
             let words = format!("copy {} as {typed}", model.eval_id(case));
             let (from, to) = (model.eval_id(case).into_owned(), typed.clone());
             with_notes(model, case.set, vec![Edit::Copy(case.index, typed)], words, move |notes| {
@@ -137,16 +128,16 @@ pub(crate) fn answered(model: &mut Model, ask: Ask) -> Vec<Effect> {
                 }
             })
         }
-        AskKind::RenameCase(case) => rename_case(model, case, typed),
-        AskKind::NewSet(set) => new_set(model, set, &typed),
-        AskKind::CopySet(set) => copy_set(model, set, &typed),
-        AskKind::RenameSet(set) => {
+        NameOf::RenameCase(case) => rename_case(model, case, typed),
+        NameOf::NewSet(set) => new_set(model, set, &typed),
+        NameOf::CopySet(set) => copy_set(model, set, &typed),
+        NameOf::RenameSet(set) => {
             let to = beside(&model.sets[set].path.path, &typed);
             rename_set(model, set, &typed, to)
         }
-        AskKind::KeepChat(_) => crate::explorer::screens::chat::update::keep(model, &typed),
-        AskKind::ChatState => crate::explorer::screens::chat::update::restate(model, &typed),
-        AskKind::Tags(cases) => tag(model, &cases, &typed),
+        NameOf::KeepChat(_) => chat::keep(model, &typed),
+        NameOf::ChatState => chat::restate(model, &typed),
+        NameOf::Tags(cases) => tag(model, &cases, &typed),
     }
 }
 
@@ -176,7 +167,7 @@ fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
     screen.cursor = 2;
     model.screen = Screen::Edit(Box::new(screen));
     let mut effects = vec![Effect::SeeTools(set)];
-    effects.extend(edit::command(model, CommandId::EditField));
+    effects.extend(edit::edit_field(model));
     effects
 }
 
@@ -350,8 +341,8 @@ fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effec
     show(model, proposal)
 }
 
-/// The sets that fit what is typed.
-pub(crate) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
+/// The sets that the selected cases, or the set under the cursor, could move to, each with its path.
+pub(crate) fn targets(model: &Model) -> Vec<(usize, String)> {
     let from: BTreeSet<usize> = match on_set(model) {
         Some(set) => {
             // A set moves to another folder: to where one of these is.
@@ -362,14 +353,11 @@ pub(crate) fn find_sets(model: &Model, picker: &mut Picker<usize>) {
     };
     let other =
         |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
-    let items = model.listed_sets().filter(other).map(|at| (at, model.sets[at].path.shown.clone()));
-    picker.found = overlay::ranked(picker.input.value(), items);
-    picker.cursor = 0;
+    model.listed_sets().filter(other).map(|at| (at, model.sets[at].path.shown.clone())).collect()
 }
 
 /// Moves the chosen cases of one set to another.
-pub(crate) fn move_to(model: &mut Model, target: Option<usize>) -> Vec<Effect> {
-    let Some(target) = target else { return Vec::new() };
+pub(crate) fn move_to(model: &mut Model, target: usize) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let from = &model.sets[set].path;
         let to = model.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
@@ -438,7 +426,7 @@ fn tag(model: &mut Model, cases: &[CaseRef], typed: &str) -> Vec<Effect> {
         }
     }
     if jobs.is_empty() {
-        return global::tell(model, author::NOTHING.into(), false);
+        return global::tell(model, NOTHING.into(), false);
     }
     let what = if cases.len() == 1 {
         model.eval_id(cases[0]).into_owned()

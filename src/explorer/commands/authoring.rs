@@ -1,245 +1,199 @@
-//! The commands that change files.
+//! Changing cases, sets and criteria.
 
-use crate::explorer::commands::enabled::{
-    can_accept, can_accept_all, can_edit, can_run, can_save_beside, can_write_set, has_pieces, has_set,
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, can_accept, can_accept_all, can_edit, can_write_set, has_set};
+use super::{Command, Context, Group, LISTS};
+use crate::explorer::authoring::{self, sets};
+use crate::explorer::effect::Effect;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::{chat, edit};
+use crate::explorer::{global, overlays};
+
+pub static ACCEPT: Command = Command {
+    name: "accept",
+    help: "accept the difference under the cursor as expected; the change of the file is shown first",
+    hint: Some("accept"),
+    group: Group::Author,
+    contexts: &[Context::Case],
+    keys: &["a"],
+    enabled: can_accept,
+    run: authoring::accept_difference,
 };
-use crate::explorer::commands::table::{LISTS, entry, shown, when};
-use crate::explorer::commands::{Command, CommandId, Context};
 
-const CASE: &[Context] = &[Context::Case];
-const BROWSE: &[Context] = &[Context::Browse];
-const CHAT: &[Context] = &[Context::Chat];
-const EDIT: &[Context] = &[Context::Edit];
-const WRITTEN: &[Context] = &[Context::Browse, Context::Case, Context::Edit];
-const PROPOSAL: &[Context] = &[Context::Proposal];
+pub static ACCEPT_ALL: Command = Command {
+    name: "accept all",
+    help: "accept everything the agent did in the case, or in the selected cases",
+    hint: Some("accept all"),
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["A"],
+    enabled: can_accept_all,
+    run: authoring::accept_cases,
+};
 
-pub(crate) static AUTHORING: &[Command] = &[
-    shown(
-        when(
-            entry(
-                CommandId::Accept,
-                "accept",
-                "accept the difference under the cursor as expected; shows the change of the file first",
-                CASE,
-                &["a"],
-            ),
-            can_accept,
-        ),
-        "accept",
-    ),
-    shown(
-        when(
-            entry(
-                CommandId::AcceptAll,
-                "accept all",
-                "accept all that the agent did in the case, or in the selected cases",
-                LISTS,
-                &["A"],
-            ),
-            can_accept_all,
-        ),
-        "accept all",
-    ),
-    shown(
-        when(
-            entry(
-                CommandId::Edit,
-                "edit",
-                "edit the case: what is said, expected, and set up",
-                LISTS,
-                &["e"],
-            ),
-            can_edit,
-        ),
-        "edit",
-    ),
-    when(
-        entry(
-            CommandId::Variants,
-            "variants",
-            "allow other trajectories: those that were seen, and those that are allowed already",
-            CASE,
-            &["P"],
-        ),
-        can_edit,
-    ),
-    when(entry(CommandId::NewCase, "new case", "make a case in the set", BROWSE, &["+"]), can_write_set),
-    when(
-        entry(
-            CommandId::CopyCase,
-            "copy case",
-            "copy the case, letter by letter, or the set under the cursor",
-            BROWSE,
-            &["Y"],
-        ),
-        can_edit,
-    ),
-    when(
-        entry(
-            CommandId::MoveCases,
-            "move cases",
-            "move the selected cases to another set, or the set under the cursor to another folder",
-            BROWSE,
-            &[">"],
-        ),
-        can_edit,
-    ),
-    when(
-        entry(
-            CommandId::DeleteCases,
-            "delete",
-            "delete the selected cases, or the set under the cursor",
-            BROWSE,
-            &["d", "delete"],
-        ),
-        can_write_set,
-    ),
-    when(
-        entry(CommandId::Rename, "rename", "rename the case, or the set under the cursor", BROWSE, &["="]),
-        can_write_set,
-    ),
-    when(
-        entry(CommandId::NewSet, "new set", "make an eval set beside this one", BROWSE, &["ctrl-n"]),
-        has_set,
-    ),
-    when(
-        entry(
-            CommandId::Tags,
-            "tags",
-            "tag the selected cases: words to find them by, tag:word",
-            LISTS,
-            &["T"],
-        ),
-        can_edit,
-    ),
-    when(
-        entry(
-            CommandId::RunTurn,
-            "run turn",
-            "run this turn alone, on the history that the case expects before it",
-            CASE,
-            &["z"],
-        ),
-        can_run,
-    ),
-    when(
-        entry(
-            CommandId::Chat,
-            "talk",
-            "talk to the agent; the conversation can be kept as a case",
-            LISTS,
-            &["C"],
-        ),
-        has_set,
-    ),
-    when(
-        entry(
-            CommandId::Criteria,
-            "criteria",
-            "edit the criteria beside the set (test_config.json) in $EDITOR; they are checked when you come back",
-            LISTS,
-            &["O"],
-        ),
-        has_set,
-    ),
-    shown(
-        entry(
-            CommandId::KeepChat,
-            "keep",
-            "keep the conversation as a case: all turns, or some",
-            CHAT,
-            &["ctrl-s"],
-        ),
-        "keep as a case",
-    ),
-    shown(entry(CommandId::ChatState, "state", "begin again in another state", CHAT, &["ctrl-t"]), "state"),
-    entry(CommandId::ChatBack, "scroll back", "what was said before", CHAT, &["pgup"]),
-    entry(CommandId::ChatForth, "scroll on", "what was said after", CHAT, &["pgdn"]),
-    shown(entry(CommandId::LeaveChat, "leave", "end the conversation", CHAT, &["esc"]), "leave"),
-    shown(entry(CommandId::ChatAgain, "again", "begin again", CHAT, &["ctrl-n"]), "begin again"),
-    when(
-        entry(CommandId::NextPiece, "next difference", "go to the next difference", CASE, &["space", "}"]),
-        has_pieces,
-    ),
-    when(
-        entry(
-            CommandId::PreviousPiece,
-            "previous difference",
-            "go to the previous difference",
-            CASE,
-            &["backspace", "{"],
-        ),
-        has_pieces,
-    ),
-    entry(
-        CommandId::Undo,
-        "undo",
-        "take the last edit back: of the draft, or of any file here, also one of an earlier day",
-        WRITTEN,
-        &["u"],
-    ),
-    entry(CommandId::Redo, "redo", "make the edit again that was taken back", WRITTEN, &["U", "ctrl-r"]),
-    shown(
-        entry(
-            CommandId::EditField,
-            "edit field",
-            "type another value, checked as it is typed",
-            EDIT,
-            &["enter"],
-        ),
-        "edit",
-    ),
-    shown(
-        entry(
-            CommandId::AddField,
-            "add",
-            "add behind this: a turn, a call, an argument, a rubric, words on the way",
-            EDIT,
-            &["o"],
-        ),
-        "add",
-    ),
-    shown(entry(CommandId::RemoveField, "remove", "take this away", EDIT, &["d", "delete"]), "remove"),
-    entry(CommandId::DuplicateField, "duplicate", "put a second turn or call behind this one", EDIT, &["D"]),
-    shown(entry(CommandId::FieldUp, "move up", "move the turn, call or rubric up", EDIT, &["K"]), "up"),
-    shown(
-        entry(CommandId::FieldDown, "move down", "move the turn, call or rubric down", EDIT, &["J"]),
-        "down",
-    ),
-    entry(CommandId::FieldInEditor, "field in editor", "type the value in $EDITOR", EDIT, &["E"]),
-    entry(
-        CommandId::CaseInEditor,
-        "case in editor",
-        "type the whole case in $EDITOR; it is checked when you come back",
-        EDIT,
-        &["ctrl-e"],
-    ),
-    shown(
-        entry(
-            CommandId::SaveCase,
-            "save case",
-            "show what changes in the file, and save it",
-            EDIT,
-            &["w", "ctrl-s"],
-        ),
-        "save",
-    ),
-    shown(entry(CommandId::Save, "save", "make the change that is shown", PROPOSAL, &["enter", "y"]), "save"),
-    shown(
-        when(
-            entry(
-                CommandId::SaveBeside,
-                "save beside",
-                "write your version to a file beside, and leave theirs",
-                PROPOSAL,
-                &["o"],
-            ),
-            can_save_beside,
-        ),
-        "write yours beside",
-    ),
-    shown(
-        entry(CommandId::Discard, "discard", "change nothing", PROPOSAL, &["esc", "n", "q"]),
-        "change nothing",
-    ),
-];
+pub static EDIT: Command = Command {
+    name: "edit",
+    help: "edit the case: turns, expected calls and responses, session",
+    hint: Some("edit"),
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["e"],
+    enabled: can_edit,
+    run: edit::open,
+};
+
+pub static UNDO: Command = Command {
+    name: "undo",
+    help: "undo the last change: of the draft, or of any file of the workspace",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse, Context::Case, Context::Edit],
+    keys: &["u"],
+    enabled: always,
+    run: |model| undo_or_redo(model, true),
+};
+
+pub static REDO: Command = Command {
+    name: "redo",
+    help: "make the change again that was undone",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse, Context::Case, Context::Edit],
+    keys: &["U", "ctrl-r"],
+    enabled: always,
+    run: |model| undo_or_redo(model, false),
+};
+
+pub static NEW_CASE: Command = Command {
+    name: "new case",
+    help: "add a case to the set",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c n"],
+    enabled: can_write_set,
+    run: sets::ask_new_case,
+};
+
+pub static COPY_CASE: Command = Command {
+    name: "copy",
+    help: "copy the case, or the set when the cursor is in the sets",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c c"],
+    enabled: can_edit,
+    run: sets::ask_copy,
+};
+
+pub static MOVE_CASES: Command = Command {
+    name: "move",
+    help: "move the selected cases to another set, or the set to another folder",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c m"],
+    enabled: can_edit,
+    run: overlays::move_to::open,
+};
+
+pub static DELETE_CASES: Command = Command {
+    name: "delete",
+    help: "delete the selected cases, or the set when the cursor is in the sets",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c d", "delete"],
+    enabled: can_write_set,
+    run: sets::delete,
+};
+
+pub static RENAME: Command = Command {
+    name: "rename",
+    help: "rename the case, or the set when the cursor is in the sets",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c r"],
+    enabled: can_write_set,
+    run: sets::ask_rename,
+};
+
+pub static NEW_SET: Command = Command {
+    name: "new set",
+    help: "add an eval set beside this one",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    keys: &["c s"],
+    enabled: has_set,
+    run: sets::ask_new_set,
+};
+
+pub static TAGS: Command = Command {
+    name: "tags",
+    help: "tag the selected cases; tag:word in the filter finds them",
+    hint: None,
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["c t"],
+    enabled: can_edit,
+    run: sets::ask_tags,
+};
+
+pub static VARIANTS: Command = Command {
+    name: "variants",
+    help: "allow other trajectories, or remove those that are allowed",
+    hint: None,
+    group: Group::Author,
+    contexts: &[Context::Case],
+    keys: &["c v"],
+    enabled: can_edit,
+    run: overlays::variants::open,
+};
+
+pub static CRITERIA: Command = Command {
+    name: "criteria",
+    help: "edit the criteria of the set (test_config.json) in $EDITOR",
+    hint: None,
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["c k"],
+    enabled: has_set,
+    run: edit_criteria,
+};
+
+pub static EDITOR: Command = Command {
+    name: "open in editor",
+    help: "open the file in $EDITOR at the case",
+    hint: None,
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["c e"],
+    enabled: has_set,
+    run: global::editor,
+};
+
+pub static CHAT: Command = Command {
+    name: "chat",
+    help: "chat with the agent; the conversation can be saved as a case",
+    hint: None,
+    group: Group::Author,
+    contexts: LISTS,
+    keys: &["C"],
+    enabled: has_set,
+    run: chat::open,
+};
+
+fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
+    match model.screen {
+        Screen::Edit(_) => edit::undo_or_redo(model, undo),
+        _ => authoring::undo_or_redo(model, undo),
+    }
+}
+
+fn edit_criteria(model: &mut Model) -> Vec<Effect> {
+    model.current_set().map(Effect::EditCriteria).into_iter().collect()
+}

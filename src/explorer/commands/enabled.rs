@@ -1,24 +1,28 @@
 //! Why commands cannot be given now.
 
-use crate::explorer::commands::CommandId;
+use super::{CANCEL_ALL, RUN};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
-type Enabled = Result<(), &'static str>;
+/// Whether a command can be given; if not, why.
+pub type Enabled = Result<(), &'static str>;
+
+pub(crate) fn always(_: &Model) -> Enabled {
+    Ok(())
+}
 
 fn run_goes_on() -> &'static str {
     static WORDS: LazyLock<String> =
-        LazyLock::new(|| format!("a run is going on; {} ends it", CommandId::CancelAll.key()));
+        LazyLock::new(|| format!("a run is going on; {} ends it", CANCEL_ALL.key()));
     &WORDS
 }
 
 fn nothing_done() -> &'static str {
-    static WORDS: LazyLock<String> = LazyLock::new(|| {
-        format!("no agent has done anything here yet; {} runs the case", CommandId::Run.key())
-    });
+    static WORDS: LazyLock<String> =
+        LazyLock::new(|| format!("no agent has done anything here yet; {} runs the case", RUN.key()));
     &WORDS
 }
 
@@ -67,7 +71,7 @@ pub(crate) fn has_outcomes(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_trial(model: &Model) -> Enabled {
-    model.trial.as_ref().map(|_| ()).ok_or("nothing is being tried out")
+    model.trial.as_ref().map(|_| ()).ok_or("there is no what-if")
 }
 
 pub(crate) fn is_running(model: &Model) -> Enabled {
@@ -79,9 +83,9 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
-    let attempt = model.shown_attempt().ok_or("the case has not been run")?;
+    let attempt = model.attempt_at_hand().ok_or("the case has not been run")?;
     let judged = attempt.metrics.iter().any(|metric| metric.judged);
-    judged.then_some(()).ok_or("no judge was asked about this case")
+    judged.then_some(()).ok_or("no judge scored this case")
 }
 
 pub(crate) fn can_judge_again(model: &Model) -> Enabled {
@@ -102,7 +106,13 @@ pub(crate) fn has_attempt(model: &Model) -> Enabled {
     }
 }
 
-pub(crate) fn has_pieces(model: &Model) -> Enabled {
+pub(crate) fn has_suggestion(model: &Model) -> Enabled {
+    let Screen::Case(case) = &model.screen else { return Err("open a case first") };
+    let none = "no small change of criteria would make the case pass";
+    case.suggestion.as_ref().map(|_| ()).ok_or(none)
+}
+
+pub(crate) fn has_differences(model: &Model) -> Enabled {
     let Screen::Case(case) = &model.screen else { return Err("open a case first") };
     let any = case.body.as_ref().is_some_and(|body| !body.pieces.is_empty());
     any.then_some(()).ok_or("expected and actual do not differ here")
@@ -128,7 +138,7 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
     if model.current_case().is_some_and(|case| model.is_superseded(case)) {
         return Err("the case is being run again; wait for its new result");
     }
-    has_pieces(model)
+    has_differences(model)
 }
 
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {

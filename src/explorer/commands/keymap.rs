@@ -1,26 +1,82 @@
 //! Keys to commands.
 
-use crate::explorer::commands::key::{Key, parse_key};
-use crate::explorer::commands::{COMMANDS, CommandId, Context};
+use super::key::{Key, parse_key};
+use super::{COMMANDS, Command, Context};
 
-/// The command of a key in a context.
-pub fn resolve(context: Context, key: Key) -> Option<CommandId> {
-    COMMANDS
-        .iter()
-        .filter(|command| command.contexts.contains(&context))
-        .find(|command| command.keys.iter().any(|text| parse_key(text) == Some(key)))
-        .map(|command| command.id)
+/// What the keys pressed so far mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Meaning {
+    /// No command has them here.
+    Nothing,
+    /// They begin the keys of several commands.
+    Prefix,
+    /// A command.
+    Command(&'static Command),
 }
 
-/// Two commands on one key in one context, named; there must be none.
+/// A command's keys as they are pressed one after the other.
+fn sequence(keys: &str) -> Vec<Key> {
+    keys.split(' ').filter_map(parse_key).collect()
+}
+
+/// What keys mean in a context.
+pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
+    let mut meaning = Meaning::Nothing;
+    for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
+        for keys in command.keys.iter().map(|keys| sequence(keys)) {
+            if keys == pressed {
+                return Meaning::Command(command);
+            }
+            if keys.starts_with(pressed) {
+                meaning = Meaning::Prefix;
+            }
+        }
+    }
+    meaning
+}
+
+/// The commands whose keys begin with these, each with the keys that are still to be pressed.
+pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static Command)> {
+    let mut found = Vec::new();
+    for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
+        let rest = command.keys.iter().find_map(|keys| {
+            let keys = sequence(keys);
+            let rest = keys.strip_prefix(pressed).filter(|rest| !rest.is_empty())?;
+            Some(rest.iter().map(Key::to_string).collect::<Vec<_>>().join(" "))
+        });
+        found.extend(rest.map(|rest| (rest, *command)));
+    }
+    found
+}
+
+/// The commands that these keys give in other contexts, in words: "accept (case)".
+pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
+    let has = |command: &&&Command| command.keys.iter().any(|keys| sequence(keys) == pressed);
+    let commands = COMMANDS.iter().filter(has);
+    commands
+        .filter_map(|command| {
+            let places: Vec<&str> = command.contexts.iter().filter_map(|context| context.screen()).collect();
+            (!places.is_empty()).then(|| format!("{} ({})", command.name, places.join(", ")))
+        })
+        .collect()
+}
+
+/// Pairs of commands of which one cannot be reached, because the other has the same keys, or the beginning of them, in
+/// the same context. There must be none.
 pub fn conflicts() -> Vec<String> {
     let mut found = Vec::new();
     for (at, a) in COMMANDS.iter().enumerate() {
         for b in &COMMANDS[at + 1..] {
-            let context = a.contexts.iter().find(|context| b.contexts.contains(context));
-            let key = a.keys.iter().find(|key| b.keys.contains(key));
-            if let (Some(context), Some(key)) = (context, key) {
-                found.push(format!("{key} is both {:?} and {:?} in {context:?}", a.name, b.name));
+            let Some(context) = a.contexts.iter().find(|context| b.is_in(**context)) else { continue };
+            let pairs = a.keys.iter().flat_map(|one| b.keys.iter().map(move |other| (one, other)));
+            for (one, other) in pairs {
+                let (first, second) = (sequence(one), sequence(other));
+                if first.starts_with(&second) || second.starts_with(&first) {
+                    found.push(format!(
+                        "{one:?} is {:?} and {other:?} is {:?} in {context:?}",
+                        a.name, b.name
+                    ));
+                }
             }
         }
     }
@@ -30,17 +86,50 @@ pub fn conflicts() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explorer::commands::PREFIXES;
 
     #[test]
-    fn no_key_has_two_meanings() {
+    fn no_keys_have_two_meanings() {
         assert_eq!(conflicts(), Vec::<String>::new());
     }
 
     #[test]
-    fn every_key_can_be_read_and_every_command_once() {
+    fn every_key_can_be_read_and_every_name_is_unique() {
         for (at, command) in COMMANDS.iter().enumerate() {
-            assert!(command.keys.iter().all(|key| parse_key(key).is_some()), "{}", command.name);
-            assert!(COMMANDS[at + 1..].iter().all(|other| other.id != command.id), "{}", command.name);
+            for keys in command.keys {
+                assert!(keys.split(' ').all(|key| parse_key(key).is_some()), "{}", command.name);
+            }
+            assert!(!command.keys.is_empty(), "{}", command.name);
+            let same = COMMANDS[at + 1..]
+                .iter()
+                .find(|other| other.name == command.name && other.contexts.iter().any(|c| command.is_in(*c)));
+            assert!(same.is_none(), "{} is there twice", command.name);
+        }
+    }
+
+    #[test]
+    fn every_prefix_is_named() {
+        for keys in COMMANDS.iter().flat_map(|command| command.keys) {
+            if let Some((first, _)) = keys.split_once(' ') {
+                assert!(PREFIXES.iter().any(|(prefix, _)| *prefix == first), "{keys}");
+            }
+        }
+    }
+
+    /// One meaning everywhere: a key that gives a command on one screen gives no unrelated one on another. Typing in a
+    /// dialog and editing a case have their own keys.
+    #[test]
+    fn a_key_means_the_same_on_every_screen() {
+        let screens = [Context::Browse, Context::Case, Context::Run];
+        let allowed = ["esc", "q", "space", "tab"];
+        for (at, a) in COMMANDS.iter().enumerate() {
+            for b in &COMMANDS[at + 1..] {
+                let on_screens = |command: &Command| screens.iter().any(|screen| command.is_in(*screen));
+                let shared = a.keys.iter().find(|key| b.keys.contains(key) && !allowed.contains(key));
+                if let Some(key) = shared.filter(|_| on_screens(a) && on_screens(b)) {
+                    panic!("{key} is both {:?} and {:?}", a.name, b.name);
+                }
+            }
         }
     }
 }

@@ -1,184 +1,318 @@
-//! The one table of commands. The key map, the footer, the help, the palette, the manual and the
-//! README's key table come from it. Adding a command is one entry here and one arm in `update`.
+//! The one table of commands. Key bindings, hints, help, palette, the manual and the README's table of keys come from
+//! it. A command is one entry in the file of its family, and one line in [`COMMANDS`].
 
 mod authoring;
-mod enabled;
+mod chatting;
+mod editing;
+pub mod enabled;
+mod general;
 pub mod key;
 pub mod keymap;
-mod table;
+mod list;
+mod navigation;
+mod results;
+mod running;
+mod what_if;
 
-use crate::explorer::model::Model;
-use std::sync::LazyLock;
+pub use authoring::*;
+pub use chatting::*;
+pub use editing::*;
+pub use general::*;
+pub use list::*;
+pub use navigation::*;
+pub use results::*;
+pub use running::*;
+pub use what_if::*;
 
-/// A thing a person can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum CommandId {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    Left,
-    Right,
-    Open,
-    Back,
-    Clear,
-    Leave,
-    Quit,
-    Select,
-    SelectAll,
-    Run,
-    Score,
-    RerunFailed,
-    Pause,
-    Cancel,
-    CancelAll,
-    NextFailing,
-    PreviousFailing,
-    Filter,
-    Palette,
-    Jump,
-    Help,
-    Copy,
-    Editor,
-    Theme,
-    SwitchPane,
-    Watch,
-    Timeline,
-    NextAttempt,
-    PreviousAttempt,
-    Sort,
-    ToggleMouse,
-    Suspend,
-    MatchType,
-    IgnoreArgs,
-    LowerThreshold,
-    RaiseThreshold,
-    NextMetric,
-    Rule,
-    Flips,
-    WriteTrial,
-    DropTrial,
-    Metrics,
-    Statistics,
-    Judges,
-    JudgeAgain,
-    RunTurn,
-    Opinion,
-    Agreement,
-    Yes,
-    No,
-    NextPiece,
-    PreviousPiece,
-    Accept,
-    AcceptAll,
-    Undo,
-    Redo,
-    Save,
-    SaveBeside,
-    Discard,
-    Edit,
-    EditField,
-    AddField,
-    RemoveField,
-    DuplicateField,
-    FieldUp,
-    FieldDown,
-    FieldInEditor,
-    CaseInEditor,
-    SaveCase,
-    NewCase,
-    CopyCase,
-    MoveCases,
-    DeleteCases,
-    Rename,
-    NewSet,
-    Tags,
-    Criteria,
-    Chat,
-    KeepChat,
-    ChatState,
-    ChatAgain,
-    ChatBack,
-    ChatForth,
-    LeaveChat,
-    Variants,
-}
+use super::effect::Effect;
+use super::model::Model;
+use enabled::Enabled;
+use std::fmt;
 
-impl CommandId {
-    /// Its first key, for sentences that name it.
-    pub fn key(self) -> &'static str {
-        command(self).keys.first().copied().unwrap_or_default()
-    }
-
-    /// Whether it is about the change on trial.
-    pub(crate) fn is_about_trial(self) -> bool {
-        use CommandId as C;
-        matches!(
-            self,
-            C::MatchType
-                | C::IgnoreArgs
-                | C::LowerThreshold
-                | C::RaiseThreshold
-                | C::NextMetric
-                | C::Rule
-                | C::Flips
-                | C::WriteTrial
-                | C::DropTrial
-        )
-    }
-}
-
-/// "u undo", where the command can be given on this screen now.
-pub fn hint(model: &Model, id: CommandId) -> Option<String> {
-    let command = command(id);
-    let can_be_given = command.contexts.contains(&model.screen_context()) && (command.enabled)(model).is_ok();
-    can_be_given.then(|| format!("{} {}", id.key(), command.name))
-}
-
-/// Where a command can be given.
+/// Where a command can be given: on a screen, or while a dialog of a kind is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Context {
     Browse,
     Case,
     Run,
-    Help,
-    Confirm,
-    Proposal,
     Edit,
     Chat,
+    /// A dialog that is only read.
+    Reading,
+    /// A yes-or-no question.
+    Confirm,
+    /// The question of what may be started, connected to or used.
+    Trust,
+    /// A change of files before it is made.
+    Proposal,
 }
 
-/// An entry of the table.
+impl Context {
+    /// What the screen is called; none for a dialog.
+    pub fn screen(self) -> Option<&'static str> {
+        match self {
+            Context::Browse => Some("list"),
+            Context::Case => Some("case"),
+            Context::Run => Some("run"),
+            Context::Edit => Some("edit"),
+            Context::Chat => Some("chat"),
+            Context::Reading | Context::Confirm | Context::Trust | Context::Proposal => None,
+        }
+    }
+}
+
+/// The screens where results are.
+const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
+const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Edit];
+const LISTS: &[Context] = &[Context::Browse, Context::Case];
+const SCROLLED: &[Context] = &[
+    Context::Browse,
+    Context::Case,
+    Context::Run,
+    Context::Edit,
+    Context::Reading,
+    Context::Confirm,
+    Context::Trust,
+    Context::Proposal,
+];
+const EVERYWHERE: &[Context] = &[
+    Context::Browse,
+    Context::Case,
+    Context::Run,
+    Context::Edit,
+    Context::Chat,
+    Context::Reading,
+    Context::Confirm,
+    Context::Trust,
+    Context::Proposal,
+];
+
+/// The headings under which help lists commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Group {
+    Run,
+    Results,
+    WhatIf,
+    Author,
+    List,
+    Move,
+    Edit,
+    Chat,
+    General,
+}
+
+impl Group {
+    /// All groups, in the order of the help.
+    pub const ALL: &[Group] = &[
+        Group::Run,
+        Group::Results,
+        Group::WhatIf,
+        Group::Author,
+        Group::List,
+        Group::Edit,
+        Group::Chat,
+        Group::Move,
+        Group::General,
+    ];
+
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Run => "Run",
+            Group::Results => "Results",
+            Group::WhatIf => "What if",
+            Group::Author => "Cases and sets",
+            Group::List => "List",
+            Group::Move => "Move",
+            Group::Edit => "Edit",
+            Group::Chat => "Chat",
+            Group::General => "General",
+        }
+    }
+}
+
+/// A direction of scrolling, or of a cursor in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Motion {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+}
+
+impl Motion {
+    /// A cursor after the motion, in a list of `count` rows of which `page` are visible.
+    pub fn of(self, cursor: usize, count: usize, page: usize) -> usize {
+        let last = count.saturating_sub(1);
+        let page = page.max(1);
+        match self {
+            Motion::Up => cursor.saturating_sub(1),
+            Motion::Down => (cursor + 1).min(last),
+            Motion::PageUp => cursor.saturating_sub(page),
+            Motion::PageDown => (cursor + page).min(last),
+            Motion::Top => 0,
+            Motion::Bottom => last,
+        }
+    }
+}
+
+/// A command: what a key, the palette or the mouse can do.
 pub struct Command {
-    /// Which command.
-    pub id: CommandId,
-    /// Its name in the palette.
+    /// Unique; shown in the palette and in messages.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// One sentence, without a full stop.
     pub help: &'static str,
-    /// A shorter word for the footer; commands without one are not shown there.
+    /// The word in the hints at the bottom; commands without one are not shown there.
     pub hint: Option<&'static str>,
+    /// Its heading in the help.
+    pub group: Group,
     /// Where it can be given.
     pub contexts: &'static [Context],
-    /// The default keys.
+    /// Its keys: [`key::parse_key`], several in sequence with spaces between, for example `w m`.
     pub keys: &'static [&'static str],
     /// Why it cannot be given now, if it cannot.
-    pub enabled: fn(&Model) -> Result<(), &'static str>,
+    pub enabled: fn(&Model) -> Enabled,
+    /// What it does.
+    pub run: fn(&mut Model) -> Vec<Effect>,
 }
 
-/// Every command there is, in the footer's order.
-pub static COMMANDS: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let first = table::LOOKING.iter().position(|command| command.id == CommandId::NextFailing).unwrap_or(0);
-    let (first, rest) = table::LOOKING.split_at(first);
-    first.iter().chain(authoring::AUTHORING).chain(rest).collect()
-});
+impl Command {
+    /// Its first key, for sentences that name it.
+    pub fn key(&self) -> &'static str {
+        self.keys.first().copied().unwrap_or_default()
+    }
 
-/// The entry of a command.
-pub fn command(id: CommandId) -> &'static Command {
-    // Every id has an entry; a test looks.
-    COMMANDS.iter().find(|command| command.id == id).copied().unwrap_or(COMMANDS[0])
+    /// Whether it can be given in a context.
+    pub fn is_in(&self, context: Context) -> bool {
+        self.contexts.contains(&context)
+    }
 }
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Command) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Command({})", self.name)
+    }
+}
+
+/// Its keys as help lists them.
+pub fn hint_keys(command: &Command) -> String {
+    command.keys.join("  ")
+}
+
+/// "u undo", where the command can be given on this screen now.
+pub fn hint(model: &Model, command: &Command) -> Option<String> {
+    let can_be_given = command.is_in(model.screen_context()) && (command.enabled)(model).is_ok();
+    can_be_given.then(|| format!("{} {}", command.key(), command.name))
+}
+
+/// Keys that begin others, and what those have in common.
+pub static PREFIXES: &[(&str, &str)] = &[("w", "what if"), ("c", "case, set"), ("m", "metrics")];
+
+/// Every command, the most important hints first.
+pub static COMMANDS: &[&Command] = &[
+    &OPEN,
+    &BACK,
+    &SELECT,
+    &RUN,
+    &SCORE,
+    &RERUN_FAILED,
+    &APPLY_SUGGESTION,
+    &ACCEPT,
+    &ACCEPT_ALL,
+    &EDIT,
+    &KEEP_CHAT,
+    &CHAT_STATE,
+    &LEAVE_CHAT,
+    &CHAT_AGAIN,
+    &EDIT_FIELD,
+    &ADD_FIELD,
+    &REMOVE_FIELD,
+    &FIELD_UP,
+    &FIELD_DOWN,
+    &SAVE_CASE,
+    &SAVE,
+    &SAVE_BESIDE,
+    &DISCARD,
+    &NEXT_FAILING,
+    &TIMELINE,
+    &JUDGES,
+    &CANCEL,
+    &PAUSE,
+    &FILTER,
+    &WATCH,
+    &PALETTE,
+    &HELP,
+    &UP,
+    &DOWN,
+    &PAGE_UP,
+    &PAGE_DOWN,
+    &TOP,
+    &BOTTOM,
+    &LEFT,
+    &RIGHT,
+    &SWITCH_PANE,
+    &PREVIOUS_FAILING,
+    &NEXT_DIFFERENCE,
+    &PREVIOUS_DIFFERENCE,
+    &NEXT_ATTEMPT,
+    &PREVIOUS_ATTEMPT,
+    &JUMP,
+    &SELECT_ALL,
+    &CLEAR,
+    &SORT,
+    &RUN_TURN,
+    &CANCEL_ALL,
+    &JUDGE_AGAIN,
+    &VERDICT,
+    &AGREEMENT,
+    &STATISTICS,
+    &METRICS,
+    &NEXT_METRIC,
+    &MATCH_TYPE,
+    &IGNORE_ARGUMENTS,
+    &LOWER_THRESHOLD,
+    &RAISE_THRESHOLD,
+    &RULE,
+    &FLIPS,
+    &WRITE_TRIAL,
+    &DROP_TRIAL,
+    &UNDO,
+    &REDO,
+    &NEW_CASE,
+    &COPY_CASE,
+    &MOVE_CASES,
+    &DELETE_CASES,
+    &RENAME,
+    &NEW_SET,
+    &TAGS,
+    &VARIANTS,
+    &CRITERIA,
+    &EDITOR,
+    &CHAT,
+    &DUPLICATE_FIELD,
+    &FIELD_IN_EDITOR,
+    &CASE_IN_EDITOR,
+    &CHAT_BACK,
+    &CHAT_FORTH,
+    &COPY,
+    &THEME,
+    &TOGGLE_MOUSE,
+    &SUSPEND,
+    &LEAVE,
+    &QUIT,
+    &CONFIRM,
+    &REFUSE,
+    &ALLOW,
+    &DENY,
+];

@@ -1,227 +1,194 @@
-//! What lies over a screen.
+//! Dialogs over a screen: one file for each, with its state, its keys and its drawing.
+//!
+//! A dialog is registered by its variant of [`Overlay`] and one line in [`Overlay::dialog`].
 
-pub mod keys;
+pub mod agreement;
+pub mod ask;
+pub mod confirm;
+pub mod filter;
+pub mod flips;
+pub mod help;
+pub mod jump;
+mod line;
 pub mod metrics;
-pub mod opinion;
-pub mod opinion_update;
-pub mod opinion_view;
+pub mod move_to;
+pub mod palette;
 pub mod proposal;
-pub mod proposal_view;
-pub mod views;
+pub mod question;
+pub mod rule;
+pub mod statistics;
+pub mod trust;
+pub mod variants;
+pub mod verdicts;
 
-use crate::diff::{Line, Span, wrap_line};
-use crate::domain::{SessionInput, clean_exact};
-use crate::explorer::commands::CommandId;
-use crate::explorer::effect::{Against, EditorOf};
-use crate::explorer::model::CaseRef;
-use crate::explorer::overlays::opinion::Opinions;
-use crate::explorer::overlays::proposal::Proposal;
-use crate::metrics::{Aggregate, Agreement, WhatIf};
-use crate::runner::TrustQuestion;
-use ratatui::layout::Rect;
-use tui_input::Input;
+use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::commands::{Context, Motion};
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::theme::Theme;
+use crate::explorer::widgets::text_field::request;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tui_input::InputRequest;
 
-/// What lies over the screen.
+/// The dialog that is open.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub enum Overlay {
-    /// Keys of the screen below; the first line shown.
-    Help(usize),
-    /// A filter being typed; the words tell what is wrong with it.
-    Filter(Input, Option<String>),
-    /// Commands to choose from.
-    Palette(Picker<CommandId>),
-    /// Cases to choose from.
-    Jump(Picker<CaseRef>),
-    /// A rule for comparing calls being typed; the words tell what is wrong with it.
-    Rule(Input, Option<String>),
-    /// Cases that flip under the change on trial.
-    Flips(Picker<CaseRef>),
-    /// The metrics there are.
-    Metrics(Picker<&'static str>),
-    /// A person's verdicts being given.
-    Opinions(Opinions),
-    /// How far judges and people agree; the first line shown.
-    Agreement(Vec<Agreement>, usize),
-    /// Statistics of what is listed; the first line shown.
-    Statistics(Vec<Aggregate>, usize),
-    /// A line that is asked for.
-    Ask(Ask),
-    /// The allowed trajectories of a case, and those that were seen.
-    Variants(CaseRef, Picker<VariantItem>),
-    /// The set that cases go to.
-    MoveTo(Picker<usize>),
-    /// A change of files, to be looked at before it is made.
-    Proposal(Box<Proposal>),
-    /// A question; the answer is no unless it is yes.
-    Confirm(Confirm),
+    Agreement(agreement::AgreementTable),
+    Ask(ask::AskLine),
+    Confirm(confirm::Confirm),
+    Filter(filter::FilterLine),
+    Flips(flips::ChangedCases),
+    Help(help::Help),
+    Jump(jump::CaseFinder),
+    Metrics(metrics::MetricCatalog),
+    MoveTo(move_to::SetPicker),
+    Palette(palette::Palette),
+    Proposal(Box<proposal::Proposal>),
+    Rule(rule::RuleLine),
+    Statistics(statistics::StatisticsTable),
+    Trust(trust::TrustDialog),
+    Variants(variants::VariantList),
+    Verdicts(verdicts::VerdictForm),
+}
+
+/// What a dialog does with keys, and how it looks.
+pub trait Dialog {
+    /// Whose commands apply while the dialog is open. None: every key is text or moves in the dialog.
+    fn context(&self) -> Option<Context> {
+        None
+    }
+
+    /// A key with a meaning of its own in this dialog. Returns whether it has one.
+    fn own_key(&mut self, _: Key) -> bool {
+        false
+    }
+
+    /// Edits the dialog's text. The dialog is not in the model meanwhile.
+    fn edit(&mut self, _: &mut Model, _: InputRequest) {}
+
+    /// Moves the cursor, or scrolls.
+    fn scroll(&mut self, _: &Model, _: Motion) {}
+
+    /// `enter`: what it does. None: the dialog stays open. The dialog is not in the model meanwhile.
+    fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
+        Some(Vec::new())
+    }
+
+    /// Draws the dialog. Returns the position of the text cursor, if it has one.
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position>;
+
+    /// Follows cases whose positions changed. False: what the dialog is about is gone, and it closes.
+    fn follow(&mut self, _: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        true
+    }
 }
 
 impl Overlay {
-    /// Follows cases whose positions changed. False when what the overlay is about is gone, so that it closes.
-    pub(crate) fn follow(&mut self, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> bool {
-        let all = |cases: &mut Vec<CaseRef>| {
-            *cases = cases.iter().filter_map(|case| new(*case)).collect();
-            !cases.is_empty()
-        };
-        let one = |case: &mut CaseRef| new(*case).map(|now| *case = now).is_some();
+    /// The dialog itself.
+    pub fn dialog(&self) -> &dyn Dialog {
         match self {
-            Overlay::Flips(picker) | Overlay::Jump(picker) => {
-                picker.found.retain_mut(|(case, _)| one(case));
-                picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
-                true
+            Overlay::Agreement(dialog) => dialog,
+            Overlay::Ask(dialog) => dialog,
+            Overlay::Confirm(dialog) => dialog,
+            Overlay::Filter(dialog) => dialog,
+            Overlay::Flips(dialog) => dialog,
+            Overlay::Help(dialog) => dialog,
+            Overlay::Jump(dialog) => dialog,
+            Overlay::Metrics(dialog) => dialog,
+            Overlay::MoveTo(dialog) => dialog,
+            Overlay::Palette(dialog) => dialog,
+            Overlay::Proposal(dialog) => &**dialog,
+            Overlay::Rule(dialog) => dialog,
+            Overlay::Statistics(dialog) => dialog,
+            Overlay::Trust(dialog) => dialog,
+            Overlay::Variants(dialog) => dialog,
+            Overlay::Verdicts(dialog) => dialog,
+        }
+    }
+
+    /// The dialog itself.
+    pub fn dialog_mut(&mut self) -> &mut dyn Dialog {
+        match self {
+            Overlay::Agreement(dialog) => dialog,
+            Overlay::Ask(dialog) => dialog,
+            Overlay::Confirm(dialog) => dialog,
+            Overlay::Filter(dialog) => dialog,
+            Overlay::Flips(dialog) => dialog,
+            Overlay::Help(dialog) => dialog,
+            Overlay::Jump(dialog) => dialog,
+            Overlay::Metrics(dialog) => dialog,
+            Overlay::MoveTo(dialog) => dialog,
+            Overlay::Palette(dialog) => dialog,
+            Overlay::Proposal(dialog) => &mut **dialog,
+            Overlay::Rule(dialog) => dialog,
+            Overlay::Statistics(dialog) => dialog,
+            Overlay::Trust(dialog) => dialog,
+            Overlay::Variants(dialog) => dialog,
+            Overlay::Verdicts(dialog) => dialog,
+        }
+    }
+}
+
+/// Opens a dialog.
+pub(crate) fn open(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
+    model.overlay = Some(overlay);
+    Vec::new()
+}
+
+/// Whether plain characters are text in the open dialog.
+pub(crate) fn takes_text(model: &Model) -> bool {
+    model.overlay.as_ref().is_some_and(|overlay| overlay.dialog().context().is_none())
+}
+
+/// A key while plain characters are text.
+pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let Some(mut overlay) = model.overlay.take() else { return Vec::new() };
+    let dialog = overlay.dialog_mut();
+    if !dialog.own_key(key) {
+        match (key.code, key.ctrl) {
+            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => return Vec::new(),
+            (KeyCode::Enter, _) => {
+                if let Some(effects) = dialog.choose(model) {
+                    return effects;
+                }
             }
-            Overlay::Variants(case, _) => one(case),
-            Overlay::Ask(ask) => match &mut ask.kind {
-                AskKind::CopyCase(case) | AskKind::RenameCase(case) => one(case),
-                AskKind::Tags(cases) => all(cases),
-                _ => true,
-            },
-            Overlay::Confirm(Confirm { kind: ConfirmKind::Trust(cases, ..), .. }) => all(cases),
-            _ => true,
+            (KeyCode::Up, _) | (KeyCode::Char('p'), true) => dialog.scroll(model, Motion::Up),
+            (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
+            (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),
+            (KeyCode::PageDown, _) => dialog.scroll(model, Motion::PageDown),
+            _ => request(key).into_iter().for_each(|request| dialog.edit(model, request)),
         }
     }
+    model.overlay = Some(overlay);
+    Vec::new()
 }
 
-/// A trajectory of a case besides the file's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariantItem {
-    /// An allowed one, by position.
-    Allowed(usize),
-    /// One that was seen, by position among the candidates.
-    Seen(usize),
-}
-
-/// A line that is asked for, and what for.
-#[derive(Debug)]
-pub struct Ask {
-    /// What for.
-    pub kind: AskKind,
-    /// The line.
-    pub input: Input,
-    /// What is wrong with it.
-    pub wrong: Option<String>,
-}
-
-/// What a line is asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AskKind {
-    /// The id of a new case in a set.
-    NewCase(usize),
-    /// The id of a copy.
-    CopyCase(CaseRef),
-    /// Another id of a case.
-    RenameCase(CaseRef),
-    /// The id of a set beside this one.
-    NewSet(usize),
-    /// The id of a set's copy.
-    CopySet(usize),
-    /// Another id of a set.
-    RenameSet(usize),
-    /// The id of a case that a conversation is kept as, and perhaps the turns.
-    KeepChat(usize),
-    /// The state that a conversation begins in.
-    ChatState,
-    /// The tags of cases.
-    Tags(Vec<CaseRef>),
-}
-
-impl AskKind {
-    /// What stands before the line.
-    pub fn prompt(&self) -> &'static str {
-        match self {
-            AskKind::NewCase(_) => "new case ",
-            AskKind::CopyCase(_) => "copy as ",
-            AskKind::RenameCase(_) => "rename to ",
-            AskKind::NewSet(_) => "new set ",
-            AskKind::CopySet(_) => "copy the set as ",
-            AskKind::RenameSet(_) => "rename the set to ",
-            AskKind::KeepChat(_) => "keep as ",
-            AskKind::ChatState => "begin again in the state ",
-            AskKind::Tags(_) => "tags ",
+/// Pasted text; control characters are left out.
+pub(crate) fn paste(model: &mut Model, text: &str) {
+    if !takes_text(model) {
+        return;
+    }
+    if let Some(mut overlay) = model.overlay.take() {
+        for c in text.chars().filter(|c| !c.is_control()) {
+            overlay.dialog_mut().edit(model, InputRequest::InsertChar(c));
         }
+        model.overlay = Some(overlay);
     }
 }
 
-/// A list that a few letters narrow down.
-#[derive(Debug)]
-pub struct Picker<T> {
-    /// What was typed.
-    pub input: Input,
-    /// What matches, best first: what is chosen and its words.
-    pub found: Vec<(T, String)>,
-    /// The cursor.
-    pub cursor: usize,
-}
-
-/// A question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Confirm {
-    /// Its heading.
-    pub title: String,
-    /// What it is about, line by line; untrusted.
-    pub lines: Vec<String>,
-    /// What a yes does.
-    pub kind: ConfirmKind,
-    /// The first line shown.
-    pub scroll: usize,
-}
-
-impl Confirm {
-    /// A question, shown from its beginning.
-    pub fn new(title: impl Into<String>, lines: Vec<String>, kind: ConfirmKind) -> Confirm {
-        Confirm { title: title.into(), lines, kind, scroll: 0 }
-    }
-
-    /// Its lines, cleaned and wrapped to the width of this part of the screen.
-    pub fn laid_out(&self, body: Rect) -> Vec<Line> {
-        let width = usize::from(Confirm::width(body).saturating_sub(4));
-        let of = |text: &String| {
-            let span = Span { text: clean_exact(text), ..Span::default() };
-            wrap_line(&[span], width.max(1))
-        };
-        self.lines.iter().flat_map(of).collect()
-    }
-
-    /// Its width in columns, with the frame.
-    pub fn width(body: Rect) -> u16 {
-        body.width.saturating_sub(4).min(100)
-    }
-
-    /// How many text lines fit: the height without the frame, a margin and the line of answers.
-    pub fn rows(body: Rect) -> usize {
-        usize::from(body.height.saturating_sub(4))
-    }
-
-    /// How many lines are below the visible ones. A yes is accepted only when there are none.
-    pub fn below(&self, body: Rect) -> usize {
-        self.laid_out(body).len().saturating_sub(self.scroll + Confirm::rows(body))
+/// Scrolls the open dialog.
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    if let Some(mut overlay) = model.overlay.take() {
+        overlay.dialog_mut().scroll(model, motion);
+        model.overlay = Some(overlay);
     }
 }
 
-/// What a yes does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ConfirmKind {
-    /// Starts a run with programs that were asked about.
-    Trust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Writes changed criteria to the configs of these sets.
-    WriteCriteria(WhatIf, Vec<usize>),
-    /// Talks to an agent whose program was asked about.
-    TrustChat {
-        /// The set.
-        set: usize,
-        /// The session.
-        session: Box<SessionInput>,
-        /// Which conversation.
-        number: u64,
-        /// What was asked about.
-        questions: Vec<TrustQuestion>,
-    },
-    /// Leaves a conversation that is not kept.
-    LeaveChat,
-    /// Leaves the editor, and what was typed there.
-    DropDraft,
-    /// Opens a text again that could not be taken.
-    TypeAgain(EditorOf, String),
-    /// Leaves while a run goes on.
-    Quit,
+/// Follows cases whose positions changed. False when none of them is left.
+fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+    *cases = cases.iter().filter_map(|case| new(*case)).collect();
+    !cases.is_empty()
 }

@@ -1,9 +1,21 @@
-//! A change of files that a person looks at before it is made.
+//! A change of files that a person looks at before it is made: its lines, the answers, and a file that was changed by
+//! something else meanwhile.
 
+use super::{Dialog, Overlay};
+use crate::explorer::authoring;
+use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::load;
 use crate::explorer::model::Model;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::{over, scrollbar};
 use crate::formats::json::TextChange;
 use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
 use crate::store::{Deed, FileJob};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -140,4 +152,153 @@ impl Model {
         proposal.meant = Some((file.clone(), edits));
         Ok(proposal)
     }
+}
+
+pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    if proposal.saving {
+        return Vec::new();
+    }
+    match proposal.conflict.take() {
+        None => {
+            proposal.saving = true;
+            proposal.problem = None;
+            let anywhere = proposal.outside.is_some();
+            vec![Effect::MakeEdit { words: proposal.words.clone(), jobs: proposal.jobs.clone(), anywhere }]
+        }
+        Some(Conflict { theirs, merged: Some(edits) }) => {
+            let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
+            merge(model, theirs, edits, proposal)
+        }
+        Some(conflict) => {
+            proposal.conflict = Some(conflict);
+            let (beside, leave) = (SAVE_BESIDE.key(), DISCARD.key());
+            let why =
+                format!("both changed the same place; {beside} writes yours beside, {leave} leaves theirs");
+            proposal.problem = Some(why);
+            Vec::new()
+        }
+    }
+}
+
+/// The same edit on their file, to be looked at again.
+fn merge(
+    model: &mut Model,
+    theirs: Arc<str>,
+    edits: Vec<Edit>,
+    (words, path): (String, Option<PathBuf>),
+) -> Vec<Effect> {
+    let set = model.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
+    let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else { return Vec::new() };
+    let mut effects = load::put_file(model, set, Arc::new(file), String::new());
+    effects.extend(authoring::propose(model, set, edits, words));
+    effects
+}
+
+pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    let mine = proposal.jobs.iter().filter_map(|job| match &job.deed {
+        Deed::Change(text, change) => {
+            let name = job.path.file_name()?.to_string_lossy().into_owned();
+            let path = job.path.with_file_name(format!("{name}.mine"));
+            Some(FileJob { path, deed: Deed::Create(change.apply(text)?) })
+        }
+        _ => None,
+    });
+    let jobs: Vec<FileJob> = mine.collect();
+    proposal.saving = true;
+    let names: Vec<String> = jobs.iter().map(|job| job.path.display().to_string()).collect();
+    vec![Effect::MakeEdit { words: format!("write {}", names.join(", ")), jobs, anywhere: false }]
+}
+
+/// Closes the proposal. What is being written cannot be left: its answer closes the proposal.
+pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
+    if !matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
+        model.overlay = None;
+    }
+    Vec::new()
+}
+
+impl Dialog for Proposal {
+    fn context(&self) -> Option<Context> {
+        Some(Context::Proposal)
+    }
+
+    fn scroll(&mut self, model: &Model, motion: Motion) {
+        let page = usize::from(proposal_rows(model.size));
+        let last = (self.lines.len() + 1).saturating_sub(page);
+        self.scroll = motion.of(self.scroll, last.max(1), page);
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let body = areas.body;
+        let width = body.width.saturating_sub(2).min(WIDTH);
+        let height = (self.lines.len() as u16).saturating_add(4);
+        let inner = over(body, width, height, &self.words, theme, buffer);
+        let rows = Rect { height: inner.height.saturating_sub(1), ..inner };
+        let shown = usize::from(rows.height);
+        let first = self.scroll.min(self.lines.len().saturating_sub(shown));
+        for (row, line) in self.lines.iter().skip(first).take(shown).enumerate() {
+            line_of(line, Rect { y: rows.y + row as u16, height: 1, ..rows }, theme, buffer);
+        }
+        let frame = Rect { x: rows.x - 1, y: rows.y - 1, width: rows.width + 2, height: rows.height + 2 };
+        scrollbar(frame, first, shown, self.lines.len(), theme, buffer);
+        let (words, role) = state_words(self);
+        put(
+            buffer,
+            inner.x + 1,
+            inner.bottom() - 1,
+            inner.width.saturating_sub(2),
+            &words,
+            theme.style(role),
+        );
+        None
+    }
+}
+
+/// Columns of a change: sign and text.
+const WIDTH: u16 = 110;
+
+/// How many lines of a proposal fit: all of the screen but its frame and the answers.
+fn proposal_rows(size: (u16, u16)) -> u16 {
+    size.1.saturating_sub(6)
+}
+
+fn line_of(line: &ProposalLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let room = row.width.saturating_sub(4);
+    let (sign, words, role) = match line {
+        ProposalLine::Heading(words) => {
+            put(buffer, row.x + 1, row.y, row.width - 2, words, theme.style(Role::Title));
+            return;
+        }
+        ProposalLine::Change(PreviewLine::Place(line)) => {
+            put(buffer, row.x + 1, row.y, row.width - 2, &format!("line {line}"), theme.style(Role::Faint));
+            return;
+        }
+        ProposalLine::Change(PreviewLine::Same(words)) => (" ", words, Role::Faint),
+        ProposalLine::Change(PreviewLine::Gone(words)) => ("-", words, Role::Removed),
+        ProposalLine::Change(PreviewLine::New(words)) => ("+", words, Role::Added),
+    };
+    put(buffer, row.x + 1, row.y, 1, sign, theme.style(role));
+    put(buffer, row.x + 3, row.y, room, words, theme.style(role));
+}
+
+/// What can be done, or why it was not.
+fn state_words(proposal: &Proposal) -> (String, Role) {
+    if let Some(problem) = &proposal.problem {
+        return (problem.clone(), Role::Bad);
+    }
+    let (save, beside, leave) = (SAVE.key(), SAVE_BESIDE.key(), DISCARD.key());
+    let words = match &proposal.conflict {
+        _ if proposal.saving => "saving…".to_string(),
+        None => format!("{save} save    {leave} change nothing"),
+        Some(conflict) if conflict.merged.is_some() => format!(
+            "the file was changed since: {save} make both changes    {beside} write yours beside    \
+             {leave} keep theirs"
+        ),
+        Some(_) => {
+            format!("the same place was changed since: {beside} write yours beside    {leave} keep theirs")
+        }
+    };
+    (words, Role::Accent)
 }

@@ -1,4 +1,6 @@
 //! One folder for each screen: its state, its update and its view.
+//!
+//! A screen is registered by its variant of [`Screen`] and one line in [`entry`].
 
 pub mod browse;
 pub mod case;
@@ -6,32 +8,93 @@ pub mod chat;
 pub mod edit;
 pub mod run;
 
-use crate::explorer::theme::{Role, Theme};
-use crate::explorer::widgets::text::put;
+use super::commands::key::Key;
+use super::commands::{Context, Motion};
+use super::effect::Effect;
+use super::layout::{Layout, base};
+use super::message::Mouse;
+use super::model::{Model, Screen};
+use super::overlays;
+use super::theme::Theme;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-/// What stands on a screen that has no room.
-pub(crate) fn too_small(area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let (width, height) = crate::explorer::SMALLEST;
-    let words = format!("too small: {width}×{height} is needed");
-    put(buffer, area.x, area.y + area.height / 2, area.width, &words, theme.style(Role::Bad));
+/// What the router needs of a screen.
+pub struct ScreenEntry {
+    /// Which commands apply.
+    pub context: Context,
+    /// Divides the body.
+    pub layout: fn(Layout, &Model) -> Layout,
+    /// Writes the title into the top line, in at most this area.
+    pub title: fn(&Model, Rect, &Theme, &mut Buffer),
+    /// Draws the body. Returns the position of the text cursor, if it has one.
+    pub draw: fn(&Model, &Layout, &Theme, &mut Buffer) -> Option<Position>,
+    /// Moves the cursor, or scrolls.
+    pub scroll: fn(&mut Model, Motion),
+    /// A click, or the wheel.
+    pub mouse: fn(&mut Model, Mouse) -> Vec<Effect>,
+    /// Opens what is under the cursor.
+    pub open: fn(&mut Model) -> Vec<Effect>,
+    /// Goes back.
+    pub back: fn(&mut Model) -> Vec<Effect>,
+    /// The screen's text field, if it has one.
+    pub text: Option<TextEntry>,
 }
 
-/// A metric's name without what is the same in all of them.
-fn short_metric(name: &str) -> &str {
-    match name {
-        "tool_trajectory_avg_score" => "trajectory",
-        "response_match_score" => "response",
-        "trajectory_match" => "matched",
-        "session_state_match" => "state",
-        "trajectory_exact_match" => "exact",
-        "final_response_match_v2" => "judged",
-        "rubric_based_final_response_quality_v1" => "rubrics",
-        "rubric_based_tool_use_quality_v1" => "tool rubrics",
-        "rubric_based_multi_turn_trajectory_quality_v1" => "trail rubrics",
-        "hallucinations_v1" => "supported",
-        "per_turn_user_simulator_quality_v1" => "user",
-        name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
+/// How a screen takes text.
+pub struct TextEntry {
+    /// Whether commands come before text: only keys that give no command are text.
+    pub commands_first: bool,
+    /// Whether plain characters are text now.
+    pub takes: fn(&Model) -> bool,
+    /// A key of the text.
+    pub key: fn(&mut Model, Key) -> Vec<Effect>,
+    /// Pasted text.
+    pub paste: fn(&mut Model, &str),
+}
+
+/// The entry of a screen.
+pub fn entry(screen: &Screen) -> &'static ScreenEntry {
+    match screen {
+        Screen::Browse => &browse::SCREEN,
+        Screen::Case(_) => &case::SCREEN,
+        Screen::Chat(_) => &chat::SCREEN,
+        Screen::Edit(_) => &edit::SCREEN,
+        Screen::Run => &run::SCREEN,
     }
+}
+
+/// The parts of the screen; all are empty when the terminal is too small.
+pub fn layout(model: &Model) -> Layout {
+    match base(model.size, model.trial.is_some()) {
+        Some(base) => (entry(&model.screen).layout)(base, model),
+        None => Layout::default(),
+    }
+}
+
+/// Scrolls the open dialog, else the screen.
+pub(crate) fn scroll(model: &mut Model, motion: Motion) -> Vec<Effect> {
+    match model.overlay {
+        Some(_) => overlays::scroll(model, motion),
+        None => (entry(&model.screen).scroll)(model, motion),
+    }
+    Vec::new()
+}
+
+/// Opens what is under the cursor.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    (entry(&model.screen).open)(model)
+}
+
+/// Closes the open dialog, else goes back to the screen before.
+pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
+    match model.overlay.take() {
+        Some(_) => Vec::new(),
+        None => (entry(&model.screen).back)(model),
+    }
+}
+
+/// For screens on which nothing can be opened, or that are left in another way.
+pub(crate) fn nothing(_: &mut Model) -> Vec<Effect> {
+    Vec::new()
 }

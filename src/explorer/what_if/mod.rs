@@ -1,6 +1,11 @@
 //! A change of criteria that is being tried out on what is there.
 
-pub mod update;
+mod update;
+
+pub(crate) use update::{
+    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric,
+    rescored_elsewhere, threshold, toggle_ignore, written,
+};
 
 use crate::domain::{Derivation, EndedAttempt, MetricSummary, RunRef, Status};
 use crate::explorer::model::{CaseRef, Model, Screen};

@@ -1,41 +1,22 @@
 //! Trying other criteria out on what is there.
 
-use crate::domain::{MatchRule, MatchType};
-use crate::explorer::commands::CommandId;
+use crate::domain::MatchType;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay, Picker};
-use crate::explorer::screens::browse::update::relist;
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::screens::browse::relist;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::{Flip, Trial, rescored};
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tui_input::Input;
 
 /// So many attempts are rescored at once; more are rescored away from the screen.
 const AT_ONCE: usize = 500;
 /// The same of bytes that have to be read for them.
 const READ_AT_ONCE: u64 = 128 << 10;
-
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    match id {
-        CommandId::MatchType => next_match_type(model),
-        CommandId::IgnoreArgs => toggle_ignore(model),
-        CommandId::LowerThreshold => threshold(model, -1.0),
-        CommandId::RaiseThreshold => threshold(model, 1.0),
-        CommandId::NextMetric => next_metric(model),
-        CommandId::Rule => {
-            model.overlay = Some(Overlay::Rule(Input::default(), None));
-            Vec::new()
-        }
-        CommandId::Flips => list_flips(model),
-        CommandId::WriteTrial => ask_to_write(model),
-        _ => drop_trial(model),
-    }
-}
 
 /// Changes the change, and rescores what is there.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
@@ -139,8 +120,15 @@ pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
     vec![Effect::Rediscover]
 }
 
+/// Tries the smallest change with which the case on the screen would pass, beside what is tried already.
+pub(crate) fn apply_suggestion(model: &mut Model) -> Vec<Effect> {
+    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let Some(suggestion) = case.suggestion.clone() else { return Vec::new() };
+    change(model, |change| change.add(suggestion))
+}
+
 /// EXACT, IN_ORDER, ANY_ORDER, around, from what holds now.
-fn next_match_type(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn next_match_type(model: &mut Model) -> Vec<Effect> {
     let now = trajectory_options(model).match_type;
     let next = match now {
         MatchType::Exact => MatchType::InOrder,
@@ -150,7 +138,7 @@ fn next_match_type(model: &mut Model) -> Vec<Effect> {
     change(model, |change| change.match_type = Some(next))
 }
 
-fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
     let now = trajectory_options(model).ignore_args;
     change(model, |change| change.ignore_args = Some(!now))
 }
@@ -169,7 +157,7 @@ fn trajectory_options(model: &Model) -> TrajectoryOptions {
     }
 }
 
-fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
+pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     let Some(metric) = model.metric_at_hand() else {
         return global::tell(model, "no metric here has a threshold".into(), false);
     };
@@ -185,7 +173,7 @@ fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     })
 }
 
-fn next_metric(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
     let now = model.metric_at_hand().map(|metric| metric.metric.clone());
     let Some(attempt) = model.attempt_at_hand() else { return Vec::new() };
     let names: Vec<&String> = attempt
@@ -199,30 +187,7 @@ fn next_metric(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// A rule that was typed; what is wrong with it stays on the screen.
-pub(crate) fn rule_typed(model: &mut Model, input: Input) -> Vec<Effect> {
-    match MatchRule::parse(input.value()) {
-        Ok(rule) => change(model, |change| change.rules.push(rule)),
-        Err(why) => {
-            model.overlay = Some(Overlay::Rule(input, Some(why)));
-            Vec::new()
-        }
-    }
-}
-
-fn list_flips(model: &mut Model) -> Vec<Effect> {
-    let flips = model.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
-    let words = |flip: &Flip| {
-        let set = &model.sets[flip.case.set].path.stem;
-        let (from, to) = (flip.from.label(), flip.to.label());
-        (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
-    };
-    let found: Vec<(CaseRef, String)> = flips.iter().map(words).collect();
-    model.overlay = Some(Overlay::Flips(Picker { input: Input::default(), found, cursor: 0 }));
-    Vec::new()
-}
-
-fn ask_to_write(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
     let Some(trial) = &model.trial else { return Vec::new() };
     let sets: BTreeSet<usize> = model.browse.visible.iter().map(|case| case.set).collect();
     let mut lines = Vec::new();
@@ -239,7 +204,6 @@ fn ask_to_write(model: &mut Model) -> Vec<Effect> {
         lines.push("evaltrail.toml, for all sets of the folder".into());
         lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
     }
-    let kind = ConfirmKind::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
-    model.overlay = Some(Overlay::Confirm(Confirm::new("Write this?", lines, kind)));
-    Vec::new()
+    let then = Confirmed::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
+    confirm::open(model, "Write this?", lines, then)
 }

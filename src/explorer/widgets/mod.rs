@@ -1,6 +1,8 @@
 //! Small things that several screens draw.
 
+pub mod picker;
 pub mod text;
+pub mod text_field;
 
 use crate::domain::Totals;
 use crate::explorer::inside;
@@ -45,6 +47,22 @@ pub(crate) fn over(
     let (width, height) = (width.min(body.width), height.min(body.height));
     let area =
         Rect { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height };
+    Clear.render(area, buffer);
+    buffer.set_style(area, theme.style(Role::Text));
+    panel(area, title, true, theme, buffer)
+}
+
+/// An empty box over the lowest rows.
+pub(crate) fn bottom(
+    body: Rect,
+    width: u16,
+    height: u16,
+    title: &str,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Rect {
+    let (width, height) = (width.min(body.width), height.min(body.height));
+    let area = Rect { x: body.x, y: body.bottom() - height, width, height };
     Clear.render(area, buffer);
     buffer.set_style(area, theme.style(Role::Text));
     panel(area, title, true, theme, buffer)

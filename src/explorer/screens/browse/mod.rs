@@ -1,5 +1,27 @@
-//! Sets and cases.
+//! The home screen: sets and their cases.
 
+pub mod state;
 pub mod tree;
-pub mod update;
-pub mod view;
+mod update;
+mod view;
+
+pub(crate) use update::{
+    choose_node, clear, focus, keep_in_sight, next_failing, node_of_set, relist, select, select_all,
+    set_filter, sort, switch_pane, tree_offset,
+};
+
+use super::{ScreenEntry, nothing};
+use crate::explorer::commands::Context;
+
+/// The screen's entry.
+pub static SCREEN: ScreenEntry = ScreenEntry {
+    context: Context::Browse,
+    layout: view::layout,
+    title: view::title,
+    draw: view::draw,
+    scroll: update::scroll,
+    mouse: update::mouse,
+    open: update::open,
+    back: nothing,
+    text: None,
+};

@@ -1,6 +1,7 @@
 //! The tree of sets: what is listed under what, and in which order.
 
-use crate::explorer::model::{Model, Node, SetView};
+use crate::explorer::model::{Model, SetView};
+use crate::explorer::screens::browse::state::Node;
 use crate::workspace::SetPath;
 
 /// What a set is listed under: its agent's folder, else its own.

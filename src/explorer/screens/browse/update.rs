@@ -1,53 +1,39 @@
 //! Sets and cases.
 
 use crate::domain::{Query, Status, Subject};
-use crate::explorer::commands::CommandId;
+use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
-use crate::explorer::layout::{case_rows, inside, layout};
-use crate::explorer::model::{
-    Browse, CaseMode, CaseRef, CaseScreen, Model, Node, Order, Pane, Screen, SetState,
-};
-use crate::explorer::overlays::Overlay;
-use crate::explorer::update::moved;
+use crate::explorer::layout::{case_rows, inside};
+use crate::explorer::message::Mouse;
+use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
+use crate::explorer::screens::case;
+use crate::explorer::screens::layout;
 use crate::formats::SetFile;
 use std::cmp::Reverse;
-use tui_input::Input;
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    match id {
-        CommandId::Open => open(model),
-        CommandId::Clear => clear(model),
-        CommandId::Left => model.browse.pane = Pane::Sets,
-        CommandId::Right => model.browse.pane = Pane::Cases,
-        CommandId::SwitchPane => {
-            model.browse.pane = if model.browse.pane == Pane::Sets { Pane::Cases } else { Pane::Sets };
-        }
-        CommandId::Select => select(model),
-        CommandId::SelectAll => select_all(model),
-        CommandId::Filter => {
-            let typed = model.browse.filter.clone();
-            model.overlay = Some(Overlay::Filter(Input::new(typed), None));
-        }
-        CommandId::Sort => sort(model),
-        CommandId::NextFailing => next_failing(model, true),
-        CommandId::PreviousFailing => next_failing(model, false),
-        id => scroll(model, id),
-    }
-    Vec::new()
-}
-
-fn scroll(model: &mut Model, id: CommandId) {
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let areas = layout(model);
     match model.browse.pane {
         Pane::Cases => {
             let (count, page) = (model.browse.visible.len(), case_rows(&areas).height);
-            model.browse.cursor = moved(model.browse.cursor, id, count, usize::from(page));
+            model.browse.cursor = motion.of(model.browse.cursor, count, usize::from(page));
         }
         Pane::Sets => {
             let (count, page) = (model.browse.nodes.len(), inside(areas.left).height);
-            choose_node(model, moved(model.browse.node, id, count, usize::from(page)));
+            choose_node(model, motion.of(model.browse.node, count, usize::from(page)));
         }
     }
+}
+
+pub(crate) fn focus(model: &mut Model, cases: bool) -> Vec<Effect> {
+    model.browse.pane = if cases { Pane::Cases } else { Pane::Sets };
+    Vec::new()
+}
+
+pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
+    let to_cases = model.browse.pane == Pane::Sets;
+    focus(model, to_cases)
 }
 
 /// Moves the tree's cursor, and lists what is under it.
@@ -60,67 +46,45 @@ pub(crate) fn choose_node(model: &mut Model, node: usize) {
     }
 }
 
-fn open(model: &mut Model) {
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match (model.browse.pane, model.browse.visible.get(model.browse.cursor)) {
         (Pane::Sets, _) => model.browse.pane = Pane::Cases,
-        (Pane::Cases, Some(&case)) => open_case(model, case, false),
+        (Pane::Cases, Some(&case)) => case::open(model, case, false),
         (Pane::Cases, None) => {}
     }
-}
-
-/// Shows a case, at the first turn that did not go well.
-pub(crate) fn open_case(model: &mut Model, case: CaseRef, from_run: bool) {
-    let outcome = model.outcomes.get(case);
-    let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
-    let attempt = bad.unwrap_or(0);
-    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
-    let file = model.file(case.set);
-    let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
-    model.screen = Screen::Case(Box::new(CaseScreen {
-        at: case,
-        attempt,
-        turn,
-        turns,
-        mode: CaseMode::Compare,
-        scroll: 0,
-        piece: 0,
-        body: None,
-        key: None,
-        relaxation: None,
-        from_run,
-    }));
-    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
-        model.browse.cursor = at;
-    }
+    Vec::new()
 }
 
 /// Takes away the selection, then the filter.
-fn clear(model: &mut Model) {
+pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
     if !model.browse.selected.is_empty() {
         model.browse.selected.clear();
     } else {
         set_filter(model, String::new(), Query::default());
     }
+    Vec::new()
 }
 
-fn select(model: &mut Model) {
-    let Some(&case) = model.browse.visible.get(model.browse.cursor) else { return };
+pub(crate) fn select(model: &mut Model) -> Vec<Effect> {
+    let Some(&case) = model.browse.visible.get(model.browse.cursor) else { return Vec::new() };
     if !model.browse.selected.remove(&case) {
         model.browse.selected.insert(case);
     }
-    model.browse.cursor = moved(model.browse.cursor, CommandId::Down, model.browse.visible.len(), 1);
+    model.browse.cursor = Motion::Down.of(model.browse.cursor, model.browse.visible.len(), 1);
+    Vec::new()
 }
 
-fn select_all(model: &mut Model) {
+pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
     let Browse { visible, selected, .. } = &mut model.browse;
     if visible.iter().all(|case| selected.contains(case)) {
         selected.clear();
     } else {
         selected.extend(visible.iter().copied());
     }
+    Vec::new()
 }
 
-fn sort(model: &mut Model) {
+pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     model.browse.order = match model.browse.order {
         Order::File => Order::Failing,
         Order::Failing => Order::Slowest,
@@ -128,10 +92,11 @@ fn sort(model: &mut Model) {
         Order::Disputed => Order::File,
     };
     relist(model);
+    Vec::new()
 }
 
 /// The next case listed, around the end, that did not pass.
-pub(crate) fn next_failing(model: &mut Model, forward: bool) {
+pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let count = model.browse.visible.len();
     let step = |by: usize| match forward {
         true => (model.browse.cursor + by) % count,
@@ -147,6 +112,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) {
         model.browse.cursor = at;
         model.browse.pane = Pane::Cases;
     }
+    Vec::new()
 }
 
 /// Takes a filter over and lists what it leaves.
@@ -235,7 +201,8 @@ pub(crate) fn keep_in_sight(model: &mut Model) {
 }
 
 /// A click or the wheel.
-pub(crate) fn mouse(model: &mut Model, x: u16, y: u16, wheel: Option<CommandId>) {
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    let Mouse { x, y, kind } = mouse;
     let areas = layout(model);
     let (rows, tree) = (case_rows(&areas), inside(areas.left));
     let at = ratatui::layout::Position { x, y };
@@ -244,12 +211,12 @@ pub(crate) fn mouse(model: &mut Model, x: u16, y: u16, wheel: Option<CommandId>)
     } else if areas.left.contains(at) {
         model.browse.pane = Pane::Sets;
     }
-    if let Some(id) = wheel {
-        (0..3).for_each(|_| scroll(model, id));
+    if let Some(motion) = kind.wheel() {
+        (0..3).for_each(|_| scroll(model, motion));
     } else if rows.contains(at) {
         let row = model.browse.offset + usize::from(y - rows.y);
         match model.browse.visible.get(row) {
-            Some(&case) if model.browse.cursor == row => open_case(model, case, false),
+            Some(&case) if model.browse.cursor == row => case::open(model, case, false),
             Some(_) => model.browse.cursor = row,
             None => {}
         }
@@ -257,6 +224,7 @@ pub(crate) fn mouse(model: &mut Model, x: u16, y: u16, wheel: Option<CommandId>)
         let first = tree_offset(model, usize::from(tree.height));
         choose_node(model, first + usize::from(y - tree.y));
     }
+    Vec::new()
 }
 
 /// The tree's first row in sight.

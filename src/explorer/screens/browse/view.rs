@@ -1,19 +1,21 @@
 //! Sets on the left, cases on the right.
 
+use super::tree_offset;
 use crate::domain::{AttemptSummary, EndedAttempt, MetricSummary, Status, Totals};
-use crate::explorer::screens::short_metric;
+use crate::explorer::commands::CLEAR;
+use crate::explorer::layout::TWO_PANES_FROM;
+use crate::explorer::screens::browse::state::{Node, Order, Pane};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{counts_text, level, panel, panel_note, score_block, scrollbar, spinner};
-use crate::explorer::{
-    CaseRef, CommandId, Layout, Model, Node, Order, Pane, SetState, case_rows, inside, tree_offset,
-};
+use crate::explorer::{CaseRef, Layout, Model, SetState, case_rows, inside};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
 
+const TREE_WIDTH: u16 = 30;
 /// The sign of a case that could come out either way.
 const UNSTEADY: &str = "≈";
 const METRIC_WIDTH: u16 = 13;
@@ -21,13 +23,34 @@ const TIME_WIDTH: u16 = 8;
 const TURNS_WIDTH: u16 = 7;
 const REPEATS: usize = 10;
 
-pub(crate) fn browse(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
+    let body = base.body;
+    if body.width >= TWO_PANES_FROM {
+        let left = Rect { width: TREE_WIDTH, ..body };
+        let main = Rect { x: body.x + TREE_WIDTH, width: body.width - TREE_WIDTH, ..body };
+        return Layout { left, main, ..base };
+    }
+    match model.browse.pane {
+        Pane::Sets => Layout { left: body, main: Rect::default(), ..base },
+        Pane::Cases => Layout { left: Rect::default(), main: body, ..base },
+    }
+}
+
+/// The folder that was opened.
+pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let used = put(buffer, area.x, area.y, area.width, "evaltrail  ", theme.style(Role::Title));
+    let room = area.width.saturating_sub(used);
+    put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+}
+
+pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     if !areas.left.is_empty() {
         tree(model, areas.left, theme, buffer);
     }
     if !areas.main.is_empty() {
         cases(model, areas, theme, buffer);
     }
+    None
 }
 
 fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -130,7 +153,7 @@ fn cases(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let focused = model.browse.pane == Pane::Cases;
     let totals = counts_text(shown_totals(model));
     let room = usize::from(area.width).saturating_sub(totals.width() + 8);
-    let inner = panel(area, &title(model, room), focused, theme, buffer);
+    let inner = panel(area, &list_title(model, room), focused, theme, buffer);
     panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
     note_reason(model, area, theme, buffer);
     let rows = case_rows(areas);
@@ -154,7 +177,7 @@ fn cases(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
 }
 
 /// What is listed; where there is room, which runs the results are from.
-fn title(model: &Model, room: usize) -> String {
+fn list_title(model: &Model, room: usize) -> String {
     let name = match model.browse.nodes.get(model.browse.node) {
         Some(Node::Group(name)) => name.clone(),
         Some(Node::Set(set)) => model.sets[*set].path.shown.clone(),
@@ -375,7 +398,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         _ => None,
     };
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
-        false => format!("nothing matches the filter; {} clears it", CommandId::Clear.key()),
+        false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.looking => "looking through the folder…".into(),
         true if model.browse.nodes.is_empty() => {
             "no eval sets or data sets here; try `evaltrail demo`".into()
@@ -390,5 +413,23 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
             let place = (inner.x, inner.y + row as u16);
             crate::explorer::widgets::text::put_spans(buffer, place, inner.width, line, theme, Role::Text);
         }
+    }
+}
+
+/// A metric's name without what is the same in all of them.
+fn short_metric(name: &str) -> &str {
+    match name {
+        "tool_trajectory_avg_score" => "trajectory",
+        "response_match_score" => "response",
+        "trajectory_match" => "matched",
+        "session_state_match" => "state",
+        "trajectory_exact_match" => "exact",
+        "final_response_match_v2" => "judged",
+        "rubric_based_final_response_quality_v1" => "rubrics",
+        "rubric_based_tool_use_quality_v1" => "tool rubrics",
+        "rubric_based_multi_turn_trajectory_quality_v1" => "trail rubrics",
+        "hallucinations_v1" => "supported",
+        "per_turn_user_simulator_quality_v1" => "user",
+        name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
     }
 }

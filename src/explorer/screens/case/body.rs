@@ -7,10 +7,10 @@ use crate::diff::{
 use crate::domain::{
     Attempt, Content, HumanVerdict, Invocation, ToolCall, Trajectory, clean_line, value_text,
 };
-use crate::explorer::commands::CommandId;
-use crate::explorer::model::CaseMode;
+use crate::explorer::commands::TIMELINE;
 use crate::explorer::screens::case::judged::judged_lines;
 use crate::explorer::screens::case::pieces::call_pieces;
+use crate::explorer::screens::case::state::CaseMode;
 use crate::explorer::ticket::Ticket;
 use serde_json::Value;
 use std::sync::Arc;
@@ -203,7 +203,7 @@ impl Builder {
         if more > 0 {
             self.lines.truncate(most);
             let all = match has_run {
-                true => format!("; {} shows them all", CommandId::Timeline.key()),
+                true => format!("; {} shows them all", TIMELINE.key()),
                 false => String::new(),
             };
             self.note(&format!("… and {more} more lines{all}"));

@@ -1,8 +1,31 @@
 //! One case: expected and actual side by side, and the metrics.
 
 pub mod body;
-pub mod judged;
-pub mod pieces;
-pub mod update;
+mod judged;
+mod pieces;
+pub mod state;
+mod title;
+mod update;
 pub mod verdict;
-pub mod view;
+mod view;
+
+pub(crate) use update::{
+    attempt, attempt_read, body_built, difference, judges, next_failing, open, refresh_body, toggle_mode,
+    turn,
+};
+
+use super::{ScreenEntry, nothing};
+use crate::explorer::commands::Context;
+
+/// The screen's entry.
+pub static SCREEN: ScreenEntry = ScreenEntry {
+    context: Context::Case,
+    layout: view::layout,
+    title: title::title,
+    draw: view::draw,
+    scroll: update::scroll,
+    mouse: update::mouse,
+    open: nothing,
+    back: update::back,
+    text: None,
+};

@@ -1,42 +1,70 @@
 //! One case.
 
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
-use crate::explorer::commands::CommandId;
+use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
-use crate::explorer::layout::{inside, layout};
-use crate::explorer::model::{CaseMode, CaseScreen, Model, Screen};
-use crate::explorer::screens::browse::update as browse;
+use crate::explorer::layout::inside;
+use crate::explorer::message::Mouse;
+use crate::explorer::model::CaseRef;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::browse;
 use crate::explorer::screens::case::body::{Body, BodyKey, Compared, build_body, is_large};
-use crate::explorer::update::moved;
+use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::layout;
 use crate::metrics::{is_declared, matched_variant, relaxation};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    match id {
-        CommandId::Back => back(model),
-        CommandId::NextFailing | CommandId::PreviousFailing => {
-            browse::next_failing(model, id == CommandId::NextFailing);
-            if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
-                let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
-                browse::open_case(model, case, from_run);
-            }
-        }
-        CommandId::Left => turn(model, -1),
-        CommandId::Right => turn(model, 1),
-        CommandId::NextAttempt => attempt(model, 1),
-        CommandId::PreviousAttempt => attempt(model, -1),
-        CommandId::Timeline => toggle_mode(model),
-        CommandId::NextPiece => piece(model, 1),
-        CommandId::PreviousPiece => piece(model, -1),
-        id => scroll(model, id),
+/// Shows a case, at the first turn that did not go well.
+pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
+    let outcome = model.outcomes.get(case);
+    let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
+    let attempt = bad.unwrap_or(0);
+    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
+    let file = model.file(case.set);
+    let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
+    model.screen = Screen::Case(Box::new(CaseScreen {
+        at: case,
+        attempt,
+        turn,
+        turns,
+        mode: CaseMode::Compare,
+        scroll: 0,
+        piece: 0,
+        body: None,
+        key: None,
+        suggestion: None,
+        from_run,
+    }));
+    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
+        model.browse.cursor = at;
+    }
+}
+
+/// The next or previous case listed that did not pass.
+pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
+    browse::next_failing(model, forward);
+    if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
+        let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
+        open(model, case, from_run);
     }
     Vec::new()
 }
 
-fn back(model: &mut Model) {
+/// The responses of the judges: of the case on the screen, or, from the list, of the case under the cursor.
+pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
+    if !matches!(model.screen, Screen::Case(_))
+        && let Some(case) = model.current_case()
+    {
+        open(model, case, false);
+    }
+    toggle_mode(model, CaseMode::Judged)
+}
+
+pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
     model.screen = if from_run { Screen::Run } else { Screen::Browse };
+    Vec::new()
 }
 
 fn shown(model: &mut Model) -> Option<&mut CaseScreen> {
@@ -46,23 +74,25 @@ fn shown(model: &mut Model) -> Option<&mut CaseScreen> {
     }
 }
 
-fn turn(model: &mut Model, by: isize) {
+pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.turns_shown();
     if let Some(case) = shown(model) {
         case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
         (case.scroll, case.piece) = (0, 0);
     }
+    Vec::new()
 }
 
-fn attempt(model: &mut Model, by: isize) {
+pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
     if let Some(case) = shown(model) {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
     }
+    Vec::new()
 }
 
-/// Goes to another of the pieces that differ, and shows it.
-fn piece(model: &mut Model, by: isize) {
+/// Goes to the next or previous difference, and shows it.
+pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = usize::from(inside(layout(model).main).height);
     if let Some(case) = shown(model)
         && let Some(body) = case.body.clone()
@@ -76,29 +106,32 @@ fn piece(model: &mut Model, by: isize) {
             case.scroll = line.saturating_sub(page / 3).min(last);
         }
     }
+    Vec::new()
 }
 
-fn toggle_mode(model: &mut Model) {
+/// Shows the case in this way; again, the comparison.
+pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     if let Some(case) = shown(model) {
-        case.mode = match case.mode {
-            CaseMode::Compare => CaseMode::Timeline,
-            CaseMode::Timeline | CaseMode::Judged => CaseMode::Compare,
-        };
+        case.mode = if case.mode == mode { CaseMode::Compare } else { mode };
         case.scroll = 0;
     }
+    Vec::new()
 }
 
-fn scroll(model: &mut Model, id: CommandId) {
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(inside(layout(model).main).height);
     if let Some(case) = shown(model) {
         let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
         let last = lines.saturating_sub(page);
-        case.scroll = moved(case.scroll, id, last + 1, page);
+        case.scroll = motion.of(case.scroll, last + 1, page);
     }
 }
 
-pub(crate) fn wheel(model: &mut Model, id: CommandId) {
-    (0..3).for_each(|_| scroll(model, id));
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if let Some(motion) = mouse.kind.wheel() {
+        (0..3).for_each(|_| scroll(model, motion));
+    }
+    Vec::new()
 }
 
 /// What the lines on the screen should be of; nothing when they are.
@@ -237,7 +270,7 @@ fn refresh_with(
     let is_failed = ended.status == Status::Failed && !is_large(&compared);
     let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
     if let Some(case) = shown(model) {
-        case.relaxation = relaxed.map(|change| change.words().join(" + "));
+        case.suggestion = relaxed;
     }
     build(model, key, compared)
 }

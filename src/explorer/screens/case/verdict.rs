@@ -3,7 +3,7 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
-use crate::explorer::commands::{CommandId, command};
+use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
 use crate::explorer::model::{Model, Screen};
 use crate::metrics::matched_variant;
 
@@ -47,14 +47,16 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         lines.push(VerdictLine::Note(format!("{} here; ADK would say {said}", attempt.status.label())));
     }
     if let Screen::Case(case) = &model.screen
-        && let Some(words) = &case.relaxation
+        && let Some(change) = &case.suggestion
     {
-        lines.push(VerdictLine::Note(format!("would pass with {}", clean_line(words))));
+        let words = change.words().join(" + ");
+        let key = APPLY_SUGGESTION.key();
+        lines.push(VerdictLine::Note(format!("would pass with {}; {key} try it", clean_line(&words))));
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
             "turn {turn} was run alone, on the turns that the case expects before it; {} runs the case",
-            CommandId::Run.key()
+            RUN.key()
         );
         lines.push(VerdictLine::Note(words));
     }
@@ -62,7 +64,7 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
             && attempt.turn.is_none();
     if edited {
-        let (run, judge) = (CommandId::Run.key(), CommandId::JudgeAgain.key());
+        let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
             "edited since this run, and compared with the case as it is now; \
              {run} runs it again, {judge} judges it again"
@@ -83,12 +85,11 @@ fn not_run_words(model: &Model) -> String {
     if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
         return format!("this case cannot be read: {}", clean_line(&problem));
     }
-    let score = command(CommandId::Score);
-    let score = match (score.enabled)(model) {
-        Ok(()) => format!(", {} scores what the file holds", CommandId::Score.key()),
+    let score = match (SCORE.enabled)(model) {
+        Ok(()) => format!(", {} scores what the file holds", SCORE.key()),
         Err(_) => String::new(),
     };
-    format!("not run yet; {} runs it{score}", CommandId::Run.key())
+    format!("not run yet; {} runs it{score}", RUN.key())
 }
 
 /// That the case on the screen is being run, and what is shown is of an earlier run.

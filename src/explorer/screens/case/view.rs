@@ -1,15 +1,26 @@
 //! One case: expected and actual side by side, and the metrics with their reasons.
 
+use crate::explorer::model::Screen;
+use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
-use crate::explorer::{
-    Body, BodyLine, CaseMode, CaseScreen, Layout, Model, REASON_AT, VerdictLine, verdict_lines,
-};
+use crate::explorer::{Body, BodyLine, Layout, Model, REASON_AT, VerdictLine, verdict_lines};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-pub(crate) fn case(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
+    let body = base.body;
+    let wanted = verdict_lines(model, usize::from(body.width)).len() as u16;
+    let most = body.height.saturating_sub(7).min(body.height * 2 / 5);
+    let height = wanted.min(most);
+    let main = Rect { height: body.height - height, ..body };
+    let panel = Rect { y: body.y + main.height, height, ..body };
+    Layout { main, panel, ..base }
+}
+
+pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let Screen::Case(case) = &model.screen else { return None };
     let title = match case.mode {
         CaseMode::Compare if case.body.as_ref().is_some_and(|body| !body.side_by_side) => {
             "- expected  + actual"
@@ -34,6 +45,7 @@ pub(crate) fn case(model: &Model, case: &CaseScreen, areas: &Layout, theme: &The
         }
     }
     verdict(model, areas.panel, theme, buffer);
+    None
 }
 
 /// The difference to hand: what `a` accepts.

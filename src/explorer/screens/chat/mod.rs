@@ -1,5 +1,25 @@
 //! A conversation with an agent.
 
 pub mod state;
-pub mod update;
-pub mod view;
+mod update;
+mod view;
+
+pub(crate) use update::{
+    again, ask_state, ask_to_keep, close, event, keep, leave, open, restate, was_kept, wrong,
+};
+
+use super::{ScreenEntry, TextEntry, nothing};
+use crate::explorer::commands::Context;
+
+/// The screen's entry.
+pub static SCREEN: ScreenEntry = ScreenEntry {
+    context: Context::Chat,
+    layout: view::layout,
+    title: view::title,
+    draw: view::draw,
+    scroll: update::scroll,
+    mouse: update::mouse,
+    open: nothing,
+    back: update::leave,
+    text: Some(TextEntry { commands_first: true, takes: |_| true, key: update::key, paste: update::paste }),
+};

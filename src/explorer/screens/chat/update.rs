@@ -1,14 +1,17 @@
 //! Talking to an agent, and keeping what came of it as a case.
 
 use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
-use crate::explorer::commands::CommandId;
+use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
 use crate::explorer::message::ChatMsg;
+use crate::explorer::message::Mouse;
 use crate::explorer::model::{CaseRef, Model, Screen};
-use crate::explorer::overlays::keys as overlay;
-use crate::explorer::overlays::{Ask, AskKind, Confirm, ConfirmKind, Overlay};
+use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
+use crate::explorer::widgets::text_field::request;
 use crate::explorer::{authoring as author, global};
 use crate::formats::Edit;
 use crate::formats::json;
@@ -16,7 +19,9 @@ use crate::runner::ChatEvent;
 use serde_json::Value;
 use tui_input::{Input, InputRequest};
 
+/// Lines that a page key and a turn of the wheel scroll by.
 const PAGE: usize = 10;
+const LINES: usize = 3;
 
 /// Opens a conversation with the agent of the set, in the session of the case at hand.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
@@ -41,26 +46,30 @@ fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
     }
 }
 
-/// Whether plain characters are text here.
-pub(crate) fn takes_text(model: &Model) -> bool {
-    model.overlay.is_none() && matches!(model.screen, Screen::Chat(_))
+/// Scrolls back to earlier messages, or forth.
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    let Some(chat) = screen(model) else { return };
+    match motion {
+        Motion::Up => chat.back += LINES,
+        Motion::Down => chat.back = chat.back.saturating_sub(LINES),
+        Motion::PageUp => chat.back += PAGE,
+        Motion::PageDown => chat.back = chat.back.saturating_sub(PAGE),
+        Motion::Top | Motion::Bottom => {}
+    }
 }
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
-    match id {
-        CommandId::ChatBack => chat.back += PAGE,
-        CommandId::ChatForth => chat.back = chat.back.saturating_sub(PAGE),
-        CommandId::LeaveChat => return leave(model),
-        CommandId::KeepChat => return ask_to_keep(model),
-        CommandId::ChatState => return ask_state(model),
-        CommandId::ChatAgain => {
-            let (set, from, session) = (chat.set, chat.from, chat.session.clone());
-            return begin(model, set, from, session);
-        }
-        _ => {}
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if let Some(motion) = mouse.kind.wheel() {
+        scroll(model, motion);
     }
     Vec::new()
+}
+
+/// Starts a new session like this one.
+pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    let (set, from, session) = (chat.set, chat.from, chat.session.clone());
+    begin(model, set, from, session)
 }
 
 /// A key that is no command is text.
@@ -84,7 +93,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             chat.input.handle(InputRequest::InsertChar('\n'));
         }
         _ => {
-            if let Some(request) = overlay::request(key) {
+            if let Some(request) = request(key) {
                 chat.input.handle(request);
             }
         }
@@ -106,9 +115,7 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
     match msg {
         ChatMsg::AskTrust(questions) => {
             let (set, session) = (chat.set, Box::new(chat.session.clone()));
-            let (title, lines) = crate::explorer::screens::run::update::trust_words(&questions);
-            let kind = ConfirmKind::TrustChat { set, session, number, questions };
-            model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
+            trust::open(model, questions, Allowed::Chat { set, session, number });
         }
         ChatMsg::Refused(why) => chat.status = ChatStatus::Broken(why),
         ChatMsg::Event(ChatEvent::Opened) => chat.status = ChatStatus::Ready,
@@ -125,22 +132,19 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
     Vec::new()
 }
 
-fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.turns.is_empty() {
         return global::tell(model, "nothing was said yet".into(), false);
     }
-    let kind = AskKind::KeepChat(chat.set);
-    model.overlay = Some(Overlay::Ask(Ask { kind, input: Input::default(), wrong: None }));
-    Vec::new()
+    let of = NameOf::KeepChat(chat.set);
+    ask::open(model, of, String::new())
 }
 
-fn ask_state(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn ask_state(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     let state = Value::Object(chat.session.state.clone()).to_string();
-    model.overlay =
-        Some(Overlay::Ask(Ask { kind: AskKind::ChatState, input: Input::new(state), wrong: None }));
-    Vec::new()
+    ask::open(model, NameOf::ChatState, state)
 }
 
 /// `id`, or `id 2-3` for some of the turns.
@@ -153,10 +157,10 @@ fn id_and_turns<'a>(
 }
 
 /// What is wrong with a line so far.
-pub(crate) fn wrong(model: &Model, kind: &AskKind, typed: &str) -> Option<String> {
+pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
     let Screen::Chat(chat) = &model.screen else { return None };
-    match kind {
-        AskKind::ChatState => match json::parse(typed) {
+    match of {
+        NameOf::ChatState => match json::parse(typed) {
             Ok(parsed) if parsed.value.is_object() => None,
             Ok(_) => Some("an object is wanted: {\"key\": value}".into()),
             Err(error) => Some(error.to_string()),
@@ -182,7 +186,7 @@ pub(crate) fn keep(model: &mut Model, typed: &str) -> Vec<Effect> {
     let input = (session != SessionInput::default()).then_some(session);
     let case = captured_case(id, &chat.turns[range.clone()], input, model.opened_at + model.now);
     let edits = vec![Edit::Insert(file.len(), Box::new(case))];
-    let (set, words) = (chat.set, format!("keep the conversation as {id}"));
+    let (set, words) = (chat.set, format!("save the conversation as {id}"));
     if let Some(chat) = screen(model) {
         chat.keeping = range;
     }
@@ -205,15 +209,11 @@ pub(crate) fn was_kept(model: &mut Model) {
     }
 }
 
-fn leave(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.is_unkept() {
-        model.overlay = Some(Overlay::Confirm(Confirm::new(
-            "Leave the conversation?",
-            vec!["Not all of its turns are kept as a case.".into()],
-            ConfirmKind::LeaveChat,
-        )));
-        return Vec::new();
+        let lines = vec!["Not all of its turns are saved as a case.".into()];
+        return confirm::open(model, "Leave the conversation?", lines, Confirmed::LeaveChat);
     }
     close(model)
 }

@@ -2,25 +2,34 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Invocation, Progress, Trajectory, clean, clean_line, value_text};
-use crate::explorer::draw::footer::text_field;
+use crate::explorer::model::Screen;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_spans};
+use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, spinner};
 use crate::explorer::{ChatScreen, ChatStatus, Layout, Model};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
-pub(crate) fn chat(
-    model: &Model,
-    chat: &ChatScreen,
-    areas: &Layout,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+/// The rows of the conversation above the two lines of the text field.
+pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
+    Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
+}
+
+/// Which agent the conversation is with.
+pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Screen::Chat(chat) = &model.screen else { return };
+    let agent = model.sets[chat.set].agent.as_deref().unwrap_or("no agent");
+    let used = put(buffer, area.x, area.y, area.width, "chat with ", theme.style(Role::Title));
+    put(buffer, area.x + used, area.y, area.width.saturating_sub(used), agent, theme.style(Role::Title));
+}
+
+pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let Screen::Chat(chat) = &model.screen else { return None };
     let inner = panel(areas.main, "conversation", true, theme, buffer);
     if chat.is_unkept() {
-        panel_note(areas.main, areas.main.y, "not kept as a case", theme.style(Role::Note), buffer);
+        panel_note(areas.main, areas.main.y, "not saved as a case", theme.style(Role::Note), buffer);
     }
     let lines = lines(chat, usize::from(inner.width.saturating_sub(2)));
     let shown = usize::from(inner.height);
@@ -41,7 +50,7 @@ fn typing(
 ) -> Option<Position> {
     let (words, role) = match &chat.status {
         ChatStatus::Opening => (format!("{} reaching the agent", spinner(model.now)), Role::Running),
-        ChatStatus::Ready => ("enter says it    ctrl-j a new line".to_string(), Role::Faint),
+        ChatStatus::Ready => ("enter send    ctrl-j new line".to_string(), Role::Faint),
         ChatStatus::Working(since) => {
             (format!("{} {:.0} s", spinner(model.now), (model.now - since).max(0.0)), Role::Running)
         }

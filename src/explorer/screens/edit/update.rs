@@ -1,19 +1,24 @@
 //! The editor of a case: keys to changes of the draft.
 
 use crate::domain::{EvalCase, wrong_eval_id};
-use crate::explorer::commands::CommandId;
+use crate::explorer::authoring;
+use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::{EditorOf, Effect};
-use crate::explorer::layout::{inside, layout};
+use crate::explorer::global;
+use crate::explorer::layout::inside;
+use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::overlays::proposal::NOTHING;
 use crate::explorer::overlays::proposal::Proposal;
-use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
-use crate::explorer::screens::edit::state as editor;
+use crate::explorer::screens::case;
+use crate::explorer::screens::edit::state;
 use crate::explorer::screens::edit::state::{
     Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of, wrong_value,
 };
-use crate::explorer::update::moved;
-use crate::explorer::{authoring as author, global};
+use crate::explorer::screens::layout;
+use crate::explorer::widgets::text_field::request;
 use crate::formats::Edit;
 use crate::formats::adk::read_config;
 use crate::formats::json::TextChange;
@@ -49,62 +54,65 @@ pub(crate) fn takes_text(model: &Model) -> bool {
     model.overlay.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
 }
 
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let field = edit.row().map(|row| row.field.clone());
-    match (id, field) {
-        (CommandId::EditField, Some(field)) => type_value(edit, field),
-        (CommandId::AddField, Some(field)) => match adding_after(&field) {
-            Some(adding) => type_new(edit, field, adding),
-            None => {
-                return global::tell(
-                    model,
-                    "nothing is added here; turns, calls, arguments and rubrics are".into(),
-                    false,
-                );
-            }
-        },
-        (CommandId::RemoveField, Some(field)) => {
-            return change(model, |case| editor::remove(case, &field).map(|()| field.clone()));
-        }
-        (CommandId::DuplicateField, Some(field)) => {
-            return change(model, |case| editor::duplicate(case, &field));
-        }
-        (CommandId::FieldUp | CommandId::FieldDown, Some(field)) => {
-            return change(model, |case| editor::move_field(case, &field, id == CommandId::FieldDown));
-        }
-        (CommandId::FieldInEditor, Some(field)) => return in_editor(edit, field),
-        (CommandId::CaseInEditor, _) => return whole_in_editor(model),
-        (CommandId::Undo, _) if !edit.undo() => {
-            return global::tell(model, "nothing was changed yet".into(), false);
-        }
-        (CommandId::Redo, _) if !edit.redo() => {
-            return global::tell(model, "nothing was taken back".into(), false);
-        }
-        (CommandId::SaveCase, _) => return save(model),
-        (CommandId::Back, _) => return leave(model),
-        (
-            CommandId::Up
-            | CommandId::Down
-            | CommandId::PageUp
-            | CommandId::PageDown
-            | CommandId::Top
-            | CommandId::Bottom,
-            _,
-        ) => {
-            scroll(model, id);
-        }
-        _ => {}
+/// The field under the cursor.
+fn field(edit: &EditScreen) -> Option<Field> {
+    edit.row().map(|row| row.field.clone())
+}
+
+pub(crate) fn edit_field(model: &mut Model) -> Vec<Effect> {
+    if let Some(edit) = screen(model)
+        && let Some(field) = field(edit)
+    {
+        type_value(edit, field);
     }
     keep_in_sight(model);
     Vec::new()
 }
 
-fn scroll(model: &mut Model, id: CommandId) {
+pub(crate) fn add_field(model: &mut Model) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(field) = field(edit) else { return Vec::new() };
+    match adding_after(&field) {
+        Some(adding) => type_new(edit, field, adding),
+        None => {
+            let why = "nothing can be added here; turns, calls, arguments and rubrics can";
+            return global::tell(model, why.into(), false);
+        }
+    }
+    keep_in_sight(model);
+    Vec::new()
+}
+
+pub(crate) fn remove_field(model: &mut Model) -> Vec<Effect> {
+    change(model, |case, field| state::remove(case, field).map(|()| field.clone()))
+}
+
+pub(crate) fn duplicate_field(model: &mut Model) -> Vec<Effect> {
+    change(model, state::duplicate)
+}
+
+pub(crate) fn move_field(model: &mut Model, down: bool) -> Vec<Effect> {
+    change(model, |case, field| state::move_field(case, field, down))
+}
+
+/// Undoes the last change of the draft, or makes it again.
+pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let done = if undo { edit.undo() } else { edit.redo() };
+    keep_in_sight(model);
+    match (done, undo) {
+        (true, _) => Vec::new(),
+        (false, true) => global::tell(model, "nothing was changed yet".into(), false),
+        (false, false) => global::tell(model, "nothing was undone".into(), false),
+    }
+}
+
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = page(model);
     if let Some(edit) = screen(model) {
-        edit.cursor = moved(edit.cursor, id, edit.rows.len(), page);
+        edit.cursor = motion.of(edit.cursor, edit.rows.len(), page);
     }
+    keep_in_sight(model);
 }
 
 fn page(model: &Model) -> usize {
@@ -118,11 +126,15 @@ fn keep_in_sight(model: &mut Model) {
     }
 }
 
-/// Changes the draft, or says why not.
-fn change(model: &mut Model, change: impl FnOnce(&mut EvalCase) -> Result<Field, String>) -> Vec<Effect> {
+/// Changes the draft at the field under the cursor, or says why not.
+fn change(
+    model: &mut Model,
+    change: impl FnOnce(&mut EvalCase, &Field) -> Result<Field, String>,
+) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(field) = field(edit) else { return Vec::new() };
     let mut draft = edit.draft.clone();
-    let effects = match change(&mut draft) {
+    let effects = match change(&mut draft, &field) {
         Ok(field) => {
             edit.take(draft, Some(&field));
             Vec::new()
@@ -166,7 +178,7 @@ fn look(edit: &mut EditScreen) {
 }
 
 /// A key while a value is typed.
-pub(crate) fn key(model: &mut Model, key: Key, request: Option<InputRequest>) -> Vec<Effect> {
+pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     let Some(typing) = &mut edit.typing else { return Vec::new() };
     match (key.code, key.ctrl, key.alt) {
@@ -183,7 +195,7 @@ pub(crate) fn key(model: &mut Model, key: Key, request: Option<InputRequest>) ->
             }
         }
         _ => {
-            if let Some(request) = request {
+            if let Some(request) = request(key) {
                 typing.input.handle(request);
                 look(edit);
             }
@@ -224,7 +236,7 @@ fn take(model: &mut Model) -> Vec<Effect> {
     let mut draft = edit.draft.clone();
     let field = typing.field.clone();
     let taken = match typing.adding {
-        None => editor::set(&mut draft, &field, &typed).map(|()| field),
+        None => state::set(&mut draft, &field, &typed).map(|()| field),
         Some(adding) => add_after(&mut draft, &field, adding, &typed),
     };
     match taken {
@@ -253,7 +265,9 @@ fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
     }
 }
 
-fn in_editor(edit: &EditScreen, field: Field) -> Vec<Effect> {
+pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
+    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(field) = field(edit) else { return Vec::new() };
     let (name, ending) = match field {
         Field::Argument(..) | Field::State | Field::FinalState | Field::Scenario => ("value", "json"),
         Field::User(_) | Field::Response(_) | Field::Said(..) | Field::RubricText(..) => ("text", "txt"),
@@ -263,11 +277,11 @@ fn in_editor(edit: &EditScreen, field: Field) -> Vec<Effect> {
     vec![Effect::EditText { text, name: name.into(), ending, of: EditorOf::Field(field) }]
 }
 
-fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
     let Screen::Edit(edit) = &model.screen else { return Vec::new() };
     let text = match edit.is_changed() {
         // What is drafted is shown as the file would have it.
-        true => author::drafted(&edit.file, edit.index, &edit.draft),
+        true => authoring::drafted(&edit.file, edit.index, &edit.draft),
         false => edit.file.text_of(edit.index).map(str::to_string),
     };
     let name = edit.before.eval_id.clone();
@@ -297,9 +311,9 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
             let words = format!("edit {}", edit.before.eval_id);
             let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
             match proposed {
-                Ok(proposal) => author::show(model, proposal),
-                Err(why) if why == author::NOTHING => global::tell(model, why, false),
-                Err(why) => ask_again(model, why, ConfirmKind::TypeAgain(EditorOf::Case, text)),
+                Ok(proposal) => authoring::show(model, proposal),
+                Err(why) if why == NOTHING => global::tell(model, why, false),
+                Err(why) => ask_again(model, why, Confirmed::TypeAgain(EditorOf::Case, text)),
             }
         }
     }
@@ -308,12 +322,12 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
 /// Criteria that came back: what is no config is said, and can be typed again.
 fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
     if let Err(error) = read_config(&text) {
-        let kind = ConfirmKind::TypeAgain(EditorOf::Criteria(path, read), text);
-        return ask_again(model, error.to_string(), kind);
+        let then = Confirmed::TypeAgain(EditorOf::Criteria(path, read), text);
+        return ask_again(model, error.to_string(), then);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let deed = match read {
-        Some(read) if *read == *text => return global::tell(model, author::NOTHING.into(), false),
+        Some(read) if *read == *text => return global::tell(model, NOTHING.into(), false),
         Some(read) => {
             let change = TextChange::one(0, &read, &text);
             Deed::Change(read, change)
@@ -321,16 +335,12 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
         None => Deed::Create(text),
     };
     let proposal = Proposal::new("edit the criteria".into(), vec![FileJob { path, deed }], |_| name.clone());
-    author::show(model, proposal)
+    authoring::show(model, proposal)
 }
 
-fn ask_again(model: &mut Model, why: String, kind: ConfirmKind) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Confirm(Confirm::new(
-        "The text cannot be taken. Open it again?",
-        vec![why, "Nothing was changed; what you typed is kept while you decide.".into()],
-        kind,
-    )));
-    Vec::new()
+fn ask_again(model: &mut Model, why: String, then: Confirmed) -> Vec<Effect> {
+    let lines = vec![why, "Nothing was changed. What you typed is not lost while you decide.".into()];
+    confirm::open(model, "The text cannot be used. Open it again?", lines, then)
 }
 
 /// Opens a text again that could not be taken.
@@ -338,10 +348,10 @@ pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
     vec![Effect::EditText { text, name: "again".into(), ending: "json", of }]
 }
 
-fn save(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     let Screen::Edit(edit) = &model.screen else { return Vec::new() };
     if !edit.is_changed() {
-        return global::tell(model, author::NOTHING.into(), false);
+        return global::tell(model, NOTHING.into(), false);
     }
     let draft = Box::new(edit.draft.clone());
     let (edits, words) = match edit.is_new {
@@ -350,7 +360,7 @@ fn save(model: &mut Model) -> Vec<Effect> {
     };
     // Against the file as it was when the editor opened: what others wrote since is met when it is saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
-        Ok(proposal) => author::show(model, proposal),
+        Ok(proposal) => authoring::show(model, proposal),
         Err(why) => global::tell(model, why, true),
     }
 }
@@ -359,12 +369,8 @@ fn save(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     if edit.is_changed() {
-        model.overlay = Some(Overlay::Confirm(Confirm::new(
-            "Leave without saving?",
-            vec!["What was changed here is not in the file.".into()],
-            ConfirmKind::DropDraft,
-        )));
-        return Vec::new();
+        let lines = vec!["What was changed here is not in the file.".into()];
+        return confirm::open(model, "Leave without saving?", lines, Confirmed::DropDraft);
     }
     close(model);
     Vec::new()
@@ -376,26 +382,24 @@ pub(crate) fn close(model: &mut Model) {
     let (at, from_case) = (edit.at, edit.from_case);
     model.screen = Screen::Browse;
     if from_case && model.file(at.set).is_some_and(|file| at.index < file.len()) {
-        crate::explorer::screens::browse::update::open_case(model, at, false);
+        case::open(model, at, false);
     }
 }
 
 /// The wheel moves the cursor, a click puts it on a row.
-pub(crate) fn mouse(model: &mut Model, y: u16, wheel: Option<CommandId>) {
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let inner = inside(layout(model).main);
-    match wheel {
-        Some(id) => scroll(model, id),
-        None => {
-            if let Some(edit) = screen(model)
-                && edit.typing.is_none()
-                && (inner.y..inner.bottom()).contains(&y)
-            {
-                let at = edit.scroll + usize::from(y - inner.y);
-                edit.cursor = at.min(edit.rows.len().saturating_sub(1));
-            }
-        }
+    if let Some(motion) = mouse.kind.wheel() {
+        scroll(model, motion);
+    } else if let Some(edit) = screen(model)
+        && edit.typing.is_none()
+        && (inner.y..inner.bottom()).contains(&mouse.y)
+    {
+        let at = edit.scroll + usize::from(mouse.y - inner.y);
+        edit.cursor = at.min(edit.rows.len().saturating_sub(1));
     }
     keep_in_sight(model);
+    Vec::new()
 }
 
 /// The tools that are known now.

@@ -1,9 +1,10 @@
 //! A case being edited: its fields as rows, and the line in which one of them is typed.
 
 use crate::domain::clean_line;
-use crate::explorer::draw::footer::text_field;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use crate::explorer::{EditScreen, FieldRow, Layout, Typing};
 use ratatui::buffer::Buffer;
@@ -12,12 +13,23 @@ use ratatui::layout::{Position, Rect};
 /// Columns that labels take.
 const LABEL: u16 = 22;
 
-pub(crate) fn edit(
-    edit: &EditScreen,
-    areas: &Layout,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+/// The rows of the fields above the two lines of the text field.
+pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
+    Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
+}
+
+/// Which case of which file.
+pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Screen::Edit(edit) = &model.screen else { return };
+    let words = format!("edit {}", edit.before.eval_id);
+    let used = put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Title)) + 2;
+    let file = &model.sets[edit.at.set].path.shown;
+    let room = area.width.saturating_sub(used);
+    put(buffer, area.x + used, area.y, room, file, theme.style(Role::Faint));
+}
+
+pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let Screen::Edit(edit) = &model.screen else { return None };
     let inner = panel(areas.main, "edit", true, theme, buffer);
     if edit.is_changed() {
         panel_note(areas.main, areas.main.y, "not saved", theme.style(Role::Note), buffer);
@@ -85,7 +97,7 @@ fn typed(edit: &EditScreen, typing: &Typing, area: Rect, theme: &Theme, buffer: 
                 typing.completions.iter().map(|name| name.trim_end_matches([' ', '='])).collect();
             (format!("tab: {}", names.join("  ")), Role::Note)
         }
-        None => ("enter takes it    esc leaves it    ctrl-j a new line".to_string(), Role::Faint),
+        None => ("enter apply    esc cancel    ctrl-j new line".to_string(), Role::Faint),
     };
     put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
     cursor

@@ -1,18 +1,21 @@
 //! Runs: starting, watching, ending them.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState};
-use crate::explorer::commands::CommandId;
+use crate::explorer::commands::{CANCEL_ALL, Motion};
 use crate::explorer::effect::{Against, Effect};
-use crate::explorer::layout::{inside, layout};
+use crate::explorer::layout::inside;
+use crate::explorer::message::Mouse;
 use crate::explorer::message::RunMsg;
-use crate::explorer::model::{CaseRef, Model, Node, Pane, Screen, SetState};
+use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::{Confirm, ConfirmKind, Overlay};
-use crate::explorer::screens::browse::update::{open_case, relist};
-use crate::explorer::update::moved;
+use crate::explorer::overlays::trust::{self, Allowed};
+use crate::explorer::screens::browse::relist;
+use crate::explorer::screens::browse::state::Order;
+use crate::explorer::screens::browse::state::{Node, Pane};
+use crate::explorer::screens::layout;
+use crate::explorer::screens::{browse, case};
 use crate::explorer::{edited_cases, global, load};
 use crate::history::{PastResult, place};
-use crate::runner::{Deed, TrustQuestion};
 use std::sync::Arc;
 
 /// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
@@ -85,7 +88,7 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
     };
     let words = match reason {
         CancelReason::Finish => {
-            format!("finishing what is in flight; {} again stops now", CommandId::CancelAll.key())
+            format!("finishing what is in flight; {} again stops now", CANCEL_ALL.key())
         }
         CancelReason::Stop => "stopping".to_string(),
     };
@@ -107,16 +110,18 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             return effects;
         }
         RunMsg::Refused(why) => return global::tell(model, why, true),
-        RunMsg::AskTrust(cases, questions, against) => ask_trust(model, cases, questions, against),
+        RunMsg::AskTrust(cases, questions, against) => {
+            trust::open(model, questions, Allowed::Run(cases, against));
+        }
     }
     Vec::new()
 }
 
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
-    model.run_began = model.now;
-    model.run_cursor = 0;
-    model.run_finished_pane = false;
+    model.run_screen.began = model.now;
+    model.run_screen.cursor = 0;
+    model.run_screen.in_finished = false;
     model.run = Some(state);
     model.browse.selected.clear();
     // One case is watched where it is; more are worth a screen of their own.
@@ -137,8 +142,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         }
         RunEvent::Ended { .. } => {
             global::tell(model, ended_words(&run), false);
-            model.run_finished_pane = true;
-            model.run_cursor = 0;
+            model.run_screen.in_finished = true;
+            model.run_screen.cursor = 0;
         }
         _ => {}
     }
@@ -199,89 +204,60 @@ fn ended_words(run: &RunState) -> String {
 
 /// The list depends on outcomes when it is filtered or sorted by them.
 fn relist_if_needed(model: &mut Model) {
-    let sorted = model.browse.order != crate::explorer::model::Order::File;
+    let sorted = model.browse.order != Order::File;
     if sorted || !model.browse.query.is_empty() {
         relist(model);
     }
 }
 
-fn ask_trust(model: &mut Model, cases: Vec<CaseRef>, questions: Vec<TrustQuestion>, against: Against) {
-    let (title, lines) = trust_words(&questions);
-    let kind = ConfirmKind::Trust(cases, questions, against);
-    model.overlay = Some(Overlay::Confirm(Confirm::new(title, lines, kind)));
-}
-
-/// What is asked, and about what exactly.
-pub(crate) fn trust_words(questions: &[TrustQuestion]) -> (String, Vec<String>) {
-    let mut lines = Vec::new();
-    for question in questions {
-        lines.push(question.command.clone());
-        lines.push(format!("in {}", question.folder));
-    }
-    lines.push("When you allow it, that is remembered until anything of this changes.".into());
-    let starts = questions.iter().any(|question| question.deed == Deed::Start);
-    let title = match starts {
-        _ if is_about_keys(questions) => {
-            lines.push(
-                "Without it a run can be started all the same; what needs it is then not evaluated.".into(),
-            );
-            "Use this? It is in a .env file, and the judge cannot be asked without it."
-        }
-        false => "Allow this? It is what this folder's files say.",
-        true => "Start this program? It runs what this folder's files say.",
-    };
-    (title.into(), lines)
-}
-
-/// Whether keys of a file are asked about. They are asked about alone.
-pub(crate) fn is_about_keys(questions: &[TrustQuestion]) -> bool {
-    questions.iter().any(|question| question.deed == Deed::Use)
-}
-
-pub(crate) fn command(model: &mut Model, id: CommandId) -> Vec<Effect> {
-    match id {
-        CommandId::Back => model.screen = Screen::Browse,
-        CommandId::SwitchPane => {
-            model.run_finished_pane = !model.run_finished_pane;
-            model.run_cursor = 0;
-        }
-        CommandId::Open => open(model),
-        CommandId::Cancel => return cancel_one(model),
-        CommandId::Pause => return model.run.iter().map(|run| Effect::PauseRun(!run.paused)).collect(),
-        id => {
-            let areas = layout(model);
-            let pane = if model.run_finished_pane { areas.main } else { areas.left };
-            let page = usize::from(inside(pane).height);
-            model.run_cursor = moved(model.run_cursor, id, listed(model), page);
-        }
-    }
+pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Browse;
     Vec::new()
+}
+
+pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
+    model.run_screen.in_finished = !model.run_screen.in_finished;
+    model.run_screen.cursor = 0;
+    Vec::new()
+}
+
+/// Starts no new attempt, or continues.
+pub(crate) fn pause(model: &mut Model) -> Vec<Effect> {
+    model.run.iter().map(|run| Effect::PauseRun(!run.paused)).collect()
+}
+
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    let areas = layout(model);
+    let pane = if model.run_screen.in_finished { areas.main } else { areas.left };
+    let page = usize::from(inside(pane).height);
+    model.run_screen.cursor = motion.of(model.run_screen.cursor, listed(model), page);
 }
 
 fn listed(model: &Model) -> usize {
     let Some(run) = &model.run else { return 0 };
-    if model.run_finished_pane { run.finished.len() } else { run.in_flight.len() }
+    if model.run_screen.in_finished { run.finished.len() } else { run.in_flight.len() }
 }
 
 /// The attempt under the cursor.
 fn under_cursor(model: &Model) -> Option<AttemptKey> {
     let run = model.run.as_ref()?;
-    match model.run_finished_pane {
-        true => run.finished.iter().rev().nth(model.run_cursor).map(|attempt| attempt.key),
+    match model.run_screen.in_finished {
+        true => run.finished.iter().rev().nth(model.run_screen.cursor).map(|attempt| attempt.key),
         false => {
             let mut lanes: Vec<_> = run.in_flight.iter().collect();
             lanes.sort_by_key(|(_, lane)| lane.slot);
-            lanes.get(model.run_cursor).map(|(key, _)| **key)
+            lanes.get(model.run_screen.cursor).map(|(key, _)| **key)
         }
     }
 }
 
-fn open(model: &mut Model) {
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let case = under_cursor(model).and_then(|key| model.case_of(model.run.as_ref()?, key));
     if let Some(case) = case {
         list_with(model, case);
-        open_case(model, case, true);
+        case::open(model, case, true);
     }
+    Vec::new()
 }
 
 /// The list behind the case is the one that holds it, so that next and previous make sense.
@@ -289,33 +265,39 @@ fn list_with(model: &mut Model, case: CaseRef) {
     if !model.browse.visible.contains(&case)
         && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
     {
-        crate::explorer::screens::browse::update::choose_node(model, node);
+        browse::choose_node(model, node);
     }
 }
 
-fn cancel_one(model: &mut Model) -> Vec<Effect> {
-    match under_cursor(model).filter(|_| !model.run_finished_pane) {
+pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
+    match under_cursor(model).filter(|_| !model.run_screen.in_finished) {
         Some(key) => vec![Effect::CancelAttempt(key)],
         None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
     }
 }
 
-pub(crate) fn click(model: &mut Model, x: u16, y: u16) {
+/// The wheel moves the cursor; a click puts it on a row, and opens the row that it is on.
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if let Some(motion) = mouse.kind.wheel() {
+        scroll(model, motion);
+        return Vec::new();
+    }
     let areas = layout(model);
-    let at = ratatui::layout::Position { x, y };
+    let at = ratatui::layout::Position { x: mouse.x, y: mouse.y };
     for (area, finished) in [(inside(areas.left), false), (inside(areas.main), true)] {
         if !area.contains(at) {
             continue;
         }
         let rows = usize::from(area.height);
-        let first = model.run_cursor.saturating_sub(rows.saturating_sub(1));
-        let same_pane = model.run_finished_pane == finished;
-        let row = if same_pane { first } else { 0 } + usize::from(y - area.y);
-        let again = same_pane && model.run_cursor == row;
-        model.run_finished_pane = finished;
-        model.run_cursor = row.min(listed(model).saturating_sub(1));
+        let first = model.run_screen.cursor.saturating_sub(rows.saturating_sub(1));
+        let same_pane = model.run_screen.in_finished == finished;
+        let row = if same_pane { first } else { 0 } + usize::from(mouse.y - area.y);
+        let again = same_pane && model.run_screen.cursor == row;
+        model.run_screen.in_finished = finished;
+        model.run_screen.cursor = row.min(listed(model).saturating_sub(1));
         if again {
             open(model);
         }
     }
+    Vec::new()
 }

@@ -1,16 +1,40 @@
 //! The run: progress, what is in flight, what is finished.
 
 use crate::domain::{AttemptSummary, InFlight, Progress, RunState};
+use crate::explorer::layout::TWO_PANES_FROM;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
 use crate::explorer::{Layout, Model};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-pub(crate) fn run(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let Some(run) = &model.run else { return };
+pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
+    let body = base.body;
+    let panel = Rect { height: 3, ..body };
+    let rest = Rect { y: body.y + 3, height: body.height - 3, ..body };
+    if body.width >= TWO_PANES_FROM {
+        let width = body.width / 2;
+        let left = Rect { width, ..rest };
+        let main = Rect { x: rest.x + width, width: rest.width - width, ..rest };
+        return Layout { panel, left, main, ..base };
+    }
+    match model.run_screen.in_finished {
+        false => Layout { panel, left: rest, main: Rect::default(), ..base },
+        true => Layout { panel, left: Rect::default(), main: rest, ..base },
+    }
+}
+
+/// Which run it is.
+pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let id = model.run.as_ref().map(|run| run.plan.run_id.as_str()).unwrap_or_default();
+    let used = put(buffer, area.x, area.y, area.width, "run ", theme.style(Role::Title));
+    put(buffer, area.x + used, area.y, area.width.saturating_sub(used), id, theme.style(Role::Faint));
+}
+
+pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let run = model.run.as_ref()?;
     progress(model, run, areas.panel, theme, buffer);
     if !areas.left.is_empty() {
         in_flight(model, run, areas.left, theme, buffer);
@@ -18,6 +42,7 @@ pub(crate) fn run(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buf
     if !areas.main.is_empty() {
         finished(model, run, areas.main, theme, buffer);
     }
+    None
 }
 
 fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -53,7 +78,7 @@ fn pace(model: &Model, run: &RunState) -> String {
         let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
         return format!("ended after {seconds:.1}s{rest}");
     }
-    let elapsed = model.now - model.run_began;
+    let elapsed = model.now - model.run_screen.began;
     let done = run.totals.ended();
     if done < 2 || elapsed <= 0.0 {
         return format!("{elapsed:.0}s");
@@ -78,15 +103,15 @@ fn row_style(here: bool, theme: &Theme) -> Style {
 }
 
 fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let focused = !model.run_finished_pane;
+    let focused = !model.run_screen.in_finished;
     let inner = panel(area, "in flight", focused, theme, buffer);
     let mut lanes: Vec<_> = run.in_flight.iter().collect();
     lanes.sort_by_key(|(_, lane)| lane.slot);
     let rows = usize::from(inner.height);
-    let first = if focused { model.run_cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
     for (at, (key, lane)) in lanes.iter().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = row_style(focused && at == model.run_cursor, theme);
+        let style = row_style(focused && at == model.run_screen.cursor, theme);
         buffer.set_style(row, style);
         let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
         let name = format!("{}{repeat}", run.plan.cases[key.case].eval_id);
@@ -138,13 +163,13 @@ fn doing(progress: &Progress) -> (String, Role) {
 }
 
 fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let focused = model.run_finished_pane;
+    let focused = model.run_screen.in_finished;
     let inner = panel(area, "finished, newest first", focused, theme, buffer);
     let rows = usize::from(inner.height);
-    let first = if focused { model.run_cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
     for (at, attempt) in run.finished.iter().rev().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = row_style(focused && at == model.run_cursor, theme);
+        let style = row_style(focused && at == model.run_screen.cursor, theme);
         buffer.set_style(row, style);
         finished_row(run, attempt, row, style, theme, buffer);
     }

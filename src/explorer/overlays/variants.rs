@@ -1,15 +1,40 @@
-//! Other trajectories that are allowed for a case: kept beside the file, taken from what agents did.
+//! Other trajectories that are allowed for a case: saved beside the file, taken from what agents did.
 
+use super::{Dialog, Overlay};
 use crate::domain::{Invocation, Trajectory, Variant, value_text};
 use crate::explorer::authoring::sets::notes_job;
 use crate::explorer::authoring::show;
+use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
+use crate::explorer::layout::Layout;
 use crate::explorer::model::{CaseRef, Model};
 use crate::explorer::overlays::proposal::Proposal;
-use crate::explorer::overlays::{Overlay, Picker, VariantItem};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::widgets::text::put;
 use crate::metrics::candidates;
-use tui_input::Input;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+/// The trajectories of a case to choose from.
+#[derive(Debug)]
+pub struct VariantList {
+    /// The case.
+    pub case: CaseRef,
+    /// Those that are allowed, then those that agents took.
+    pub picker: Picker<VariantItem>,
+}
+
+/// A trajectory of a case besides the file's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariantItem {
+    /// An allowed one: its position.
+    Allowed(usize),
+    /// One that an agent took: its position among the candidates.
+    Seen(usize),
+}
 
 /// Lists what is allowed and what was seen.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
@@ -17,7 +42,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let allowed = allowed(model, case);
     let seen = seen(model, case);
     if allowed.is_empty() && seen.is_empty() {
-        let why = "no other trajectory was seen: run the case, or repeat it, and what differs is listed here";
+        let why = "no other trajectory is known: run the case, or repeat it, and what differs is listed here";
         return global::tell(model, why.into(), false);
     }
     let listed = allowed.iter().enumerate().map(|(at, variant)| {
@@ -28,8 +53,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .enumerate()
         .map(|(at, (turns, count))| (VariantItem::Seen(at), format!("seen {count}×   {}", words(turns))));
     let found = listed.chain(candidates).collect();
-    model.overlay = Some(Overlay::Variants(case, Picker { input: Input::default(), found, cursor: 0 }));
-    Vec::new()
+    super::open(model, Overlay::Variants(VariantList { case, picker: Picker::new(found) }))
 }
 
 fn allowed(model: &Model, case: CaseRef) -> Vec<Variant> {
@@ -69,15 +93,14 @@ fn words(turns: &[Trajectory]) -> String {
     turns.iter().map(turn).collect::<Vec<_>>().join("  /  ")
 }
 
-/// Allows what was seen, or takes away what is allowed.
-pub(crate) fn choose(model: &mut Model, case: CaseRef, item: Option<VariantItem>) -> Vec<Effect> {
-    let Some(item) = item else { return Vec::new() };
+/// Allows a trajectory that an agent took, or removes one that is allowed.
+fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
     let id = model.eval_id(case).into_owned();
     let mut variants = allowed(model, case);
     let words = match item {
         VariantItem::Allowed(at) if at < variants.len() => {
             let gone = variants.remove(at);
-            format!("take the variant {} of {id} away", gone.name)
+            format!("remove the variant {} of {id}", gone.name)
         }
         VariantItem::Seen(at) => {
             let Some((turns, _)) = seen(model, case).into_iter().nth(at) else { return Vec::new() };
@@ -98,5 +121,29 @@ pub(crate) fn choose(model: &mut Model, case: CaseRef, item: Option<VariantItem>
         }
         Ok(None) => Vec::new(),
         Err(why) => global::tell(model, why, true),
+    }
+}
+
+impl Dialog for VariantList {
+    fn scroll(&mut self, _: &Model, motion: Motion) {
+        self.picker.scroll(motion);
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        Some(self.picker.chosen().map_or_else(Vec::new, |item| choose(model, self.case, item)))
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let row = |(item, words): &(VariantItem, String), area: Rect, style: Style, buffer: &mut Buffer| {
+            let sign = if matches!(item, VariantItem::Allowed(_)) { "✓" } else { "+" };
+            put(buffer, area.x, area.y, 2, sign, style.patch(theme.style(Role::Accent)));
+            put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), words, style);
+        };
+        let title = "other trajectories   enter on + allow, on ✓ remove; esc cancel";
+        Some(pick(&self.picker, title, areas, theme, buffer, row))
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        new(self.case).map(|now| self.case = now).is_some()
     }
 }

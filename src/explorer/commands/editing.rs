@@ -1,0 +1,141 @@
+//! Editing a case, and the proposal of a change.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, can_save_beside};
+use super::{Command, Context, Group};
+use crate::explorer::overlays::proposal;
+use crate::explorer::screens::edit;
+
+pub static EDIT_FIELD: Command = Command {
+    name: "edit field",
+    help: "type another value; it is checked while you type",
+    hint: Some("edit"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["enter"],
+    enabled: always,
+    run: edit::edit_field,
+};
+
+pub static ADD_FIELD: Command = Command {
+    name: "add",
+    help: "add after this: a turn, a call, an argument, a rubric, an intermediate response",
+    hint: Some("add"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["o"],
+    enabled: always,
+    run: edit::add_field,
+};
+
+pub static REMOVE_FIELD: Command = Command {
+    name: "remove",
+    help: "remove this",
+    hint: Some("remove"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["d", "delete"],
+    enabled: always,
+    run: edit::remove_field,
+};
+
+pub static DUPLICATE_FIELD: Command = Command {
+    name: "duplicate",
+    help: "add a copy of the turn or call after it",
+    hint: None,
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["D"],
+    enabled: always,
+    run: edit::duplicate_field,
+};
+
+pub static FIELD_UP: Command = Command {
+    name: "move up",
+    help: "move the turn, call or rubric up",
+    hint: Some("move up"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["K"],
+    enabled: always,
+    run: |model| edit::move_field(model, false),
+};
+
+pub static FIELD_DOWN: Command = Command {
+    name: "move down",
+    help: "move the turn, call or rubric down",
+    hint: Some("move down"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["J"],
+    enabled: always,
+    run: |model| edit::move_field(model, true),
+};
+
+pub static FIELD_IN_EDITOR: Command = Command {
+    name: "field in editor",
+    help: "edit the value in $EDITOR",
+    hint: None,
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["E"],
+    enabled: always,
+    run: edit::in_editor,
+};
+
+pub static CASE_IN_EDITOR: Command = Command {
+    name: "case in editor",
+    help: "edit the whole case as JSON in $EDITOR",
+    hint: None,
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["ctrl-e"],
+    enabled: always,
+    run: edit::whole_in_editor,
+};
+
+pub static SAVE_CASE: Command = Command {
+    name: "save case",
+    help: "show what changes in the file, and save it",
+    hint: Some("save"),
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    keys: &["w", "ctrl-s"],
+    enabled: always,
+    run: edit::save,
+};
+
+pub static SAVE: Command = Command {
+    name: "save",
+    help: "make the change that is shown",
+    hint: Some("save"),
+    group: Group::Edit,
+    contexts: &[Context::Proposal],
+    keys: &["enter", "y"],
+    enabled: always,
+    run: proposal::save,
+};
+
+pub static SAVE_BESIDE: Command = Command {
+    name: "save beside",
+    help: "write your version to a second file and leave theirs",
+    hint: Some("write yours beside"),
+    group: Group::Edit,
+    contexts: &[Context::Proposal],
+    keys: &["o"],
+    enabled: can_save_beside,
+    run: proposal::save_beside,
+};
+
+pub static DISCARD: Command = Command {
+    name: "cancel",
+    help: "change nothing",
+    hint: Some("change nothing"),
+    group: Group::Edit,
+    contexts: &[Context::Proposal],
+    keys: &["esc", "n", "q"],
+    enabled: always,
+    run: proposal::discard,
+};

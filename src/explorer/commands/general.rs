@@ -1,0 +1,141 @@
+//! Help, themes, the clipboard, leaving, and answers to questions.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, has_case};
+use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LISTS};
+use crate::explorer::effect::Effect;
+use crate::explorer::{global, overlays};
+
+pub static PALETTE: Command = Command {
+    name: "commands",
+    help: "find a command by its name or description",
+    hint: Some("commands"),
+    group: Group::General,
+    contexts: ANY_SCREEN,
+    keys: &[":", "ctrl-k"],
+    enabled: always,
+    run: overlays::palette::open,
+};
+
+pub static HELP: Command = Command {
+    name: "help",
+    help: "the keys of this screen, and why some are disabled",
+    hint: Some("help"),
+    group: Group::General,
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Reading],
+    keys: &["?"],
+    enabled: always,
+    run: overlays::help::toggle,
+};
+
+pub static COPY: Command = Command {
+    name: "copy to clipboard",
+    help: "copy the case as JSON: what failed, expected and actual",
+    hint: None,
+    group: Group::General,
+    contexts: LISTS,
+    keys: &["y"],
+    enabled: has_case,
+    run: global::copy,
+};
+
+pub static THEME: Command = Command {
+    name: "theme",
+    help: "the next colour theme",
+    hint: None,
+    group: Group::General,
+    contexts: ANY_SCREEN,
+    keys: &["t"],
+    enabled: always,
+    run: global::next_theme,
+};
+
+pub static TOGGLE_MOUSE: Command = Command {
+    name: "mouse",
+    help: "use the mouse here, or leave it to the terminal",
+    hint: None,
+    group: Group::General,
+    contexts: ANY_SCREEN,
+    keys: &["M"],
+    enabled: always,
+    run: global::toggle_mouse,
+};
+
+pub static SUSPEND: Command = Command {
+    name: "suspend",
+    help: "back to the shell; fg returns here",
+    hint: None,
+    group: Group::General,
+    contexts: ANY_SCREEN,
+    keys: &["ctrl-z"],
+    enabled: always,
+    run: |_| vec![Effect::Suspend],
+};
+
+pub static LEAVE: Command = Command {
+    name: "quit",
+    help: "quit evaltrail",
+    hint: None,
+    group: Group::General,
+    contexts: &[Context::Browse],
+    keys: &["q"],
+    enabled: always,
+    run: global::quit,
+};
+
+pub static QUIT: Command = Command {
+    name: "quit from anywhere",
+    help: "quit evaltrail from any screen",
+    hint: None,
+    group: Group::General,
+    contexts: EVERYWHERE,
+    keys: &["ctrl-c"],
+    enabled: always,
+    run: global::quit,
+};
+
+pub static CONFIRM: Command = Command {
+    name: "yes",
+    help: "do what the question asks",
+    hint: Some("yes"),
+    group: Group::General,
+    contexts: &[Context::Confirm],
+    keys: &["enter", "y"],
+    enabled: always,
+    run: |model| overlays::confirm::answer(model, true),
+};
+
+pub static REFUSE: Command = Command {
+    name: "no",
+    help: "do nothing",
+    hint: Some("no"),
+    group: Group::General,
+    contexts: &[Context::Confirm],
+    keys: &["esc", "n", "q"],
+    enabled: always,
+    run: |model| overlays::confirm::answer(model, false),
+};
+
+pub static ALLOW: Command = Command {
+    name: "allow",
+    help: "allow what the question names, when all of it has been shown",
+    hint: Some("allow"),
+    group: Group::General,
+    contexts: &[Context::Trust],
+    keys: &["y"],
+    enabled: always,
+    run: |model| overlays::trust::answer(model, true),
+};
+
+pub static DENY: Command = Command {
+    name: "do not allow",
+    help: "allow nothing",
+    hint: Some("do not allow"),
+    group: Group::General,
+    contexts: &[Context::Trust],
+    keys: &["esc", "n", "q", "enter"],
+    enabled: always,
+    run: |model| overlays::trust::answer(model, false),
+};

@@ -1,0 +1,64 @@
+//! Choosing what the list shows.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, has_case, has_something_to_clear};
+use super::{Command, Context, Group};
+use crate::explorer::overlays;
+use crate::explorer::screens::browse;
+
+pub static SELECT: Command = Command {
+    name: "select",
+    help: "select the case, or take it out of the selection",
+    hint: Some("select"),
+    group: Group::List,
+    contexts: &[Context::Browse],
+    keys: &["space"],
+    enabled: has_case,
+    run: browse::select,
+};
+
+pub static SELECT_ALL: Command = Command {
+    name: "select all",
+    help: "select every listed case, or none",
+    hint: None,
+    group: Group::List,
+    contexts: &[Context::Browse],
+    keys: &["*", "ctrl-a"],
+    enabled: has_case,
+    run: browse::select_all,
+};
+
+pub static CLEAR: Command = Command {
+    name: "clear",
+    help: "clear the selection, then the filter",
+    hint: None,
+    group: Group::List,
+    contexts: &[Context::Browse],
+    keys: &["esc"],
+    enabled: has_something_to_clear,
+    run: browse::clear,
+};
+
+pub static FILTER: Command = Command {
+    name: "filter",
+    help: "list only what matches, for example status:failed tool:set_light",
+    hint: Some("filter"),
+    group: Group::List,
+    contexts: &[Context::Browse],
+    keys: &["/"],
+    enabled: always,
+    run: overlays::filter::open,
+};
+
+pub static SORT: Command = Command {
+    name: "order",
+    help: "order the list: as in the file, failing first, slowest first, most disputed first",
+    hint: None,
+    group: Group::List,
+    contexts: &[Context::Browse],
+    keys: &["o"],
+    enabled: always,
+    run: browse::sort,
+};

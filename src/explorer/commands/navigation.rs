@@ -1,0 +1,230 @@
+//! Moving and opening.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, has_attempt, has_differences, has_failing};
+use super::{ANY_SCREEN, Command, Context, Group, LISTS, Motion, SCROLLED};
+use crate::explorer::effect::Effect;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::overlays;
+use crate::explorer::screens::{self, browse, case, run};
+
+pub static OPEN: Command = Command {
+    name: "open",
+    help: "open the case under the cursor",
+    hint: Some("open"),
+    group: Group::Move,
+    contexts: &[Context::Browse, Context::Run],
+    keys: &["enter"],
+    enabled: always,
+    run: screens::open,
+};
+
+pub static BACK: Command = Command {
+    name: "back",
+    help: "go back",
+    hint: Some("back"),
+    group: Group::Move,
+    contexts: &[Context::Case, Context::Run, Context::Reading, Context::Edit],
+    keys: &["esc", "q"],
+    enabled: always,
+    run: screens::back,
+};
+
+pub static UP: Command = Command {
+    name: "up",
+    help: "up one line",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["up", "k"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::Up),
+};
+
+pub static DOWN: Command = Command {
+    name: "down",
+    help: "down one line",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["down", "j"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::Down),
+};
+
+pub static PAGE_UP: Command = Command {
+    name: "page up",
+    help: "up one page",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["pgup", "ctrl-b"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::PageUp),
+};
+
+pub static PAGE_DOWN: Command = Command {
+    name: "page down",
+    help: "down one page",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["pgdn", "ctrl-f"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::PageDown),
+};
+
+pub static TOP: Command = Command {
+    name: "top",
+    help: "to the first line",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["home", "g"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::Top),
+};
+
+pub static BOTTOM: Command = Command {
+    name: "bottom",
+    help: "to the last line",
+    hint: None,
+    group: Group::Move,
+    contexts: SCROLLED,
+    keys: &["end", "G"],
+    enabled: always,
+    run: |model| screens::scroll(model, Motion::Bottom),
+};
+
+pub static LEFT: Command = Command {
+    name: "left",
+    help: "to the sets; in a case, to the previous turn",
+    hint: None,
+    group: Group::Move,
+    contexts: LISTS,
+    keys: &["left", "h"],
+    enabled: always,
+    run: |model| sideways(model, false),
+};
+
+pub static RIGHT: Command = Command {
+    name: "right",
+    help: "to the cases; in a case, to the next turn",
+    hint: None,
+    group: Group::Move,
+    contexts: LISTS,
+    keys: &["right", "l"],
+    enabled: always,
+    run: |model| sideways(model, true),
+};
+
+pub static SWITCH_PANE: Command = Command {
+    name: "switch pane",
+    help: "to the other pane",
+    hint: None,
+    group: Group::Move,
+    contexts: &[Context::Browse, Context::Run],
+    keys: &["tab"],
+    enabled: always,
+    run: switch_pane,
+};
+
+pub static NEXT_FAILING: Command = Command {
+    name: "next failing",
+    help: "go to the next case that did not pass",
+    hint: Some("next failing"),
+    group: Group::Move,
+    contexts: LISTS,
+    keys: &["n"],
+    enabled: has_failing,
+    run: |model| failing(model, true),
+};
+
+pub static PREVIOUS_FAILING: Command = Command {
+    name: "previous failing",
+    help: "go to the previous case that did not pass",
+    hint: None,
+    group: Group::Move,
+    contexts: LISTS,
+    keys: &["N"],
+    enabled: has_failing,
+    run: |model| failing(model, false),
+};
+
+pub static NEXT_DIFFERENCE: Command = Command {
+    name: "next difference",
+    help: "go to the next difference",
+    hint: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &["]", "space"],
+    enabled: has_differences,
+    run: |model| case::difference(model, 1),
+};
+
+pub static PREVIOUS_DIFFERENCE: Command = Command {
+    name: "previous difference",
+    help: "go to the previous difference",
+    hint: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &["[", "backspace"],
+    enabled: has_differences,
+    run: |model| case::difference(model, -1),
+};
+
+pub static NEXT_ATTEMPT: Command = Command {
+    name: "next attempt",
+    help: "show the next repetition of the case",
+    hint: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &["."],
+    enabled: has_attempt,
+    run: |model| case::attempt(model, 1),
+};
+
+pub static PREVIOUS_ATTEMPT: Command = Command {
+    name: "previous attempt",
+    help: "show the previous repetition of the case",
+    hint: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &[","],
+    enabled: has_attempt,
+    run: |model| case::attempt(model, -1),
+};
+
+pub static JUMP: Command = Command {
+    name: "find case",
+    help: "find any case by some letters of its name",
+    hint: None,
+    group: Group::Move,
+    contexts: ANY_SCREEN,
+    keys: &["f", "ctrl-p"],
+    enabled: always,
+    run: overlays::jump::open,
+};
+
+fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
+    match model.screen {
+        Screen::Case(_) => case::turn(model, if right { 1 } else { -1 }),
+        _ => browse::focus(model, right),
+    }
+}
+
+fn switch_pane(model: &mut Model) -> Vec<Effect> {
+    match model.screen {
+        Screen::Run => run::switch_pane(model),
+        _ => browse::switch_pane(model),
+    }
+}
+
+fn failing(model: &mut Model, forward: bool) -> Vec<Effect> {
+    match model.screen {
+        Screen::Case(_) => case::next_failing(model, forward),
+        _ => browse::next_failing(model, forward),
+    }
+}

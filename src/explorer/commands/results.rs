@@ -1,0 +1,98 @@
+//! Reading results, and what judges and people say of them.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{always, can_judge_again, has_attempt, has_judgement, has_outcomes};
+use super::{Command, Context, Group, LISTS, SCREENS};
+use crate::explorer::screens::case::state::CaseMode;
+use crate::explorer::screens::{case, run};
+use crate::explorer::{overlays, what_if};
+
+pub static TIMELINE: Command = Command {
+    name: "timeline",
+    help: "events of the turn in order, with tool responses; again for the comparison",
+    hint: Some("timeline"),
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["v"],
+    enabled: has_attempt,
+    run: |model| case::toggle_mode(model, CaseMode::Timeline),
+};
+
+pub static JUDGES: Command = Command {
+    name: "judges",
+    help: "rubrics, votes and each response of the judges; again for the comparison",
+    hint: Some("judges"),
+    group: Group::Results,
+    contexts: LISTS,
+    keys: &["J"],
+    enabled: has_judgement,
+    run: case::judges,
+};
+
+pub static JUDGE_AGAIN: Command = Command {
+    name: "judge again",
+    help: "score again with judges what the agent did; the agent is not run",
+    hint: None,
+    group: Group::Results,
+    contexts: LISTS,
+    keys: &["m j"],
+    enabled: can_judge_again,
+    run: run::judge_again,
+};
+
+pub static VERDICT: Command = Command {
+    name: "your verdict",
+    help: "overrule a metric or rubric, with a note; the computed result stays beside it",
+    hint: None,
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["m v"],
+    enabled: has_attempt,
+    run: overlays::verdicts::open,
+};
+
+pub static AGREEMENT: Command = Command {
+    name: "agreement",
+    help: "how far judges and people agree, for each rubric",
+    hint: None,
+    group: Group::Results,
+    contexts: LISTS,
+    keys: &["m a"],
+    enabled: always,
+    run: overlays::agreement::open,
+};
+
+pub static STATISTICS: Command = Command {
+    name: "statistics",
+    help: "mean, deviation and distribution of each metric over the listed cases",
+    hint: None,
+    group: Group::Results,
+    contexts: LISTS,
+    keys: &["m s"],
+    enabled: has_outcomes,
+    run: overlays::statistics::open,
+};
+
+pub static METRICS: Command = Command {
+    name: "all metrics",
+    help: "every metric: what it needs, computes and means",
+    hint: None,
+    group: Group::Results,
+    contexts: SCREENS,
+    keys: &["m m"],
+    enabled: always,
+    run: overlays::metrics::open,
+};
+
+pub static NEXT_METRIC: Command = Command {
+    name: "next metric",
+    help: "choose the metric whose threshold a what-if changes",
+    hint: None,
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["tab"],
+    enabled: has_attempt,
+    run: what_if::next_metric,
+};

@@ -1,0 +1,97 @@
+//! Running, scoring and cancelling.
+
+// Each command is documented by its `help`.
+#![allow(missing_docs)]
+
+use super::enabled::{can_rerun, can_run, can_score, has_run, is_running};
+use super::{Command, Context, Group, LISTS, SCREENS};
+use crate::explorer::effect::Against;
+use crate::explorer::screens::run;
+
+pub static RUN: Command = Command {
+    name: "run",
+    help: "run the selected cases, the case under the cursor, or the set",
+    hint: Some("run"),
+    group: Group::Run,
+    contexts: LISTS,
+    keys: &["r"],
+    enabled: can_run,
+    run: |model| run::run_selected(model, Against::Agent),
+};
+
+pub static RERUN_FAILED: Command = Command {
+    name: "rerun failed",
+    help: "run every listed case again that did not pass",
+    hint: Some("rerun failed"),
+    group: Group::Run,
+    contexts: SCREENS,
+    keys: &["R"],
+    enabled: can_rerun,
+    run: run::rerun_failed,
+};
+
+pub static RUN_TURN: Command = Command {
+    name: "run turn",
+    help: "run this turn alone, after the turns that the case expects before it",
+    hint: None,
+    group: Group::Run,
+    contexts: &[Context::Case],
+    keys: &["z"],
+    enabled: can_run,
+    run: run::run_turn,
+};
+
+pub static SCORE: Command = Command {
+    name: "score",
+    help: "score the responses that the file contains, without running an agent",
+    hint: Some("score"),
+    group: Group::Run,
+    contexts: LISTS,
+    keys: &["s"],
+    enabled: can_score,
+    run: |model| run::run_selected(model, Against::Saved),
+};
+
+pub static CANCEL: Command = Command {
+    name: "cancel",
+    help: "cancel the attempt under the cursor",
+    hint: Some("cancel"),
+    group: Group::Run,
+    contexts: &[Context::Run],
+    keys: &["x"],
+    enabled: is_running,
+    run: run::cancel_one,
+};
+
+pub static PAUSE: Command = Command {
+    name: "pause",
+    help: "start no new attempt; again to continue",
+    hint: Some("pause"),
+    group: Group::Run,
+    contexts: &[Context::Run],
+    keys: &["p"],
+    enabled: is_running,
+    run: run::pause,
+};
+
+pub static CANCEL_ALL: Command = Command {
+    name: "cancel all",
+    help: "finish the attempts in flight and stop; again to stop now",
+    hint: None,
+    group: Group::Run,
+    contexts: SCREENS,
+    keys: &["X"],
+    enabled: is_running,
+    run: run::cancel_all,
+};
+
+pub static WATCH: Command = Command {
+    name: "show run",
+    help: "show the current run, or the last one",
+    hint: Some("show run"),
+    group: Group::Run,
+    contexts: LISTS,
+    keys: &["L"],
+    enabled: has_run,
+    run: run::watch,
+};

@@ -1,0 +1,38 @@
+//! What can follow the keys pressed so far.
+
+use crate::explorer::commands::PREFIXES;
+use crate::explorer::commands::key::Key;
+use crate::explorer::commands::keymap::continuations;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::bottom;
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+
+const WIDTH: u16 = 84;
+/// Columns of the keys and of the names.
+const KEYS: u16 = 4;
+const NAMES: u16 = 19;
+
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    if model.pressed.is_empty() {
+        return;
+    }
+    let pressed = model.pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
+    let name = PREFIXES.iter().find(|(keys, _)| *keys == pressed).map_or("", |(_, name)| name);
+    let found = continuations(model.context(), &model.pressed);
+    let title = format!("{pressed}  {name}   esc cancel");
+    let inner = bottom(areas.body, WIDTH, found.len() as u16 + 2, &title, theme, buffer);
+    for (row, (keys, command)) in found.iter().take(usize::from(inner.height)).enumerate() {
+        let y = inner.y + row as u16;
+        put(buffer, inner.x + 1, y, KEYS, keys, theme.style(Role::Accent));
+        let (words, role) = match (command.enabled)(model) {
+            Ok(()) => (command.help.to_string(), Role::Text),
+            Err(why) => (format!("disabled: {why}"), Role::Faint),
+        };
+        put(buffer, inner.x + 1 + KEYS, y, NAMES - 1, command.name, theme.style(role));
+        let x = inner.x + 1 + KEYS + NAMES;
+        put(buffer, x, y, inner.right().saturating_sub(x), &words, theme.style(Role::Faint));
+    }
+}

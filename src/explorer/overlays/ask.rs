@@ -1,0 +1,112 @@
+//! A name, or another short text, that is asked for before something is done.
+
+use super::line::draw_line;
+use super::{Dialog, Overlay};
+use crate::explorer::authoring::sets;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tui_input::{Input, InputRequest};
+
+/// A line that is asked for.
+#[derive(Debug)]
+pub struct AskLine {
+    /// What it names.
+    pub of: NameOf,
+    /// The text as typed.
+    pub input: Input,
+    /// Why it cannot be used.
+    pub wrong: Option<String>,
+}
+
+/// What a line names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NameOf {
+    /// A new case in a set.
+    NewCase(usize),
+    /// A copy of a case.
+    CopyCase(CaseRef),
+    /// A case, which gets another id.
+    RenameCase(CaseRef),
+    /// A new set beside this one.
+    NewSet(usize),
+    /// A copy of a set.
+    CopySet(usize),
+    /// A set, which gets another id.
+    RenameSet(usize),
+    /// The case that the conversation with the agent of a set is saved as, and perhaps its turns.
+    KeepChat(usize),
+    /// The session state that a conversation starts in.
+    ChatState,
+    /// Tags of cases.
+    Tags(Vec<CaseRef>),
+}
+
+impl NameOf {
+    fn prompt(&self) -> &'static str {
+        match self {
+            NameOf::NewCase(_) => "new case ",
+            NameOf::CopyCase(_) => "copy as ",
+            NameOf::RenameCase(_) => "rename to ",
+            NameOf::NewSet(_) => "new set ",
+            NameOf::CopySet(_) => "copy the set as ",
+            NameOf::RenameSet(_) => "rename the set to ",
+            NameOf::KeepChat(_) => "save as ",
+            NameOf::ChatState => "session state ",
+            NameOf::Tags(_) => "tags ",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            NameOf::KeepChat(_) => "an id; id 2-3 saves turns 2 to 3",
+            NameOf::ChatState => "{\"key\": \"value\"}",
+            NameOf::Tags(_) => "words with spaces between; nothing removes all tags",
+            _ => "an id",
+        }
+    }
+}
+
+impl AskLine {
+    /// Asks with a text to begin with.
+    pub fn new(of: NameOf, value: String) -> AskLine {
+        AskLine { of, input: Input::new(value), wrong: None }
+    }
+}
+
+impl Dialog for AskLine {
+    fn edit(&mut self, model: &mut Model, request: InputRequest) {
+        self.input.handle(request);
+        self.wrong = sets::wrong(model, &self.of, self.input.value());
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        let typed = self.input.value().trim().to_string();
+        self.wrong = sets::wrong(model, &self.of, &typed);
+        match self.wrong {
+            Some(_) => None,
+            None => Some(sets::answered(model, self.of.clone(), typed)),
+        }
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let below = (self.wrong.as_deref(), self.of.example());
+        draw_line(self.of.prompt(), &self.input, below, areas, theme, buffer)
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        match &mut self.of {
+            NameOf::CopyCase(case) | NameOf::RenameCase(case) => new(*case).map(|now| *case = now).is_some(),
+            NameOf::Tags(cases) => super::follow_all(cases, new),
+            _ => true,
+        }
+    }
+}
+
+/// Opens the line.
+pub(crate) fn open(model: &mut Model, of: NameOf, value: String) -> Vec<Effect> {
+    super::open(model, Overlay::Ask(AskLine::new(of, value)))
+}

@@ -1,0 +1,48 @@
+//! The filter of the list, applied with every key.
+
+use super::line::draw_line;
+use super::{Dialog, Overlay};
+use crate::domain::Query;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::screens::browse;
+use crate::explorer::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tui_input::{Input, InputRequest};
+
+/// A filter being typed.
+#[derive(Debug)]
+pub struct FilterLine {
+    /// The filter as typed.
+    pub input: Input,
+    /// Why it cannot be read.
+    pub wrong: Option<String>,
+}
+
+/// Opens the line with the filter that applies.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let input = Input::new(model.browse.filter.clone());
+    super::open(model, Overlay::Filter(FilterLine { input, wrong: None }))
+}
+
+impl Dialog for FilterLine {
+    /// The list follows every key; a filter that cannot be read yet leaves it as it is.
+    fn edit(&mut self, model: &mut Model, request: InputRequest) {
+        self.input.handle(request);
+        let typed = self.input.value();
+        self.wrong = match Query::parse(typed) {
+            Ok(query) => {
+                browse::set_filter(model, typed.to_string(), query);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
+        draw_line("/ ", &self.input, (self.wrong.as_deref(), example), areas, theme, buffer)
+    }
+}

@@ -1,0 +1,104 @@
+//! Finding any case of the workspace by some letters of its name.
+
+use super::{Dialog, Overlay};
+use crate::domain::Query;
+use crate::explorer::commands::Motion;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::screens::{browse, case};
+use crate::explorer::theme::Theme;
+use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use tui_input::InputRequest;
+
+/// Cases to choose from.
+#[derive(Debug)]
+pub struct CaseFinder {
+    /// The cases that match.
+    pub picker: Picker<CaseRef>,
+}
+
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let mut finder = CaseFinder { picker: Picker::new(Vec::new()) };
+    finder.find(model);
+    super::open(model, Overlay::Jump(finder))
+}
+
+/// Opens a case wherever it is: its set is listed, and the filter is cleared if it hides the case.
+pub(super) fn go_to(model: &mut Model, case: CaseRef) {
+    if let Some(node) = browse::node_of_set(model, case.set) {
+        browse::choose_node(model, node);
+    }
+    if !model.browse.visible.contains(&case) {
+        browse::set_filter(model, String::new(), Query::default());
+    }
+    case::open(model, case, false);
+}
+
+/// Cases that were read while one is looked for are found as well.
+pub(crate) fn find_again(model: &mut Model) {
+    let Some(Overlay::Jump(mut finder)) =
+        model.overlay.take_if(|overlay| matches!(overlay, Overlay::Jump(_)))
+    else {
+        return;
+    };
+    let cursor = finder.picker.cursor;
+    finder.find(model);
+    finder.picker.cursor = cursor.min(finder.picker.found.len().saturating_sub(1));
+    model.overlay = Some(Overlay::Jump(finder));
+}
+
+/// Follows cases whose positions changed; those that are gone are not listed any more.
+pub(super) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
+    picker.found.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
+    picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
+}
+
+impl CaseFinder {
+    fn find(&mut self, model: &Model) {
+        self.picker.find(model.listed_sets().flat_map(|set| {
+            let entries = model.file(set).map_or(0, |file| file.len());
+            (0..entries).map(move |index| {
+                let case = CaseRef { set, index };
+                (case, format!("{} › {}", model.sets[set].path.stem, model.eval_id(case)))
+            })
+        }));
+    }
+}
+
+impl Dialog for CaseFinder {
+    fn edit(&mut self, model: &mut Model, request: InputRequest) {
+        self.picker.input.handle(request);
+        self.find(model);
+    }
+
+    fn scroll(&mut self, _: &Model, motion: Motion) {
+        self.picker.scroll(motion);
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        if let Some(case) = self.picker.chosen() {
+            go_to(model, case);
+        }
+        Some(Vec::new())
+    }
+
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let row = |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+            if let Some(status) = model.outcomes.worst(*case) {
+                put(buffer, area.x, area.y, 1, status.glyph(), style.patch(theme.status(status)));
+            }
+            put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), name, style);
+        };
+        Some(pick(&self.picker, "find a case   enter open, esc cancel", areas, theme, buffer, row))
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        follow(&mut self.picker, new);
+        true
+    }
+}

@@ -1,0 +1,35 @@
+//! A dialog of one line at the bottom of the screen: a prompt, the typed text, and what is wrong with it.
+
+use crate::domain::clean_line;
+use crate::explorer::layout::Layout;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::text_field::text_field;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tui_input::Input;
+use unicode_width::UnicodeWidthStr;
+
+/// Draws the line. `wrong` says why the text cannot be used; `example` stands there while nothing is typed.
+pub(super) fn draw_line(
+    prompt: &str,
+    input: &Input,
+    (wrong, example): (Option<&str>, &str),
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let area = areas.footer;
+    put(buffer, area.x, area.y, area.width, &" ".repeat(usize::from(area.width)), theme.style(Role::Text));
+    let used = put(buffer, area.x + 1, area.y, area.width / 2, prompt, theme.style(Role::Accent));
+    let cursor = text_field(input, area.x + 1 + used, area.y, area.width.saturating_sub(4), theme, buffer);
+    let typed = clean_line(input.value()).width() as u16;
+    let x = area.x + 1 + used + typed + 2;
+    let (words, role) = match wrong {
+        Some(wrong) => (wrong, Role::Bad),
+        None if input.value().is_empty() => (example, Role::Faint),
+        None => ("enter confirm  esc cancel", Role::Faint),
+    };
+    put(buffer, x, area.y, area.right().saturating_sub(x), words, theme.style(role));
+    Some(cursor)
+}

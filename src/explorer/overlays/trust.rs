@@ -1,0 +1,144 @@
+//! The question of what may be started, connected to or used: shown in full, and allowed only once all of it was shown.
+
+use super::question::Question;
+use super::{Dialog, Overlay, follow_all};
+use crate::domain::SessionInput;
+use crate::explorer::commands::{ALLOW, Context, DENY, DOWN, Motion, PAGE_DOWN, RUN};
+use crate::explorer::effect::{Against, Effect};
+use crate::explorer::global;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::screens::{chat, layout};
+use crate::explorer::theme::Theme;
+use crate::runner::{Deed, TrustQuestion};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+
+/// The question, and what waits for the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustDialog {
+    /// The question as shown.
+    pub question: Question,
+    /// What is asked about.
+    pub asked: Vec<TrustQuestion>,
+    /// What starts when it is allowed.
+    pub then: Allowed,
+}
+
+/// What starts when it is allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Allowed {
+    /// A run of these cases.
+    Run(Vec<CaseRef>, Against),
+    /// A conversation.
+    Chat {
+        /// The set whose agent it is with.
+        set: usize,
+        /// The session.
+        session: Box<SessionInput>,
+        /// Which conversation.
+        number: u64,
+    },
+}
+
+/// Asks.
+pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
+    let (title, lines) = words(&asked);
+    let question = Question::new(title, lines);
+    model.overlay = Some(Overlay::Trust(TrustDialog { question, asked, then }));
+}
+
+/// What is asked, and about what exactly.
+fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
+    let mut lines = Vec::new();
+    for question in asked {
+        lines.push(question.command.clone());
+        lines.push(format!("in {}", question.folder));
+    }
+    lines.push("The permission is remembered until any of this changes.".into());
+    if is_about_keys(asked) {
+        lines.push(
+            "Without it a run can be started all the same; what needs the key is then not evaluated.".into(),
+        );
+        return ("Use this key? It is in a .env file, and the judge needs it.", lines);
+    }
+    let starts = asked.iter().any(|question| question.deed == Deed::Start);
+    let title = match starts {
+        true => "Start this program? The files of this folder name it.",
+        false => "Allow this? The files of this folder name it.",
+    };
+    (title, lines)
+}
+
+/// Whether keys of a file are asked about. They are asked about alone.
+fn is_about_keys(asked: &[TrustQuestion]) -> bool {
+    asked.iter().any(|question| question.deed == Deed::Use)
+}
+
+/// Answers the open question. A yes is ignored until the end of the question is visible.
+pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
+    let body = layout(model).body;
+    let Some(Overlay::Trust(dialog)) = &model.overlay else { return Vec::new() };
+    if yes && dialog.question.below(body) > 0 {
+        return Vec::new();
+    }
+    let Some(Overlay::Trust(dialog)) = model.overlay.take() else { return Vec::new() };
+    match yes {
+        true => allowed(dialog),
+        false => denied(model, dialog),
+    }
+}
+
+fn allowed(dialog: TrustDialog) -> Vec<Effect> {
+    let asked = dialog.asked;
+    vec![match dialog.then {
+        Allowed::Run(cases, against) => Effect::StartTrusted(cases, asked, against),
+        Allowed::Chat { set, session, number } => {
+            Effect::OpenChat { set, session: *session, number, granted: asked }
+        }
+    }]
+}
+
+fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
+    match dialog.then {
+        Allowed::Chat { .. } => chat::close(model),
+        Allowed::Run(..) if is_about_keys(&dialog.asked) => {
+            let words =
+                "not started; from now on runs go without the key, and what needs it is not evaluated";
+            let mut effects = global::tell(model, words.into(), false);
+            effects.push(Effect::DeclineKeys(dialog.asked));
+            effects
+        }
+        Allowed::Run(..) => global::tell(model, format!("{}: not started", RUN.name), false),
+    }
+}
+
+impl Dialog for TrustDialog {
+    fn context(&self) -> Option<Context> {
+        Some(Context::Trust)
+    }
+
+    fn scroll(&mut self, model: &Model, motion: Motion) {
+        self.question.scroll(layout(model).body, motion);
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let no = DENY.keys.join(" ");
+        let answers = match self.question.below(areas.body) {
+            0 => format!("{} yes    {no} no", ALLOW.key()),
+            below => {
+                let (down, page) = (DOWN.key(), PAGE_DOWN.key());
+                format!("{below} more lines to read before a yes: {down}, {page}    {no} no")
+            }
+        };
+        self.question.draw(areas.body, &answers, theme, buffer);
+        None
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        match &mut self.then {
+            Allowed::Run(cases, _) => follow_all(cases, new),
+            Allowed::Chat { .. } => true,
+        }
+    }
+}

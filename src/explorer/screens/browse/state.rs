@@ -1,0 +1,61 @@
+//! What the home screen knows.
+
+use crate::domain::Query;
+use crate::explorer::model::CaseRef;
+use std::collections::BTreeSet;
+
+/// The tree of sets: an agent's name, or a set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// The sets of an agent or folder.
+    Group(String),
+    /// A set.
+    Set(usize),
+}
+
+/// Which half of a screen has the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The tree of sets.
+    Sets,
+    /// The list of cases.
+    Cases,
+}
+
+/// The order of cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As in the file.
+    File,
+    /// What did not pass first.
+    Failing,
+    /// The slowest first.
+    Slowest,
+    /// What judges are least sure of first.
+    Disputed,
+}
+
+/// The list of sets and cases.
+#[derive(Debug)]
+pub struct Browse {
+    /// The tree's rows.
+    pub nodes: Vec<Node>,
+    /// The tree's cursor.
+    pub node: usize,
+    /// The cases listed, in order.
+    pub visible: Vec<CaseRef>,
+    /// The list's cursor.
+    pub cursor: usize,
+    /// The first row shown.
+    pub offset: usize,
+    /// The selected cases.
+    pub selected: BTreeSet<CaseRef>,
+    /// Which half has the keys.
+    pub pane: Pane,
+    /// The filter as typed.
+    pub filter: String,
+    /// The filter as understood.
+    pub query: Query,
+    /// The order.
+    pub order: Order,
+}

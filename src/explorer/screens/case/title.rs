@@ -1,0 +1,70 @@
+//! The top line of a case: its id, status, turn and attempt, and the run that its result is from.
+
+use crate::domain::EndedAttempt;
+use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{fit, put};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
+
+/// Which case, what came of it, where in it we are, and which run it is from.
+pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Screen::Case(case) = &model.screen else { return };
+    let (mut x, end, room) = (area.x, area.right(), area.width);
+    let id = model.eval_id(case.at).to_string();
+    let id = fit(&id, usize::from(room).saturating_sub(20)).into_owned();
+    x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
+    let (words, style) = status_words(model.shown_attempt(), theme);
+    x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
+    if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
+        x += put(
+            buffer,
+            x,
+            area.y,
+            end.saturating_sub(x),
+            &format!("turn {turn} alone"),
+            theme.style(Role::Note),
+        ) + 2;
+    }
+    let place = place_words(model, case.turn, case.attempt);
+    x += put(buffer, x, area.y, end.saturating_sub(x), &place, theme.style(Role::Faint)) + 2;
+    let (words, role) = run_words(model, case.at);
+    let left = end.saturating_sub(x);
+    if words.width() <= usize::from(left) {
+        put(buffer, x, area.y, left, &words, theme.style(role));
+    }
+}
+
+fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, ratatui::style::Style) {
+    match attempt {
+        None => ("not run".into(), theme.style(Role::Faint)),
+        Some(attempt) if attempt.unsteady => {
+            (format!("≈ {}, unsteady", attempt.status.label()), theme.style(Role::Note))
+        }
+        Some(attempt) => {
+            let status = attempt.status;
+            (format!("{} {}", status.glyph(), status.label()), theme.status(status))
+        }
+    }
+}
+
+/// Which run the result on the screen is from.
+fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
+    let Some(outcome) = model.outcomes.get(case) else { return (String::new(), Role::Faint) };
+    let run = model.run_words(&outcome.run);
+    match model.is_superseded(case) {
+        true => (format!("{run}, being run again"), Role::Note),
+        false => (run, Role::Faint),
+    }
+}
+
+fn place_words(model: &Model, turn: usize, attempt: usize) -> String {
+    let turns = model.turns_shown().max(1);
+    let attempts = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
+    let attempt =
+        if attempts > 1 { format!("   attempt {}/{attempts}  , .", attempt + 1) } else { String::new() };
+    let arrows = if turns > 1 { "  ← →" } else { "" };
+    format!("turn {}/{turns}{arrows}{attempt}", turn + 1)
+}

@@ -1,0 +1,101 @@
+//! A list that some typed letters narrow down.
+
+use super::over;
+use super::text::put;
+use super::text_field::text_field;
+use crate::explorer::commands::Motion;
+use crate::explorer::layout::Layout;
+use crate::explorer::theme::{Role, Theme};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use std::cmp::Reverse;
+use tui_input::Input;
+
+/// More matches than this are not listed.
+const FOUND_AT_MOST: usize = 200;
+/// Rows that a page key moves by.
+const PAGE: usize = 8;
+
+/// A list that some typed letters narrow down.
+#[derive(Debug)]
+pub struct Picker<T> {
+    /// What was typed.
+    pub input: Input,
+    /// What matches, best first: the item and its text.
+    pub found: Vec<(T, String)>,
+    /// Index into `found`.
+    pub cursor: usize,
+}
+
+impl<T: Copy> Picker<T> {
+    /// A list of these items, with nothing typed yet.
+    pub fn new(found: Vec<(T, String)>) -> Picker<T> {
+        Picker { input: Input::default(), found, cursor: 0 }
+    }
+
+    /// Lists those of the items that match what was typed, with the cursor on the first.
+    pub fn find(&mut self, items: impl Iterator<Item = (T, String)>) {
+        self.found = ranked(self.input.value(), items);
+        self.cursor = 0;
+    }
+
+    /// The item under the cursor.
+    pub fn chosen(&self) -> Option<T> {
+        self.found.get(self.cursor).map(|(item, _)| *item)
+    }
+
+    /// Moves the cursor.
+    pub fn scroll(&mut self, motion: Motion) {
+        self.cursor = motion.of(self.cursor, self.found.len(), PAGE);
+    }
+}
+
+/// The items whose text matches, best first; as they come when nothing was typed.
+pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
+    if typed.trim().is_empty() {
+        return items.take(FOUND_AT_MOST).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut found: Vec<(u32, T, String)> = items
+        .filter_map(|(item, words)| {
+            let score = pattern.score(Utf32Str::new(&words, &mut buffer), &mut matcher)?;
+            Some((score, item, words))
+        })
+        .collect();
+    found.sort_by_key(|(score, ..)| Reverse(*score));
+    found.into_iter().take(FOUND_AT_MOST).map(|(_, item, words)| (item, words)).collect()
+}
+
+/// Draws the typed line and the list; `row` draws one item. Returns the position of the text cursor.
+pub(crate) fn pick<T>(
+    picker: &Picker<T>,
+    title: &str,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+    row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
+) -> Position {
+    let inner = over(areas.body, 84, 20, title, theme, buffer);
+    put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
+    let cursor =
+        text_field(&picker.input, inner.x + 3, inner.y, inner.width.saturating_sub(4), theme, buffer);
+    let rows = usize::from(inner.height.saturating_sub(1));
+    let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
+    for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {
+        let y = inner.y + 1 + (at - first) as u16;
+        let area = Rect { x: inner.x + 1, y, width: inner.width.saturating_sub(2), height: 1 };
+        let style = if at == picker.cursor { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
+        buffer.set_style(area, style);
+        row(item, area, style, buffer);
+    }
+    if picker.found.is_empty() {
+        let room = inner.width.saturating_sub(4);
+        put(buffer, inner.x + 3, inner.y + 1, room, "nothing matches", theme.style(Role::Faint));
+    }
+    cursor
+}
