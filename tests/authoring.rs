@@ -69,7 +69,7 @@ impl House {
         let model = Model::new("w".into(), sets.clone(), (120, 40));
         let mut house = House { place, sets, model };
         house.load();
-        house.press("right");
+        house.press("left g j j right");
         house
     }
 
@@ -130,7 +130,7 @@ impl House {
     fn save_alone(&mut self) {
         let effects = self.press("enter");
         let Some(Effect::MakeEdit { words, jobs, anywhere }) = effects.into_iter().next() else {
-            panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.toast)
+            panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.notice)
         };
         let within = (!anywhere).then_some(self.place.path());
         let done = self.log().make(within, &words, &jobs);
@@ -175,7 +175,7 @@ impl House {
     }
 
     fn toast(&self) -> &str {
-        self.model.toast.as_ref().map_or("", |toast| &toast.text)
+        self.model.notice.as_ref().map_or("", |notice| &notice.text)
     }
 }
 
@@ -230,7 +230,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
     let theirs = house.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
     std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
     house.save();
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.toast) };
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.notice) };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
     assert_eq!(house.text("a.evalset.json"), theirs, "theirs stays until it is said");
     house.press("enter");
@@ -314,7 +314,7 @@ fn what_others_write_into_the_case_being_edited_is_met() {
     house.load();
     house.press("w");
     house.save();
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.toast) };
+    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.notice) };
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
     assert_eq!(house.text("a.evalset.json"), theirs);
     house.press("esc");
@@ -450,7 +450,7 @@ fn sets_are_copied_and_moved_to_another_folder() {
     house.model = Model::new("w".into(), house.sets.clone(), (120, 40));
     house.sets = house.model.sets.iter().map(|view| view.path.clone()).collect();
     house.load();
-    house.press("left g j c c");
+    house.press("left g j j c c");
     assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
     let before = house.text("a.evalset.json");
     house.press("enter");
@@ -535,7 +535,7 @@ fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
     };
     let shown = |house: &House| match &house.model.overlay {
         Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
-        other => panic!("{other:?} {:?}", house.model.toast),
+        other => panic!("{other:?} {:?}", house.model.notice),
     };
     house.press("e enter");
     house.paste("_x");
@@ -565,7 +565,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         house.press("enter w");
         house.save_alone();
         assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
-        let text = house.model.toast.as_ref().unwrap().text.clone();
+        let text = house.model.notice.as_ref().unwrap().text.clone();
         assert!(text.ends_with("; u undo"), "{text}");
     }
     assert!(house.text("a.evalset.json").contains("one_first_second"));
@@ -613,7 +613,7 @@ fn files_that_are_not_adks_are_not_edited() {
         for key in keys.split(' ') {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         }
-        assert!(model.toast.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
+        assert!(model.notice.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
         assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
     }
 }

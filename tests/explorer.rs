@@ -23,7 +23,7 @@ fn sample() -> Model {
     for set in 0..model.sets.len() {
         load(&mut model, set);
     }
-    press(&mut model, "left g j right");
+    press(&mut model, "left g j j right");
     model
 }
 
@@ -138,7 +138,7 @@ fn r_runs_the_case_the_selection_or_the_set() {
 fn rerun_failed_takes_what_did_not_pass() {
     let mut model = sample();
     assert_eq!(press(&mut model, "R"), [], "nothing has failed");
-    assert!(model.toast.as_ref().unwrap().text.contains("nothing listed has failed"));
+    assert!(model.notice.as_ref().unwrap().text.contains("nothing listed has failed"));
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
     assert_eq!(
@@ -392,7 +392,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
         "a click on the chosen row opens it"
     );
     press(&mut model, "q");
-    update(&mut model, Msg::Mouse(Mouse { x: 5, y: 4, kind: MouseKind::Click }));
+    update(&mut model, Msg::Mouse(Mouse { x: 5, y: 5, kind: MouseKind::Click }));
     assert_eq!(model.current_case(), Some(case(1, 0)), "a click in the tree lists that set");
 }
 
@@ -446,7 +446,7 @@ fn a_case_that_comes_while_it_is_looked_for_is_found() {
 fn judging_again_takes_what_the_agent_did() {
     let mut model = sample();
     assert_eq!(press(&mut model, "m j"), [], "nothing was done yet");
-    assert!(model.toast.as_ref().unwrap().text.contains("r runs the case"));
+    assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
     let mut model = with_something_done();
     let effects = press(&mut model, "space space m j");
     let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
@@ -538,4 +538,67 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
     assert!(!first(&model).contains("earlier run"), "{}", first(&model));
     assert_eq!(model.outcomes.worst(case(0, 0)), Some(Status::Passed));
+}
+
+#[test]
+fn the_usual_steps_take_few_keys() {
+    let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
+    // Why a case failed, without a key: the preview shows it.
+    press(&mut model, "n");
+    let case = model.shown_case().expect("a preview");
+    assert!(model.shown_attempt().is_some_and(|attempt| attempt.status == Status::Failed));
+    assert_eq!(case.at, self::case(0, 1));
+    // Run a set: 1, from the tree.
+    press(&mut model, "left");
+    let effects = press(&mut model, "r");
+    assert!(matches!(&effects[..], [Effect::StartRun(cases, _)] if cases.len() == 10));
+    // Undo from anywhere: 1.
+    for place in ["right", "enter", "esc left"] {
+        press(&mut model, place);
+        assert_eq!(press(&mut model, "u"), [Effect::TurnEdit { back: true }], "{place}");
+    }
+}
+
+#[test]
+fn the_hint_names_what_would_run() {
+    let mut model = sample();
+    let scope = |model: &Model| evaltrail::explorer::commands::RUN.scope.unwrap()(model);
+    assert_eq!(scope(&model), "case");
+    press(&mut model, "left");
+    assert_eq!(scope(&model), "set (10)");
+    press(&mut model, "g");
+    assert_eq!(scope(&model), "all (30)");
+    press(&mut model, "right space space");
+    assert_eq!(scope(&model), "2 selected");
+    press(&mut model, "left");
+    assert_eq!(scope(&model), "2 selected", "a selection counts wherever the cursor is");
+}
+
+#[test]
+fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
+    let mut model = sample();
+    press(&mut model, "c");
+    assert_eq!(model.pressed.len(), 1);
+    press(&mut model, "esc");
+    assert!(model.pressed.is_empty() && matches!(model.screen, Screen::Browse));
+    press(&mut model, "c n");
+    assert!(matches!(&model.overlay, Some(Overlay::Ask(_))), "new case");
+    press(&mut model, "esc c Z");
+    assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
+    press(&mut model, "v");
+    assert!(model.notice.as_ref().unwrap().text.contains("elsewhere it is timeline (case)"));
+}
+
+#[test]
+fn enter_confirms_a_question_and_notices_are_kept() {
+    let mut model = sample();
+    let state = run_state(&model, 3);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    press(&mut model, "q q");
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
+    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+    press(&mut model, "V");
+    press(&mut model, "!");
+    assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
+    assert!(!model.notices.is_empty());
 }

@@ -49,7 +49,7 @@ fn sample(size: (u16, u16)) -> Model {
         let summaries = Arc::new((0..file.len()).map(turns).collect());
         update(&mut model, Msg::Summarised { set, digest, summaries });
     }
-    keys(&mut model, "left g j right");
+    keys(&mut model, "left g j j right");
     model
 }
 
@@ -152,7 +152,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
         adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
         started: String::new(),
-        latency_s: actual.iter().filter_map(|turn| turn.durations.total).sum(),
+        latency_s: actual.iter().filter_map(|turn| turn.durations.total).fold(0.0, |all, one| all + one),
         error,
         metrics,
         expected: case_file.turns().into(),
@@ -509,7 +509,7 @@ fn hostile_text_never_reaches_a_cell() {
     assert_clean(&model);
     for screen in [
         "L",
-        "q left g j right",
+        "q left g j j right",
         "enter",
         "v",
         "J",
@@ -574,5 +574,120 @@ proptest! {
             }
             update(&mut model, Msg::Resize(100, 30));
         }
+    }
+}
+
+/// Screens and dialogs of the sample workspace after a run, each reached from the list by keys.
+const PLACES: &[&str] = &[
+    "",
+    "n",
+    "left",
+    "L",
+    "L down down",
+    "n enter",
+    "n enter v",
+    "n enter ]",
+    "n enter e down down down",
+    "n enter e down enter",
+    "?",
+    ": r",
+    "f w",
+    "m m",
+    "m s",
+    "m a",
+    "n w",
+    "w m",
+    "w m w f",
+    "n enter m v",
+    "n a",
+    "C",
+    "!",
+    "/ s",
+];
+
+/// The models of all places at a size.
+fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
+    let model = |place: &&'static str| {
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        keys(&mut model, place);
+        (*place, model)
+    };
+    PLACES.iter().map(model).collect()
+}
+
+/// WCAG's relative luminance of a colour given as red, green and blue.
+fn luminance(colour: ratatui::style::Color) -> Option<f64> {
+    let ratatui::style::Color::Rgb(r, g, b) = colour else { return None };
+    let linear = |v: u8| {
+        let v = f64::from(v) / 255.0;
+        if v <= 0.03928 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+    };
+    Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
+}
+
+/// Whether a cell holds text: no space, no line, no block.
+fn is_text(symbol: &str) -> bool {
+    symbol.chars().all(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
+}
+
+/// WCAG asks for 4.5 to 1. Colours that the terminal decides cannot be looked at; there, a reversed cell has no colour of
+/// its own, which would leave a patch in the row under the cursor.
+#[test]
+fn every_text_on_every_screen_can_be_read() {
+    use ratatui::style::{Color, Modifier};
+    let places = places((120, 40));
+    for theme in evaltrail::explorer::THEMES {
+        for (place, model) in &places {
+            for cell in frame(model, theme).content().iter().filter(|cell| is_text(cell.symbol())) {
+                let at =
+                    format!("{:?} in {theme} at {place:?}: {:?} on {:?}", cell.symbol(), cell.fg, cell.bg);
+                match (luminance(cell.fg), luminance(cell.bg)) {
+                    (Some(fg), Some(bg)) => {
+                        let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
+                        assert!(contrast >= 4.5, "{contrast:.1} {at}");
+                    }
+                    _ if cell.modifier.contains(Modifier::REVERSED) => {
+                        assert!(cell.fg == Color::Reset && cell.bg == Color::Reset, "{at}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Nothing is drawn over the sides of a pane, at any size.
+#[test]
+fn no_cell_is_outside_its_pane() {
+    for size in [(40, 12), (80, 24), (120, 40), (200, 60)] {
+        for (place, model) in places(size) {
+            let buffer = frame(&model, "default");
+            let areas = evaltrail::explorer::layout(&model);
+            let is_list = matches!(model.screen, evaltrail::explorer::Screen::Browse);
+            let panes = [(areas.left, true), (areas.main, true), (areas.panel, is_list)];
+            let panes = panes.iter().filter(|(area, bordered)| *bordered && !area.is_empty());
+            for (area, _) in panes.filter(|_| model.overlay.is_none() && model.pressed.is_empty()) {
+                for y in area.y..area.bottom() {
+                    for x in [area.x, area.right() - 1] {
+                        let symbol = buffer[(x, y)].symbol();
+                        assert!("│┃╭╮╰╯".contains(symbol), "{size:?} {place:?} at {x},{y}: {symbol:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every screen and dialog at every size, as it looks.
+#[test]
+fn every_place_at_every_size() {
+    for size in [(40, 12), (80, 24), (120, 40), (200, 60)] {
+        let frames = places(size).into_iter().map(|(place, model)| {
+            let shown = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
+            format!("== {place}\n{shown}\n")
+        });
+        insta::assert_snapshot!(format!("places_{}x{}", size.0, size.1), frames.collect::<String>());
     }
 }

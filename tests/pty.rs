@@ -50,7 +50,7 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 40));
     terminal.wait_for("judge recorded");
-    terminal.wait_for("tone                   2");
+    terminal.wait_for("tone         2");
     terminal.keys("fuseless\r");
     terminal.wait_for("not run");
     terminal.keys("r");
@@ -86,7 +86,7 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
     let before = std::fs::read_to_string(&file).unwrap();
     let open = || {
         let mut terminal = Terminal::start(BINARY, &[work.to_str().unwrap()], home.path(), (120, 40));
-        terminal.wait_for("watering              10");
+        terminal.wait_for("watering    10");
         terminal.keys("flettuce_six\r");
         terminal
     };
@@ -192,7 +192,7 @@ fn a_key_of_a_file_is_asked_about() {
     terminal.keys("\x1b");
     terminal.wait_for("not started; from now on runs go without the key");
     terminal.keys("s");
-    terminal.wait_for("? gemini-x needs a key");
+    terminal.wait_for("gemini-x needs a key");
     terminal.wait_until("a run without it", ended(1));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);

@@ -263,7 +263,7 @@ fn what_was_talked_is_kept_as_a_case() {
     let home = tempfile::tempdir().unwrap();
     let garden = real.agents.to_str().unwrap();
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[garden], home.path(), (120, 40));
-    terminal.wait_for("watering              10");
+    terminal.wait_for("watering    10");
     terminal.keys("fwater_tom\r");
     terminal.wait_for("not run");
     terminal.keys("C");
@@ -283,7 +283,7 @@ fn what_was_talked_is_kept_as_a_case() {
         screen.lines().any(|line| line.starts_with(" save the conversation as talked"))
     });
     terminal.keys("\x1b");
-    terminal.wait_for("watering              11");
+    terminal.wait_for("watering    11");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     let target = format!("{}:talked", real.agents.join("garden/watering.evalset.json").display());

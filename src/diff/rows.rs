@@ -251,11 +251,37 @@ pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
     let width = width.max(1);
     let mut wrapper = Wrapper { lines: vec![Vec::new()], used: 0, width };
     for span in line {
-        for word in span.text.split_word_bounds() {
+        for word in unbroken(&span.text) {
             wrapper.word(word, span);
         }
     }
     wrapper.lines
+}
+
+/// The parts of a text between which a line may end: words, with the punctuation that belongs to them.
+fn unbroken(text: &str) -> Vec<&str> {
+    let is_closing = |word: &str| word.starts_with([',', ';', ':', '.', '!', '?', ')', ']', '}', '…', '”']);
+    let is_opening = |word: &str| word.ends_with(['(', '[', '{', '“']);
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for (start, word) in text.split_word_bound_indices() {
+        let end = start + word.len();
+        match parts.last_mut() {
+            Some((from, to)) if belongs(&text[*from..*to], word, is_opening, is_closing) => *to = end,
+            _ => parts.push((start, end)),
+        }
+    }
+    parts.into_iter().map(|(from, to)| &text[from..to]).collect()
+}
+
+/// Whether no line ends between two words. Spaces belong to nothing: a line may end there.
+fn belongs(
+    before: &str,
+    word: &str,
+    is_opening: impl Fn(&str) -> bool,
+    is_closing: impl Fn(&str) -> bool,
+) -> bool {
+    let is_space = |text: &str| text.ends_with(char::is_whitespace);
+    !is_space(before) && !is_space(word) && (is_closing(word) || is_opening(before))
 }
 
 struct Wrapper {
@@ -306,6 +332,18 @@ impl Wrapper {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_begins_with_a_comma_or_ends_with_a_bracket() {
+        let wrapped = |text: &str, width| {
+            let span = Span { text: text.into(), ..Span::default() };
+            let words = |line: &Line| line.iter().map(|span| span.text.as_str()).collect::<String>();
+            wrap_line(&[span], width).iter().map(words).collect::<Vec<_>>()
+        };
+        assert_eq!(wrapped("the file, then", 8), ["the ", "file, ", "then"]);
+        assert_eq!(wrapped("differs (expected 6)", 12), ["differs ", "(expected 6)"]);
+        assert_eq!(wrapped("litres: 5", 6), ["litres", ": 5"], "what does not fit on a line is cut");
+    }
     use crate::diff::{align, diff_words};
     use serde_json::json;
 

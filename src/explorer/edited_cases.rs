@@ -105,6 +105,8 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     if model.overlay.as_mut().is_some_and(|overlay| !overlay.dialog_mut().follow(&new)) {
         model.overlay = None;
     }
+    // It is opened again on the case under the cursor.
+    (model.browse.preview, model.browse.previewed) = (None, None);
     match &mut model.screen {
         Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
         Screen::Case(case) if case.at.set == set => match new(case.at) {
@@ -191,7 +193,7 @@ fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Ve
     for case in others {
         model.outcomes.reevaluate(case, results.remove(&case));
     }
-    if let Screen::Case(case) = &mut model.screen {
+    if let Some(case) = model.shown_case_mut() {
         case.key = None;
     }
     relist(model);

@@ -2,25 +2,30 @@
 
 use crate::domain::Status;
 use crate::explorer::effect::Effect;
-use crate::explorer::model::{Model, Screen, Toast};
+use crate::explorer::model::{Model, Notice, Screen};
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use serde_json::json;
 
-/// How long something is told.
-const TOAST_S: f64 = 4.0;
-const BAD_TOAST_S: f64 = 10.0;
+/// How many notices the message log keeps.
+pub const NOTICES_AT_MOST: usize = 200;
+/// How long a notice is shown, in seconds.
+const NOTICE_S: f64 = 4.0;
+const BAD_NOTICE_S: f64 = 10.0;
 
 pub(crate) fn tell(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
-    let until = model.now + if bad { BAD_TOAST_S } else { TOAST_S };
-    model.toast = Some(Toast { text, bad, until });
+    let until = model.now + if bad { BAD_NOTICE_S } else { NOTICE_S };
+    let notice = Notice { text, bad, until };
+    model.notices.push(notice.clone());
+    model.notices.drain(..model.notices.len().saturating_sub(NOTICES_AT_MOST));
+    model.notice = Some(notice);
     Vec::new()
 }
 
 pub(crate) fn tick(model: &mut Model, now: f64) {
     model.now = now;
-    if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
-        model.toast = None;
+    if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
+        model.notice = None;
     }
 }
 

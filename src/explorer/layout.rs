@@ -16,6 +16,8 @@ pub struct Layout {
     pub banner: Rect,
     /// Everything between.
     pub body: Rect,
+    /// The lines of a notice, above the hints; empty when there is none.
+    pub notice: Rect,
     /// The line at the bottom.
     pub footer: Rect,
     /// The tree of sets, or the attempts in flight.
@@ -33,7 +35,7 @@ pub fn is_too_small(size: (u16, u16)) -> bool {
 
 /// The lines at the top and at the bottom, and the body between them, before a screen divides it. None when the
 /// terminal is too small.
-pub(crate) fn base(size: (u16, u16), has_banner: bool) -> Option<Layout> {
+pub(crate) fn base(size: (u16, u16), has_banner: bool, notice_lines: u16) -> Option<Layout> {
     if is_too_small(size) {
         return None;
     }
@@ -41,8 +43,9 @@ pub(crate) fn base(size: (u16, u16), has_banner: bool) -> Option<Layout> {
     let header = Rect::new(0, 0, width, 1);
     let footer = Rect::new(0, height - 1, width, 1);
     let banner = Rect::new(0, 1, width, u16::from(has_banner));
-    let body = Rect::new(0, 1 + banner.height, width, height - 2 - banner.height);
-    Some(Layout { header, banner, body, footer, main: body, ..Layout::default() })
+    let notice = Rect::new(0, height - 1 - notice_lines, width, notice_lines);
+    let body = Rect::new(0, 1 + banner.height, width, notice.y - 1 - banner.height);
+    Some(Layout { header, banner, body, notice, footer, main: body, ..Layout::default() })
 }
 
 /// What is inside a border.

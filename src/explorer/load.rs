@@ -94,6 +94,9 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
 
 /// A case that is open and no longer there closes.
 fn close_lost_case(model: &mut Model, set: usize) {
+    if let Some(preview) = &mut model.browse.preview {
+        preview.key = None;
+    }
     let Screen::Case(case) = &mut model.screen else { return };
     let lost = case.at.set == set;
     case.key = None;

@@ -40,7 +40,7 @@ pub use global::THEMES;
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
 pub use message::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
-pub use model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView, Toast};
+pub use model::{CaseRef, CaseSummary, Model, Notice, Screen, SetState, SetView};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;

@@ -6,7 +6,7 @@ use crate::explorer::commands::key::Key;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
-use crate::explorer::screens::browse::tree::{first_set_node, nodes_of, sorted};
+use crate::explorer::screens::browse::tree::{first_node, nodes_of, sorted};
 use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
@@ -70,8 +70,10 @@ pub struct Model {
     pub chats: u64,
     /// When it opened, in unix seconds.
     pub opened_at: f64,
-    /// Something to tell for a while.
-    pub toast: Option<Toast>,
+    /// What is shown on a line of its own for a while.
+    pub notice: Option<Notice>,
+    /// The notices so far, the newest last: at most [`NOTICES_AT_MOST`](super::global::NOTICES_AT_MOST).
+    pub notices: Vec<Notice>,
     /// Issues the tickets of requests.
     pub tickets: Tickets,
     /// The request whose past results are shown.
@@ -159,10 +161,10 @@ pub enum Screen {
     Edit(Box<EditScreen>),
 }
 
-/// Something to tell for a while.
+/// A message that is shown for a while, and kept in the message log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Toast {
-    /// What.
+pub struct Notice {
+    /// What it says.
     pub text: String,
     /// Whether something went wrong.
     pub bad: bool,
@@ -211,7 +213,7 @@ impl Model {
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
         let sets = sorted(sets);
         let nodes = nodes_of(&sets);
-        let node = first_set_node(&nodes);
+        let node = first_node(&nodes);
         Model {
             size,
             title,
@@ -229,6 +231,8 @@ impl Model {
                 filter: String::new(),
                 query: Query::default(),
                 order: Order::File,
+                preview: None,
+                previewed: None,
             },
             screen: Screen::Browse,
             overlay: None,
@@ -241,7 +245,8 @@ impl Model {
             now: 0.0,
             chats: 0,
             opened_at: 0.0,
-            toast: None,
+            notice: None,
+            notices: Vec::new(),
             tickets: Tickets::default(),
             history: Ticket::default(),
             trial: None,
@@ -270,7 +275,7 @@ impl Model {
         }
         self.browse.nodes = nodes_of(&self.sets);
         let at = row.and_then(|row| self.browse.nodes.iter().position(|other| *other == row));
-        self.browse.node = at.unwrap_or_else(|| first_set_node(&self.browse.nodes));
+        self.browse.node = at.unwrap_or_else(|| first_node(&self.browse.nodes));
         let sets = &self.sets;
         self.browse.selected.retain(|case| sets[case.set].is_there());
         if matches!(&self.screen, Screen::Case(case) if !sets[case.at.set].is_there()) {
@@ -320,7 +325,7 @@ impl Model {
     pub fn listed_sets(&self) -> impl Iterator<Item = usize> {
         self.browse.nodes.iter().filter_map(|node| match node {
             Node::Set(set) => Some(*set),
-            Node::Group(_) => None,
+            Node::All | Node::Group(_) => None,
         })
     }
 
@@ -369,21 +374,39 @@ impl Model {
         run_ref
     }
 
-    /// The attempt that the case screen shows.
+    /// The case whose comparison is visible: on the case screen, or in the preview of the list.
+    pub fn shown_case(&self) -> Option<&CaseScreen> {
+        match &self.screen {
+            Screen::Case(case) => Some(case),
+            Screen::Browse => self.browse.preview.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn shown_case_mut(&mut self) -> Option<&mut CaseScreen> {
+        match &mut self.screen {
+            Screen::Case(case) => Some(case),
+            Screen::Browse => self.browse.preview.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    /// The attempt whose comparison is visible.
     pub fn shown_attempt(&self) -> Option<&Arc<EndedAttempt>> {
-        let Screen::Case(case) = &self.screen else { return None };
+        let case = self.shown_case()?;
         self.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
     }
 
     /// The attempt of the whole case that the case screen is at.
     fn whole_attempt(&self) -> Option<&Arc<EndedAttempt>> {
-        let Screen::Case(case) = &self.screen else { return None };
+        let case = self.shown_case()?;
         self.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
 
     /// How many turns the case screen has.
     pub fn turns_shown(&self) -> usize {
-        let Screen::Case(case) = &self.screen else { return 0 };
+        let Some(case) = self.shown_case() else { return 0 };
         match self.whole_attempt() {
             Some(attempt) => attempt.expected_turns.max(attempt.actual_turns),
             None => case.turns,

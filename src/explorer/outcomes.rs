@@ -55,6 +55,11 @@ impl CaseOutcome {
         CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0 }
     }
 
+    /// The attempt a person should look at first: the first one with the worst status.
+    pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
+        self.attempts.iter().find(|attempt| attempt.status == self.worst).or(self.attempts.first())
+    }
+
     /// Whether the case was edited since it was run.
     pub fn is_edited(&self) -> bool {
         self.ran.is_some()

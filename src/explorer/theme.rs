@@ -120,6 +120,24 @@ impl Theme {
         self.styles.get(&role).copied().unwrap_or_default()
     }
 
+    /// A row of a list: under the cursor, or not.
+    pub fn row(&self, is_cursor: bool) -> Style {
+        let text = self.style(Role::Text);
+        if is_cursor { text.patch(self.style(Role::Cursor)) } else { text }
+    }
+
+    /// The look of a part of a row. Under the cursor the colours of the part would be hard to read, or leave patches
+    /// where colours are reversed; there it only keeps what is bold, italic or underlined.
+    pub fn within(&self, row: Style, part: Style) -> Style {
+        let cursor = self.style(Role::Cursor);
+        let is_cursor = row.add_modifier.contains(cursor.add_modifier) && row.bg == self.row(true).bg;
+        let has_own_colours = cursor.fg.is_some() || cursor.add_modifier.contains(Modifier::REVERSED);
+        match is_cursor && has_own_colours {
+            true => row.add_modifier(part.add_modifier - Modifier::DIM - Modifier::REVERSED),
+            false => row.patch(part),
+        }
+    }
+
     /// The look of a status.
     pub fn status(&self, status: Status) -> Style {
         self.style(match status {

@@ -59,6 +59,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Failed(text) => global::tell(model, text, true),
     };
     browse::keep_in_sight(model);
+    browse::follow_cursor(model);
     effects.extend(case::refresh_body(model));
     effects
 }

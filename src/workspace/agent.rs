@@ -78,6 +78,8 @@ fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec
 fn known(workspace: &Workspace) -> String {
     let mut names: Vec<&str> = workspace.config.agents.keys().map(String::as_str).collect();
     names.extend(workspace.agents.iter().map(|agent| agent.name.as_str()));
+    names.sort_unstable();
+    names.dedup();
     match names.is_empty() {
         true => "there is none here; name one with --agent adk+http://HOST:PORT/APP".into(),
         false => format!("there are {}", names.join(", ")),
@@ -89,9 +91,11 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
     match (configured.as_slice(), workspace.agents.as_slice()) {
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
-        _ => {
-            Err(NoAgent(format!("which agent runs {}? {}; choose with --agent", set.shown, known(workspace))))
-        }
+        _ => Err(NoAgent(format!(
+            "which agent runs {}? {}; choose one with --agent",
+            set.shown,
+            known(workspace)
+        ))),
     }
 }
 

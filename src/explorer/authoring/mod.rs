@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// The difference under the cursor.
 pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
-    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let Some(case) = model.shown_case() else { return Vec::new() };
     let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
     let Some((piece, _)) = piece.cloned() else { return Vec::new() };
     let (at, turn, attempt) = (case.at, case.turn, case.attempt);

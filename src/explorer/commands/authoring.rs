@@ -3,29 +3,31 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, can_accept, can_accept_all, can_edit, can_write_set, has_set};
-use super::{Command, Context, Group, LISTS};
+use super::enabled::{always, can_accept_all, can_accept_here, can_edit, can_write_set, has_set};
+use super::{Command, Context, Group, LISTS, SCREENS};
 use crate::explorer::authoring::{self, sets};
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::{chat, edit};
+use crate::explorer::screens::{chat, edit, run};
 use crate::explorer::{global, overlays};
 
 pub static ACCEPT: Command = Command {
     name: "accept",
     help: "accept the difference under the cursor as expected; the change of the file is shown first",
     hint: Some("accept"),
+    scope: None,
     group: Group::Author,
-    contexts: &[Context::Case],
+    contexts: SCREENS,
     keys: &["a"],
-    enabled: can_accept,
-    run: authoring::accept_difference,
+    enabled: can_accept_here,
+    run: accept,
 };
 
 pub static ACCEPT_ALL: Command = Command {
     name: "accept all",
     help: "accept everything the agent did in the case, or in the selected cases",
     hint: Some("accept all"),
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["A"],
@@ -37,6 +39,7 @@ pub static EDIT: Command = Command {
     name: "edit",
     help: "edit the case: turns, expected calls and responses, session",
     hint: Some("edit"),
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["e"],
@@ -48,6 +51,7 @@ pub static UNDO: Command = Command {
     name: "undo",
     help: "undo the last change: of the draft, or of any file of the workspace",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse, Context::Case, Context::Edit],
     keys: &["u"],
@@ -59,6 +63,7 @@ pub static REDO: Command = Command {
     name: "redo",
     help: "make the change again that was undone",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse, Context::Case, Context::Edit],
     keys: &["U", "ctrl-r"],
@@ -70,6 +75,7 @@ pub static NEW_CASE: Command = Command {
     name: "new case",
     help: "add a case to the set",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c n"],
@@ -81,6 +87,7 @@ pub static COPY_CASE: Command = Command {
     name: "copy",
     help: "copy the case, or the set when the cursor is in the sets",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c c"],
@@ -92,6 +99,7 @@ pub static MOVE_CASES: Command = Command {
     name: "move",
     help: "move the selected cases to another set, or the set to another folder",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c m"],
@@ -103,6 +111,7 @@ pub static DELETE_CASES: Command = Command {
     name: "delete",
     help: "delete the selected cases, or the set when the cursor is in the sets",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c d", "delete"],
@@ -114,6 +123,7 @@ pub static RENAME: Command = Command {
     name: "rename",
     help: "rename the case, or the set when the cursor is in the sets",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c r"],
@@ -125,6 +135,7 @@ pub static NEW_SET: Command = Command {
     name: "new set",
     help: "add an eval set beside this one",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     keys: &["c s"],
@@ -136,6 +147,7 @@ pub static TAGS: Command = Command {
     name: "tags",
     help: "tag the selected cases; tag:word in the filter finds them",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["c t"],
@@ -147,6 +159,7 @@ pub static VARIANTS: Command = Command {
     name: "variants",
     help: "allow other trajectories, or remove those that are allowed",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: &[Context::Case],
     keys: &["c v"],
@@ -158,6 +171,7 @@ pub static CRITERIA: Command = Command {
     name: "criteria",
     help: "edit the criteria of the set (test_config.json) in $EDITOR",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["c k"],
@@ -169,6 +183,7 @@ pub static EDITOR: Command = Command {
     name: "open in editor",
     help: "open the file in $EDITOR at the case",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["c e"],
@@ -180,6 +195,7 @@ pub static CHAT: Command = Command {
     name: "chat",
     help: "chat with the agent; the conversation can be saved as a case",
     hint: None,
+    scope: None,
     group: Group::Author,
     contexts: LISTS,
     keys: &["C"],
@@ -196,4 +212,11 @@ fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 
 fn edit_criteria(model: &mut Model) -> Vec<Effect> {
     model.current_set().map(Effect::EditCriteria).into_iter().collect()
+}
+
+fn accept(model: &mut Model) -> Vec<Effect> {
+    match model.screen {
+        Screen::Run => run::accept(model),
+        _ => authoring::accept_difference(model),
+    }
 }

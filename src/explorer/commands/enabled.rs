@@ -4,6 +4,7 @@ use super::{CANCEL_ALL, RUN};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
+use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -61,6 +62,10 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_failing(model: &Model) -> Enabled {
+    if matches!(model.screen, Screen::Run) {
+        let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
+        return not_passed.then_some(()).ok_or("nothing of the run has failed");
+    }
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
 }
@@ -107,18 +112,23 @@ pub(crate) fn has_attempt(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_suggestion(model: &Model) -> Enabled {
-    let Screen::Case(case) = &model.screen else { return Err("open a case first") };
+    let case = model.shown_case().ok_or("open a case first")?;
     let none = "no small change of criteria would make the case pass";
     case.suggestion.as_ref().map(|_| ()).ok_or(none)
 }
 
 pub(crate) fn has_differences(model: &Model) -> Enabled {
-    let Screen::Case(case) = &model.screen else { return Err("open a case first") };
+    let case = model.shown_case().ok_or("open a case first")?;
     let any = case.body.as_ref().is_some_and(|body| !body.pieces.is_empty());
     any.then_some(()).ok_or("expected and actual do not differ here")
 }
 
 fn is_written_here(model: &Model) -> Enabled {
+    let is_in_tree = matches!(model.screen, Screen::Browse) && model.browse.pane == Pane::Sets;
+    let on_set = matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)));
+    if is_in_tree && !on_set && model.browse.selected.is_empty() {
+        return Err("choose a set in the tree, or go to its cases");
+    }
     let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
     is_editable(file)
         .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
@@ -139,6 +149,20 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
         return Err("the case is being run again; wait for its new result");
     }
     has_differences(model)
+}
+
+/// On the run screen a case is opened first, and then looked at.
+pub(crate) fn can_accept_here(model: &Model) -> Enabled {
+    match model.screen {
+        Screen::Run => has_finished(model),
+        _ => can_accept(model),
+    }
+}
+
+fn has_finished(model: &Model) -> Enabled {
+    let on_one =
+        model.run_screen.in_finished && model.run.as_ref().is_some_and(|run| !run.finished.is_empty());
+    on_one.then_some(()).ok_or("the cursor is not on a finished attempt")
 }
 
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {

@@ -169,6 +169,8 @@ pub struct Command {
     pub help: &'static str,
     /// The word in the hints at the bottom; commands without one are not shown there.
     pub hint: Option<&'static str>,
+    /// What it would act on now, for the hint: "run *7 selected*".
+    pub scope: Option<fn(&Model) -> String>,
     /// Its heading in the help.
     pub group: Group,
     /// Where it can be given.
@@ -305,6 +307,7 @@ pub static COMMANDS: &[&Command] = &[
     &CASE_IN_EDITOR,
     &CHAT_BACK,
     &CHAT_FORTH,
+    &MESSAGES,
     &COPY,
     &THEME,
     &TOGGLE_MOUSE,

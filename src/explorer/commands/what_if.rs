@@ -4,15 +4,16 @@
 #![allow(missing_docs)]
 
 use super::enabled::{has_outcomes, has_suggestion, has_trial};
-use super::{Command, Context, Group, LISTS};
+use super::{Command, Group, LISTS};
 use crate::explorer::{overlays, what_if};
 
 pub static APPLY_SUGGESTION: Command = Command {
     name: "apply suggestion",
     help: "try the smallest change of criteria with which the case would pass",
     hint: Some("apply suggestion"),
+    scope: None,
     group: Group::WhatIf,
-    contexts: &[Context::Case],
+    contexts: LISTS,
     keys: &["="],
     enabled: has_suggestion,
     run: what_if::apply_suggestion,
@@ -22,6 +23,7 @@ pub static MATCH_TYPE: Command = Command {
     name: "match type",
     help: "what if calls matched EXACT, IN_ORDER or ANY_ORDER",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w m"],
@@ -33,6 +35,7 @@ pub static IGNORE_ARGUMENTS: Command = Command {
     name: "ignore arguments",
     help: "what if the arguments of calls were ignored, or compared again",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w i"],
@@ -44,6 +47,7 @@ pub static LOWER_THRESHOLD: Command = Command {
     name: "lower threshold",
     help: "what if the chosen metric had a lower threshold",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w -", "w ["],
@@ -55,6 +59,7 @@ pub static RAISE_THRESHOLD: Command = Command {
     name: "raise threshold",
     help: "what if the chosen metric had a higher threshold",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w +", "w ]"],
@@ -66,6 +71,7 @@ pub static RULE: Command = Command {
     name: "match rule",
     help: "what if calls were compared by a rule, for example search_* query ignore",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w r"],
@@ -77,6 +83,7 @@ pub static FLIPS: Command = Command {
     name: "changed cases",
     help: "the cases whose status the what-if changes",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w f"],
@@ -88,6 +95,7 @@ pub static WRITE_TRIAL: Command = Command {
     name: "write",
     help: "write the what-if to the configs of the listed sets",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w w"],
@@ -99,6 +107,7 @@ pub static DROP_TRIAL: Command = Command {
     name: "drop",
     help: "drop the what-if: the criteria as they are in the files",
     hint: None,
+    scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
     keys: &["w d"],

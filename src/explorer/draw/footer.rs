@@ -1,53 +1,65 @@
-//! The line at the bottom: a notice, or what can be done here.
+//! The lines at the bottom: a notice, and what can be done here.
 
-use crate::explorer::commands::COMMANDS;
+use crate::explorer::commands::{COMMANDS, Command, PREFIXES};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::screens::notice_lines;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let area = areas.footer;
-    if let Some(toast) = &model.toast {
-        let role = if toast.bad { Role::Bad } else { Role::Accent };
-        put(buffer, area.x + 1, area.y, area.width - 2, &toast.text, theme.style(role));
-        return;
+    if let Some(notice) = &model.notice {
+        let role = if notice.bad { Role::Bad } else { Role::Accent };
+        for (row, line) in notice_lines(model).iter().enumerate().take(usize::from(areas.notice.height)) {
+            let text: String = line.iter().map(|span| span.text.as_str()).collect();
+            let y = areas.notice.y + row as u16;
+            put(buffer, areas.notice.x + 1, y, areas.notice.width - 2, &text, theme.style(role));
+        }
     }
     hints(model, areas, theme, buffer);
 }
 
-/// The commands of this screen that can be given now, as many as fit. The last two always do.
+/// Hints that are always shown, at the end.
+const ALWAYS: usize = 2;
+
+/// The commands and prefixes of this screen that can be given now, the most important first, as many as fit.
 fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.footer;
-    let context = model.context();
-    let shown: Vec<(&str, &str)> = COMMANDS
-        .iter()
-        .filter(|command| command.contexts.contains(&context) && (command.enabled)(model).is_ok())
-        .filter_map(|command| Some((command.keys.first().copied()?, command.hint?)))
-        .collect();
-    let width = |(key, hint): &(&str, &str)| (key.width() + hint.width() + 3) as u16;
-    let kept = shown.len().min(2);
-    let (first, last) = shown.split_at(shown.len() - kept);
+    let all = all_hints(model);
+    let (first, last) = all.split_at(all.len().saturating_sub(ALWAYS));
+    let width = |(key, hint): &(&str, String)| (key.width() + hint.width() + 3) as u16;
     let mut room = area.width.saturating_sub(1).saturating_sub(last.iter().map(width).sum());
-    let mut x = area.x + 1;
-    let fitting = first.iter().filter(|hint| {
+    let fitting = first.iter().take_while(|hint| {
         let fits = width(hint) <= room;
         room -= if fits { width(hint) } else { 0 };
         fits
     });
-    let all: Vec<&(&str, &str)> = fitting.collect();
-    for (key, hint) in all.into_iter().chain(last) {
-        let left = area.right().saturating_sub(x);
-        x += put(buffer, x, area.y, left, key, theme.style(Role::Accent));
-        x += put(
-            buffer,
-            x,
-            area.y,
-            area.right().saturating_sub(x),
-            &format!(" {hint}  "),
-            theme.style(Role::Faint),
-        );
+    let mut x = area.x + 1;
+    for (key, hint) in fitting.chain(last) {
+        x += put(buffer, x, area.y, area.right().saturating_sub(x), key, theme.style(Role::Accent));
+        let words = format!(" {hint}  ");
+        x += put(buffer, x, area.y, area.right().saturating_sub(x), &words, theme.style(Role::Faint));
     }
+}
+
+/// Keys and words, by importance: commands in the order of the table, the prefixes before the last.
+fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
+    let context = model.context();
+    let here = |command: &&&Command| command.is_in(context) && (command.enabled)(model).is_ok();
+    let hint = |command: &&'static Command| {
+        let hint = command.hint?;
+        let words = command.scope.map_or(hint.to_string(), |scope| format!("{hint} {}", scope(model)));
+        Some((command.key(), words))
+    };
+    let mut hints: Vec<(&'static str, String)> = COMMANDS.iter().filter(here).filter_map(hint).collect();
+    let begins = |prefix: &str| {
+        let keys = || COMMANDS.iter().filter(here).flat_map(|command| command.keys);
+        keys().any(|keys| keys.split_once(' ').is_some_and(|(first, _)| first == prefix))
+    };
+    let at = hints.len().saturating_sub(ALWAYS);
+    let prefixes = PREFIXES.iter().filter(|(prefix, _)| begins(prefix));
+    hints.splice(at..at, prefixes.map(|(prefix, name)| (*prefix, name.to_string())));
+    hints
 }

@@ -90,7 +90,7 @@ impl Dialog for CaseFinder {
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let row = |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
             if let Some(status) = model.outcomes.worst(*case) {
-                put(buffer, area.x, area.y, 1, status.glyph(), style.patch(theme.status(status)));
+                put(buffer, area.x, area.y, 1, status.glyph(), theme.within(style, theme.status(status)));
             }
             put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), name, style);
         };

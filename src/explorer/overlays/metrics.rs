@@ -63,7 +63,7 @@ impl Dialog for MetricCatalog {
             let Some(metric) = info(name) else { return };
             put(buffer, area.x, area.y, area.width, name, style);
             let wide = area.width.saturating_sub(48);
-            let faint = style.patch(theme.style(Role::Faint));
+            let faint = theme.within(style, theme.style(Role::Faint));
             put(buffer, area.x + 47, area.y, wide, metric.family.label(), faint);
         };
         let cursor = pick(&self.picker, "metrics   type to find, esc close", &above, theme, buffer, row);

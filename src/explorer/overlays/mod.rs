@@ -10,6 +10,7 @@ pub mod flips;
 pub mod help;
 pub mod jump;
 mod line;
+pub mod messages;
 pub mod metrics;
 pub mod move_to;
 pub mod palette;
@@ -43,6 +44,7 @@ pub enum Overlay {
     Flips(flips::ChangedCases),
     Help(help::Help),
     Jump(jump::CaseFinder),
+    Messages(messages::MessageLog),
     Metrics(metrics::MetricCatalog),
     MoveTo(move_to::SetPicker),
     Palette(palette::Palette),
@@ -97,6 +99,7 @@ impl Overlay {
             Overlay::Flips(dialog) => dialog,
             Overlay::Help(dialog) => dialog,
             Overlay::Jump(dialog) => dialog,
+            Overlay::Messages(dialog) => dialog,
             Overlay::Metrics(dialog) => dialog,
             Overlay::MoveTo(dialog) => dialog,
             Overlay::Palette(dialog) => dialog,
@@ -119,6 +122,7 @@ impl Overlay {
             Overlay::Flips(dialog) => dialog,
             Overlay::Help(dialog) => dialog,
             Overlay::Jump(dialog) => dialog,
+            Overlay::Messages(dialog) => dialog,
             Overlay::Metrics(dialog) => dialog,
             Overlay::MoveTo(dialog) => dialog,
             Overlay::Palette(dialog) => dialog,

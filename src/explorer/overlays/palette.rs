@@ -63,18 +63,20 @@ impl Dialog for Palette {
     }
 
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let row =
-            |(command, name): &(&'static Command, String), area: Rect, style: Style, buffer: &mut Buffer| {
-                put(buffer, area.x, area.y, NAMES - 1, name, style);
-                let words = match (command.enabled)(model) {
-                    Ok(()) => command.help.to_string(),
-                    Err(why) => format!("disabled: {why}"),
-                };
-                let room = area.width.saturating_sub(NAMES + KEYS);
-                put(buffer, area.x + NAMES, area.y, room, &words, style.patch(theme.style(Role::Faint)));
-                let keys = style.patch(theme.style(Role::Accent));
-                put_right(buffer, area.right(), area.y, KEYS - 1, command.key(), keys);
+        let row = |(command, name): &(&'static Command, String),
+                   area: Rect,
+                   style: Style,
+                   buffer: &mut Buffer| {
+            put(buffer, area.x, area.y, NAMES - 1, name, style);
+            let words = match (command.enabled)(model) {
+                Ok(()) => command.help.to_string(),
+                Err(why) => format!("disabled: {why}"),
             };
+            let room = area.width.saturating_sub(NAMES + KEYS);
+            put(buffer, area.x + NAMES, area.y, room, &words, theme.within(style, theme.style(Role::Faint)));
+            let keys = theme.within(style, theme.style(Role::Accent));
+            put_right(buffer, area.right(), area.y, KEYS - 1, command.key(), keys);
+        };
         Some(pick(&self.picker, "commands   enter give, esc cancel", areas, theme, buffer, row))
     }
 }

@@ -136,7 +136,7 @@ impl Dialog for VariantList {
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let row = |(item, words): &(VariantItem, String), area: Rect, style: Style, buffer: &mut Buffer| {
             let sign = if matches!(item, VariantItem::Allowed(_)) { "✓" } else { "+" };
-            put(buffer, area.x, area.y, 2, sign, style.patch(theme.style(Role::Accent)));
+            put(buffer, area.x, area.y, 2, sign, theme.within(style, theme.style(Role::Accent)));
             put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), words, style);
         };
         let title = "other trajectories   enter on + allow, on ✓ remove; esc cancel";

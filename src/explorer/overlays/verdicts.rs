@@ -187,7 +187,7 @@ fn word(verdict: Option<bool>) -> &'static str {
 }
 
 fn draw_item(item: &VerdictItem, here: bool, row: Rect, name: u16, theme: &Theme, buffer: &mut Buffer) {
-    let style = if here { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
+    let style = theme.row(here);
     buffer.set_style(row, style);
     let about = match &item.about.rubric_id {
         Some(rubric) => format!("  {rubric}"),
@@ -196,6 +196,6 @@ fn draw_item(item: &VerdictItem, here: bool, row: Rect, name: u16, theme: &Theme
     put(buffer, row.x + 1, row.y, name - 1, &about, style);
     put(buffer, row.x + 1 + name, row.y, 7, word(item.about.computed), style);
     let differs = item.verdict.is_some() && item.verdict != item.about.computed;
-    let mine = if differs { style.patch(theme.style(Role::Note)) } else { style };
+    let mine = if differs { theme.within(style, theme.style(Role::Note)) } else { style };
     put(buffer, row.x + 9 + name, row.y, 5, word(item.verdict), mine);
 }

@@ -16,8 +16,13 @@ use super::message::Mouse;
 use super::model::{Model, Screen};
 use super::overlays;
 use super::theme::Theme;
+use crate::diff::{Line, Span, wrap_line};
+use crate::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+
+/// Longer notices are cut; the message log has all of them.
+const NOTICE_LINES: usize = 3;
 
 /// What the router needs of a screen.
 pub struct ScreenEntry {
@@ -66,10 +71,20 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
 
 /// The parts of the screen; all are empty when the terminal is too small.
 pub fn layout(model: &Model) -> Layout {
-    match base(model.size, model.trial.is_some()) {
+    let notice_lines = notice_lines(model).len() as u16;
+    match base(model.size, model.trial.is_some(), notice_lines) {
         Some(base) => (entry(&model.screen).layout)(base, model),
         None => Layout::default(),
     }
+}
+
+/// The notice, wrapped to the width of the screen.
+pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
+    let Some(notice) = &model.notice else { return Vec::new() };
+    let span = Span { text: clean_line(&notice.text).into_owned(), ..Span::default() };
+    let mut lines = wrap_line(&[span], usize::from(model.size.0.saturating_sub(2)).max(1));
+    lines.truncate(NOTICE_LINES);
+    lines
 }
 
 /// Scrolls the open dialog, else the screen.

@@ -265,14 +265,16 @@ impl Hands {
             let root = borrowed.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
                 let prepared = prepare(&borrowed, cases, allowed, against, places.as_ref())?;
+                let left_out = left_out(&prepared);
                 let run = runner::start(prepared, None, &root);
-                Ok((run, runner::remove_old(&borrowed.workspace)))
+                let removed = runner::remove_old(&borrowed.workspace);
+                Ok((run, [removed.map(Msg::Told), left_out.map(Msg::Failed)]))
             })
             .await;
             let arrival = match started {
-                Ok(Ok((run, removed))) => {
-                    if let Some(words) = removed {
-                        let _ = back.send(Arrival::Msg(Msg::Told(words))).await;
+                Ok(Ok((run, notices))) => {
+                    for notice in notices.into_iter().flatten() {
+                        let _ = back.send(Arrival::Msg(notice)).await;
                     }
                     Arrival::Run(run)
                 }
@@ -336,6 +338,14 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
     summary
 }
 
+/// The sets that a run leaves out, and why the first one.
+fn left_out(prepared: &Prepared) -> Option<String> {
+    let (file, why) = prepared.problems.first()?;
+    let more = prepared.problems.len() - 1;
+    let more = if more > 0 { format!(" ({more} more sets are not run either)") } else { String::new() };
+    Some(format!("not run: {file}: {why}{more}"))
+}
+
 /// What a person said before this run is prepared.
 struct Allowed {
     /// What may be done.
@@ -381,7 +391,9 @@ fn prepare(
     let refused = |why: String| RunMsg::Refused(why);
     let mut prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
         .map_err(|error| refused(error.0))?;
-    if let Some((file, why)) = prepared.problems.first() {
+    if prepared.plan.cases.is_empty()
+        && let Some((file, why)) = prepared.problems.first()
+    {
         return Err(refused(format!("{file}: {why}")));
     }
     match open_questions(&hands.workspace, &mut prepared, allowed, places).map_err(refused)? {

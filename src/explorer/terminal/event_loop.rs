@@ -1,6 +1,7 @@
 //! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
 
 use crate::domain::{RunEvent, clean_json};
+use crate::explorer::Node;
 use crate::explorer::terminal::effects::{Arrival, Hands, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
@@ -354,8 +355,8 @@ impl Loop {
         if self.model.is_animated() {
             self.frames.calmly();
         }
-        if let Some(toast) = &self.model.toast {
-            self.frames.at(self.began + Duration::from_secs_f64(toast.until.max(0.0)));
+        if let Some(notice) = &self.model.notice {
+            self.frames.at(self.began + Duration::from_secs_f64(notice.until.max(0.0)));
         }
     }
 
@@ -372,7 +373,10 @@ impl Loop {
     fn remember(&self) {
         let Some(places) = &self.hands.places else { return };
         let model = &self.model;
-        let set = model.current_set().map(|set| model.sets[set].path.shown.clone());
+        let set = match model.browse.nodes.get(model.browse.node) {
+            Some(Node::Set(set)) => Some(model.sets[*set].path.shown.clone()),
+            _ => None,
+        };
         let state = Remembered {
             theme: Some(model.theme.clone()),
             set,

@@ -3,7 +3,7 @@
 use crate::domain::MatchType;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{CaseRef, Model};
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
@@ -95,7 +95,7 @@ fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) -> Outcomes {
 
 /// The lines of a case that is open are of other scores now.
 fn look_again(model: &mut Model) {
-    if let Screen::Case(case) = &mut model.screen {
+    if let Some(case) = model.shown_case_mut() {
         case.key = None;
     }
 }
@@ -122,8 +122,9 @@ pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
 
 /// Tries the smallest change with which the case on the screen would pass, beside what is tried already.
 pub(crate) fn apply_suggestion(model: &mut Model) -> Vec<Effect> {
-    let Screen::Case(case) = &model.screen else { return Vec::new() };
-    let Some(suggestion) = case.suggestion.clone() else { return Vec::new() };
+    let Some(suggestion) = model.shown_case().and_then(|case| case.suggestion.clone()) else {
+        return Vec::new();
+    };
     change(model, |change| change.add(suggestion))
 }
 

@@ -14,8 +14,6 @@ use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
-const EIGHTHS: &[&str] = &["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
-const LEVELS: &[&str] = &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// A border with a title; what is inside is left as it is. Says what is inside.
 pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffer: &mut Buffer) -> Rect {
@@ -71,18 +69,6 @@ pub(crate) fn bottom(
 /// The sign of something that goes on.
 pub(crate) fn spinner(now: f64) -> &'static str {
     SPINNER[(now * 10.0) as usize % SPINNER.len()]
-}
-
-/// A score between 0 and 1 as a block of eight heights.
-pub(crate) fn score_block(score: f64) -> &'static str {
-    let eighth = (score.clamp(0.0, 1.0) * 8.0).round() as usize;
-    if eighth == 0 { " " } else { EIGHTHS[eighth - 1] }
-}
-
-/// A value as a bar of a sparkline.
-pub(crate) fn level(value: f64, most: f64) -> &'static str {
-    let share = if most > 0.0 { value / most } else { 0.0 };
-    LEVELS[((share * 7.0).round() as usize).min(7)]
 }
 
 /// A bar that is full to a share of its width.

@@ -89,7 +89,7 @@ pub(crate) fn pick<T>(
     for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {
         let y = inner.y + 1 + (at - first) as u16;
         let area = Rect { x: inner.x + 1, y, width: inner.width.saturating_sub(2), height: 1 };
-        let style = if at == picker.cursor { theme.style(Role::Cursor) } else { theme.style(Role::Text) };
+        let style = theme.row(at == picker.cursor);
         buffer.set_style(area, style);
         row(item, area, style, buffer);
     }

@@ -22,6 +22,9 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, s
 
 /// Writes text so that it ends at a column (exclusive).
 pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+    if width == 0 {
+        return 0;
+    }
     let text = fit(text, usize::from(width));
     let wide = text.width() as u16;
     put(buffer, end.saturating_sub(wide), y, wide, &text, style)

@@ -1,13 +1,17 @@
 //! The home screen: sets and their cases.
 
+mod list;
+mod preview;
 pub mod state;
 pub mod tree;
 mod update;
 mod view;
 
+use view::cursor_style;
+
 pub(crate) use update::{
-    choose_node, clear, focus, keep_in_sight, next_failing, node_of_set, relist, select, select_all,
-    set_filter, sort, switch_pane, tree_offset,
+    choose_node, clear, focus, follow_cursor, keep_in_sight, next_failing, node_of_set, relist, select,
+    select_all, set_filter, sort, switch_pane, tree_offset,
 };
 
 use super::{ScreenEntry, nothing};

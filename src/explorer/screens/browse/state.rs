@@ -2,11 +2,14 @@
 
 use crate::domain::Query;
 use crate::explorer::model::CaseRef;
+use crate::explorer::screens::case::state::CaseScreen;
 use std::collections::BTreeSet;
 
-/// The tree of sets: an agent's name, or a set.
+/// A row of the tree of sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
+    /// All sets, where there are several.
+    All,
     /// The sets of an agent or folder.
     Group(String),
     /// A set.
@@ -58,4 +61,8 @@ pub struct Browse {
     pub query: Query,
     /// The order.
     pub order: Order,
+    /// The case in the preview, when there is one.
+    pub preview: Option<Box<CaseScreen>>,
+    /// What the preview was opened on: the case, and the run and revision of its outcome.
+    pub previewed: Option<(CaseRef, Option<(String, u64)>)>,
 }

@@ -27,14 +27,15 @@ fn place_of(set: &SetView) -> (String, &str) {
     (group_of(set), &set.path.shown)
 }
 
-pub(crate) fn first_set_node(nodes: &[Node]) -> usize {
-    nodes.iter().position(|node| matches!(node, Node::Set(_))).unwrap_or(0)
+/// The row to start at: all sets, or the only one.
+pub(crate) fn first_node(nodes: &[Node]) -> usize {
+    nodes.iter().position(|node| matches!(node, Node::All | Node::Set(_))).unwrap_or(0)
 }
 
 pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
     let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].is_there()).collect();
     listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
-    let mut nodes = Vec::new();
+    let mut nodes = if listed.len() > 1 { vec![Node::All] } else { Vec::new() };
     let mut group = None;
     for at in listed {
         let name = group_of(&sets[at]);
@@ -51,6 +52,7 @@ impl Node {
     /// The sets that are listed when this row is chosen.
     pub fn sets(&self, model: &Model) -> Vec<usize> {
         match self {
+            Node::All => model.listed_sets().collect(),
             Node::Set(set) => vec![*set],
             Node::Group(name) => {
                 model.listed_sets().filter(|&at| group_of(&model.sets[at]) == *name).collect()

@@ -189,6 +189,23 @@ fn milliseconds(model: &Model, case: CaseRef) -> u64 {
     slowest.map(|attempt| (attempt.latency_s * 1000.0) as u64).max().unwrap_or(0)
 }
 
+/// Keeps the preview on the case under the cursor, with its newest result.
+pub(crate) fn follow_cursor(model: &mut Model) {
+    if !matches!(model.screen, Screen::Browse) {
+        return;
+    }
+    let has_room = !layout(model).panel.is_empty();
+    let case = model.browse.visible.get(model.browse.cursor).copied().filter(|_| has_room);
+    let wanted = case.map(|case| {
+        let outcome = model.outcomes.get(case);
+        (case, outcome.map(|outcome| (outcome.run.id.clone(), outcome.revision)))
+    });
+    if model.browse.previewed != wanted || (wanted.is_none() && model.browse.preview.is_some()) {
+        model.browse.preview = case.map(|case| Box::new(case::view_of(model, case)));
+        model.browse.previewed = wanted;
+    }
+}
+
 /// Scrolls the list so that its cursor is in sight.
 pub(crate) fn keep_in_sight(model: &mut Model) {
     let rows = usize::from(case_rows(&layout(model)).height).max(1);

@@ -12,18 +12,27 @@ use crate::explorer::screens::case::body::{Body, BodyKey, Compared, build_body, 
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
 use crate::explorer::screens::layout;
 use crate::metrics::{is_declared, matched_variant, relaxation};
+use ratatui::layout::Rect;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Shows a case, at the first turn that did not go well.
+/// Opens a case at the first attempt and turn that did not pass.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
+    model.screen = Screen::Case(Box::new(CaseScreen { from_run, ..view_of(model, case) }));
+    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
+        model.browse.cursor = at;
+    }
+}
+
+/// A case at the first attempt and turn that did not pass.
+pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     let outcome = model.outcomes.get(case);
     let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
     let attempt = bad.unwrap_or(0);
     let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
     let file = model.file(case.set);
     let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
-    model.screen = Screen::Case(Box::new(CaseScreen {
+    CaseScreen {
         at: case,
         attempt,
         turn,
@@ -34,10 +43,7 @@ pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
         body: None,
         key: None,
         suggestion: None,
-        from_run,
-    }));
-    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
-        model.browse.cursor = at;
+        from_run: false,
     }
 }
 
@@ -67,16 +73,9 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-fn shown(model: &mut Model) -> Option<&mut CaseScreen> {
-    match &mut model.screen {
-        Screen::Case(case) => Some(case),
-        _ => None,
-    }
-}
-
 pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.turns_shown();
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
         (case.scroll, case.piece) = (0, 0);
     }
@@ -85,7 +84,7 @@ pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
 
 pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
     }
     Vec::new()
@@ -94,7 +93,7 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Goes to the next or previous difference, and shows it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = usize::from(inside(layout(model).main).height);
-    if let Some(case) = shown(model)
+    if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
         let count = body.pieces.len();
@@ -111,7 +110,7 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
 
 /// Shows the case in this way; again, the comparison.
 pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         case.mode = if case.mode == mode { CaseMode::Compare } else { mode };
         case.scroll = 0;
     }
@@ -120,7 +119,7 @@ pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(inside(layout(model).main).height);
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
         let last = lines.saturating_sub(page);
         case.scroll = motion.of(case.scroll, last + 1, page);
@@ -134,9 +133,15 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Where the comparison is: on the case screen, or in the preview of the list.
+fn pane(model: &Model) -> Rect {
+    let areas = layout(model);
+    if matches!(model.screen, Screen::Browse) { areas.panel } else { areas.main }
+}
+
 /// What the lines on the screen should be of; nothing when they are.
 fn wanted(model: &Model) -> Option<BodyKey> {
-    let Screen::Case(case) = &model.screen else { return None };
+    let case = model.shown_case()?;
     let outcome = model.outcomes.get(case.at);
     let attempt = model.shown_attempt();
     let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
@@ -145,7 +150,7 @@ fn wanted(model: &Model) -> Option<BodyKey> {
         alone: attempt.filter(|attempt| attempt.turn.is_some()).map(|attempt| attempt.started.clone()),
         read: model.sets[case.at.set].loaded,
         turn: case.turn,
-        width: usize::from(inside(layout(model).main).width),
+        width: usize::from(inside(pane(model)).width),
         mode: case.mode,
         verdicts: model.verdicts_version,
     };
@@ -238,7 +243,7 @@ pub(crate) fn refresh_body(model: &mut Model) -> Option<Effect> {
         }
         Some(attempt) => refresh_with(model, key, &attempt, attempt.read()),
         None => {
-            let Screen::Case(case) = &model.screen else { return None };
+            let case = model.shown_case()?;
             let compared = not_run(model, case)?;
             build(model, key, compared)
         }
@@ -265,11 +270,11 @@ fn refresh_with(
     ended: &EndedAttempt,
     read: Result<Arc<Attempt>, String>,
 ) -> Option<Effect> {
-    let Screen::Case(case) = &model.screen else { return None };
+    let case = model.shown_case()?;
     let compared = compared(model, case, ended, read.clone());
     let is_failed = ended.status == Status::Failed && !is_large(&compared);
     let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         case.suggestion = relaxed;
     }
     build(model, key, compared)
@@ -299,7 +304,7 @@ pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
 fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     model.awaited_body = None;
     let page = usize::from(inside(layout(model).main).height);
-    if let Some(case) = shown(model) {
+    if let Some(case) = model.shown_case_mut() {
         case.scroll = case.scroll.min(body.lines.len().saturating_sub(page));
         case.piece = case.piece.min(body.pieces.len().saturating_sub(1));
         case.body = Some(body);

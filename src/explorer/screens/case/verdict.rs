@@ -4,7 +4,7 @@
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
 use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
-use crate::explorer::model::{Model, Screen};
+use crate::explorer::model::Model;
 use crate::metrics::matched_variant;
 
 /// Columns before a metric's reason: sign, name, numbers.
@@ -32,33 +32,33 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     let running = running_words(model);
     let Some(attempt) = model.shown_attempt() else {
         let words = running.unwrap_or_else(|| not_run_words(model));
-        return vec![VerdictLine::Note(words)];
+        return notes(&words, width).collect();
     };
-    let mut lines: Vec<VerdictLine> = running.map(VerdictLine::Note).into_iter().collect();
+    let mut lines: Vec<VerdictLine> = running.iter().flat_map(|words| notes(words, width)).collect();
     if let Some(error) = &attempt.error {
         let words = format!("! errored  {}", clean_line(error));
         let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
         lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
         let tries =
             if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
-        lines.push(VerdictLine::Note(format!("ADK would say failed, without the reason{tries}")));
+        lines.extend(notes(&format!("ADK would say failed, without the reason{tries}"), width));
     } else if attempt.status != attempt.adk_status {
         let said = attempt.adk_status.label();
-        lines.push(VerdictLine::Note(format!("{} here; ADK would say {said}", attempt.status.label())));
+        lines.extend(notes(&format!("{} here; ADK would say {said}", attempt.status.label()), width));
     }
-    if let Screen::Case(case) = &model.screen
+    if let Some(case) = model.shown_case()
         && let Some(change) = &case.suggestion
     {
         let words = change.words().join(" + ");
         let key = APPLY_SUGGESTION.key();
-        lines.push(VerdictLine::Note(format!("would pass with {}; {key} try it", clean_line(&words))));
+        lines.extend(notes(&format!("would pass with {}; {key} try it", clean_line(&words)), width));
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
             "turn {turn} was run alone, on the turns that the case expects before it; {} runs the case",
             RUN.key()
         );
-        lines.push(VerdictLine::Note(words));
+        lines.extend(notes(&words, width));
     }
     let edited =
         model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
@@ -69,15 +69,21 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
             "edited since this run, and compared with the case as it is now; \
              {run} runs it again, {judge} judges it again"
         );
-        lines.push(VerdictLine::Note(words));
+        lines.extend(notes(&words, width));
     }
     if let Some(name) = matched_variant(&attempt.metrics) {
-        lines.push(VerdictLine::Note(
-            clean_line(&format!("expected is the variant {name:?}, which matches")).into_owned(),
-        ));
+        let words = format!("expected is the variant {name:?}, which matches");
+        lines.extend(notes(&clean_line(&words), width));
     }
     in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
     lines
+}
+
+/// Our own words, wrapped.
+fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<> {
+    let text = |line: Line| line.into_iter().map(|span| span.text).collect::<String>();
+    let lines = wrap_line(&[plain(words)], width.saturating_sub(2).max(1));
+    lines.into_iter().map(move |line| VerdictLine::Note(text(line)))
 }
 
 /// What can be done with a case that was not run.

@@ -56,7 +56,7 @@ fn piece(case: &CaseScreen, body: &Body, inner: Rect, theme: &Theme, buffer: &mu
     }
 }
 
-fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     match line {
         BodyLine::Rule(title) => rule(title, side_by_side, row, theme, buffer),
         BodyLine::Wide(line) => {
@@ -121,7 +121,7 @@ fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let reason_at = (row.x + REASON_AT as u16).min(row.right());
     let room = row.right().saturating_sub(reason_at);
     match line {
@@ -135,8 +135,9 @@ fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffe
         VerdictLine::Metric(status, name, numbers, reason) => {
             let style = theme.status(*status);
             put(buffer, row.x + 1, row.y, 1, status.glyph(), style);
-            put(buffer, row.x + 3, row.y, 30.min(row.width.saturating_sub(17)), name, style);
             let end = reason_at.saturating_sub(2).min(row.right());
+            let name_room = end.saturating_sub(row.x + 4 + numbers.len() as u16);
+            put(buffer, row.x + 3, row.y, name_room, name, style);
             put_right(buffer, end, row.y, 11, numbers, style);
             put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text);
         }

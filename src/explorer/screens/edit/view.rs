@@ -52,19 +52,22 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 
 fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut Buffer) {
     let heading = row.depth == 0;
+    let style = theme.row(at_hand);
+    buffer.set_style(place, style);
     if at_hand {
-        buffer.set_style(place, theme.style(Role::Cursor));
-        put(buffer, place.x, place.y, 1, "▸", theme.style(Role::Accent));
+        put(buffer, place.x, place.y, 1, "▸", theme.within(style, theme.style(Role::Accent)));
     }
     let indent = 2 * row.depth as u16;
     let role = if heading { Role::Title } else { Role::Key };
     let x = place.x + 2 + indent;
-    put(buffer, x, place.y, LABEL.saturating_sub(indent), &row.label, theme.style(role));
+    put(buffer, x, place.y, LABEL.saturating_sub(indent), &row.label, theme.within(style, theme.style(role)));
     let x = place.x + 2 + LABEL + 1;
     let room = place.right().saturating_sub(x + 1);
     match &row.value {
-        Some(value) if value.is_empty() => put(buffer, x, place.y, room, "(empty)", theme.style(Role::Faint)),
-        Some(value) => put(buffer, x, place.y, room, value, theme.style(Role::Value)),
+        Some(value) if value.is_empty() => {
+            put(buffer, x, place.y, room, "(empty)", theme.within(style, theme.style(Role::Faint)))
+        }
+        Some(value) => put(buffer, x, place.y, room, value, theme.within(style, theme.style(Role::Value))),
         None => 0,
     };
 }

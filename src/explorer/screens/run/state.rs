@@ -1,6 +1,8 @@
 //! What the run screen knows.
 
-/// The cursor of the run screen.
+use crate::domain::{RunState, Status};
+
+/// The cursor of the run screen, and the order of its list.
 #[derive(Debug, Default)]
 pub struct RunScreen {
     /// When the run began, in seconds on the explorer's clock.
@@ -9,4 +11,33 @@ pub struct RunScreen {
     pub cursor: usize,
     /// Whether the cursor is among the finished attempts.
     pub in_finished: bool,
+    /// After the run ended: the positions of its finished attempts, those that did not pass first. Empty while it is
+    /// live, when the newest is first.
+    pub order: Vec<usize>,
+}
+
+impl RunScreen {
+    /// The position of the attempt in a row of the list, given how many are finished.
+    pub fn position(&self, row: usize, finished: usize) -> Option<usize> {
+        match self.order.is_empty() {
+            true => finished.checked_sub(row + 1),
+            false => self.order.get(row).copied(),
+        }
+    }
+
+    /// Orders the list of an ended run: what did not pass first, in the order in which it was planned.
+    pub fn order_ended(&mut self, run: &RunState) {
+        let rank = |at: &usize| {
+            let attempt = &run.finished[*at];
+            let rank = match attempt.status {
+                Status::Failed => 0,
+                Status::Errored => 1,
+                Status::NotEvaluated => 2,
+                Status::Passed | Status::Informational => 3,
+            };
+            (rank, attempt.key.case, attempt.key.attempt)
+        };
+        self.order = (0..run.finished.len()).collect();
+        self.order.sort_by_key(rank);
+    }
 }

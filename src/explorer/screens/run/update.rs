@@ -1,6 +1,9 @@
 //! Runs: starting, watching, ending them.
 
+use crate::domain::Status;
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState};
+use crate::explorer::authoring;
+use crate::explorer::commands::{ACCEPT, enabled::can_accept};
 use crate::explorer::commands::{CANCEL_ALL, Motion};
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::layout::inside;
@@ -13,9 +16,11 @@ use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::browse::state::Order;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::layout;
+use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::{browse, case};
 use crate::explorer::{edited_cases, global, load};
 use crate::history::{PastResult, place};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
@@ -27,6 +32,24 @@ pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
         _ => model.current_case().into_iter().collect(),
     };
     start(model, cases, against)
+}
+
+/// What [`run_selected`] would run now, in words: "7 selected", "set (10)", "case".
+pub(crate) fn scope(model: &Model) -> String {
+    let of_tree = || match model.browse.nodes.get(model.browse.node) {
+        Some(Node::Set(_)) => "set",
+        Some(Node::Group(_)) => "group",
+        Some(Node::All) | None => "all",
+    };
+    match &model.screen {
+        Screen::Browse if !model.browse.selected.is_empty() => {
+            format!("{} selected", model.browse.selected.len())
+        }
+        Screen::Browse if model.browse.pane == Pane::Sets => {
+            format!("{} ({})", of_tree(), model.browse.visible.len())
+        }
+        _ => "case".into(),
+    }
 }
 
 /// The turn on the screen, alone.
@@ -59,10 +82,17 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     start(model, cases, Against::Kept(Arc::new(kept)))
 }
 
-/// What is listed (or selected) and did not pass.
+/// Runs the listed cases again that did not pass; on the run screen, those of the run.
 pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    let cases: Vec<CaseRef> = model.browse.visible.iter().copied().filter(failing).collect();
+    let cases: Vec<CaseRef> = match (&model.screen, &model.run) {
+        (Screen::Run, Some(run)) => {
+            let not_passed = run.finished.iter().filter(|attempt| attempt.status != Status::Passed);
+            let cases = not_passed.filter_map(|attempt| model.case_of(run, attempt.key));
+            cases.collect::<BTreeSet<_>>().into_iter().collect()
+        }
+        _ => model.browse.visible.iter().copied().filter(failing).collect(),
+    };
     // What has no agent was scored before, and can only be scored again.
     let is_saved = |case: &CaseRef| {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
@@ -119,9 +149,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
-    model.run_screen.began = model.now;
-    model.run_screen.cursor = 0;
-    model.run_screen.in_finished = false;
+    model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
     model.browse.selected.clear();
     // One case is watched where it is; more are worth a screen of their own.
@@ -148,6 +176,9 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         _ => {}
     }
     run.apply(event);
+    if run.ended.is_some() && model.run_screen.order.len() != run.finished.len() {
+        model.run_screen.order_ended(&run);
+    }
     model.run = Some(run);
     effects
 }
@@ -215,7 +246,11 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// To the other pane, while there are two.
 pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
+    if model.run.as_ref().is_some_and(|run| !run.is_live()) {
+        return Vec::new();
+    }
     model.run_screen.in_finished = !model.run_screen.in_finished;
     model.run_screen.cursor = 0;
     Vec::new()
@@ -242,7 +277,10 @@ fn listed(model: &Model) -> usize {
 fn under_cursor(model: &Model) -> Option<AttemptKey> {
     let run = model.run.as_ref()?;
     match model.run_screen.in_finished {
-        true => run.finished.iter().rev().nth(model.run_screen.cursor).map(|attempt| attempt.key),
+        true => {
+            let at = model.run_screen.position(model.run_screen.cursor, run.finished.len())?;
+            run.finished.get(at).map(|attempt| attempt.key)
+        }
         false => {
             let mut lanes: Vec<_> = run.in_flight.iter().collect();
             lanes.sort_by_key(|(_, lane)| lane.slot);
@@ -258,6 +296,34 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         case::open(model, case, true);
     }
     Vec::new()
+}
+
+/// The next or previous finished attempt that did not pass, around the end.
+pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
+    let Some(run) = &model.run else { return Vec::new() };
+    let screen = &model.run_screen;
+    let (count, from) = (run.finished.len(), if screen.in_finished { screen.cursor } else { 0 });
+    let row = |step: usize| if forward { (from + step) % count } else { (from + count - step) % count };
+    let is_failing = |row: &usize| {
+        let at = screen.position(*row, count);
+        at.is_some_and(|at| run.finished[at].status != Status::Passed)
+    };
+    if let Some(row) = (1..=count).map(row).find(is_failing) {
+        model.run_screen.in_finished = true;
+        model.run_screen.cursor = row;
+    }
+    Vec::new()
+}
+
+/// Opens the case under the cursor, and proposes to accept its first difference.
+pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
+    open(model);
+    let mut effects: Vec<Effect> = case::refresh_body(model).into_iter().collect();
+    match can_accept(model) {
+        Ok(()) => effects.extend(authoring::accept_difference(model)),
+        Err(why) => effects.extend(global::tell(model, format!("{}: {why}", ACCEPT.name), false)),
+    }
+    effects
 }
 
 /// The list behind the case is the one that holds it, so that next and previous make sense.

@@ -10,10 +10,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+/// Names of so many cases are measured for the width of their column.
+const MEASURED: usize = 200;
+/// Columns of the time.
+const TIME: u16 = 7;
+
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
     let panel = Rect { height: 3, ..body };
     let rest = Rect { y: body.y + 3, height: body.height - 3, ..body };
+    if model.run.as_ref().is_some_and(|run| !run.is_live()) {
+        return Layout { panel, main: rest, ..base };
+    }
     if body.width >= TWO_PANES_FROM {
         let width = body.width / 2;
         let left = Rect { width, ..rest };
@@ -95,13 +103,6 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-fn row_style(here: bool, theme: &Theme) -> Style {
-    match here {
-        true => theme.style(Role::Text).patch(theme.style(Role::Cursor)),
-        false => theme.style(Role::Text),
-    }
-}
-
 fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let focused = !model.run_screen.in_finished;
     let inner = panel(area, "in flight", focused, theme, buffer);
@@ -111,7 +112,7 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
     let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
     for (at, (key, lane)) in lanes.iter().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = row_style(focused && at == model.run_screen.cursor, theme);
+        let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
         let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
         let name = format!("{}{repeat}", run.plan.cases[key.case].eval_id);
@@ -132,17 +133,31 @@ fn lane_row(
     buffer: &mut Buffer,
 ) {
     let name_width = (row.width / 3).max(12);
-    put(buffer, row.x, row.y, 3, &format!("{:>2}", lane.slot + 1), style.patch(theme.style(Role::Faint)));
+    put(
+        buffer,
+        row.x,
+        row.y,
+        3,
+        &format!("{:>2}", lane.slot + 1),
+        theme.within(style, theme.style(Role::Faint)),
+    );
     put(buffer, row.x + 3, row.y, name_width - 1, name, style);
     let mut x = row.x + 3 + name_width;
     let turn = match lane.turn {
         (0, _) => String::new(),
         (turn, of) => format!("turn {turn}/{of} "),
     };
-    x += put(buffer, x, row.y, 12, &turn, style.patch(theme.style(Role::Faint)));
-    x += put(buffer, x, row.y, 2, &format!("{} ", spinner(now)), style.patch(theme.style(Role::Running)));
+    x += put(buffer, x, row.y, 12, &turn, theme.within(style, theme.style(Role::Faint)));
+    x += put(
+        buffer,
+        x,
+        row.y,
+        2,
+        &format!("{} ", spinner(now)),
+        theme.within(style, theme.style(Role::Running)),
+    );
     let (words, role) = doing(&lane.doing);
-    put(buffer, x, row.y, row.right().saturating_sub(x), &words, style.patch(theme.style(role)));
+    put(buffer, x, row.y, row.right().saturating_sub(x), &words, theme.within(style, theme.style(role)));
 }
 
 fn doing(progress: &Progress) -> (String, Role) {
@@ -164,21 +179,39 @@ fn doing(progress: &Progress) -> (String, Role) {
 
 fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let focused = model.run_screen.in_finished;
-    let inner = panel(area, "finished, newest first", focused, theme, buffer);
+    let inner = panel(area, finished_title(model), focused, theme, buffer);
     let rows = usize::from(inner.height);
+    let all = run.finished.len();
     let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
-    for (at, attempt) in run.finished.iter().rev().enumerate().skip(first).take(rows) {
+    let name = name_width(run, inner.width);
+    for at in first..all.min(first + rows) {
+        let position = model.run_screen.position(at, all);
+        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else { continue };
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = row_style(focused && at == model.run_screen.cursor, theme);
+        let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
-        finished_row(run, attempt, row, style, theme, buffer);
+        finished_row(run, attempt, name, row, style, theme, buffer);
     }
-    scrollbar(area, first, rows, run.finished.len(), theme, buffer);
+    scrollbar(area, first, rows, all, theme, buffer);
+}
+
+fn finished_title(model: &Model) -> &'static str {
+    match model.run_screen.order.is_empty() {
+        true => "finished, the newest first",
+        false => "finished, what did not pass first",
+    }
+}
+
+/// Columns of the names: as the longest needs, at most two fifths.
+fn name_width(run: &RunState, width: u16) -> u16 {
+    let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.len()).max().unwrap_or(0);
+    (longest as u16 + 6).clamp(14, (width * 2 / 5).max(14))
 }
 
 fn finished_row(
     run: &RunState,
     attempt: &AttemptSummary,
+    name_width: u16,
     row: Rect,
     style: Style,
     theme: &Theme,
@@ -186,22 +219,20 @@ fn finished_row(
 ) {
     let repeat =
         if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
-    put(buffer, row.x + 1, row.y, 1, attempt.status.glyph(), style.patch(theme.status(attempt.status)));
-    let words = attempt.reason();
-    let name_width = if words.is_empty() { row.width } else { (row.width * 2 / 5).max(14) };
     put(
         buffer,
-        row.x + 3,
+        row.x + 1,
         row.y,
-        name_width.saturating_sub(4),
-        &format!("{}{repeat}", attempt.eval_id),
-        style,
+        1,
+        attempt.status.glyph(),
+        theme.within(style, theme.status(attempt.status)),
     );
+    let name = format!("{}{repeat}", attempt.eval_id);
+    put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &name, style);
+    let time = format!("{:.1}s", attempt.latency_s);
+    let faint = theme.within(style, theme.style(Role::Faint));
+    put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
     let x = row.x + name_width;
-    if words.is_empty() {
-        let time = format!("{:.1}s", attempt.latency_s);
-        put_right(buffer, row.right() - 1, row.y, 8, &time, style.patch(theme.style(Role::Faint)));
-    } else {
-        put(buffer, x, row.y, row.right().saturating_sub(x), words, style.patch(theme.style(Role::Faint)));
-    }
+    let room = row.right().saturating_sub(x + TIME + 2);
+    put(buffer, x, row.y, room, attempt.reason(), theme.within(style, theme.status(attempt.status)));
 }

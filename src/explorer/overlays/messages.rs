@@ -1,0 +1,70 @@
+//! The message log: the notices so far, the newest first.
+
+use super::{Dialog, Overlay};
+use crate::diff::{Line, Span, wrap_line};
+use crate::domain::clean_line;
+use crate::explorer::commands::{BACK, Context, Motion};
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::{Model, Notice};
+use crate::explorer::screens::layout;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::put_spans;
+use crate::explorer::widgets::{over, scrollbar};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+const WIDTH: u16 = 100;
+
+/// The message log.
+#[derive(Debug, Default)]
+pub struct MessageLog {
+    scroll: usize,
+}
+
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    super::open(model, Overlay::Messages(MessageLog::default()))
+}
+
+/// The wrapped lines, each with whether it is of an error.
+fn lines(notices: &[Notice], width: u16) -> Vec<(Line, bool)> {
+    let room = usize::from(width.min(WIDTH).saturating_sub(4)).max(1);
+    let wrapped = |notice: &Notice| {
+        let span = Span { text: clean_line(&notice.text).into_owned(), ..Span::default() };
+        let bad = notice.bad;
+        wrap_line(&[span], room).into_iter().map(move |line| (line, bad))
+    };
+    notices.iter().rev().flat_map(wrapped).collect()
+}
+
+impl Dialog for MessageLog {
+    fn context(&self) -> Option<Context> {
+        Some(Context::Reading)
+    }
+
+    fn scroll(&mut self, model: &Model, motion: Motion) {
+        let body = layout(model).body;
+        let page = usize::from(body.height.saturating_sub(2));
+        let count = lines(&model.notices, body.width).len();
+        self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
+    }
+
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let lines = match model.notices.is_empty() {
+            true => vec![(vec![Span { text: "no messages yet".into(), ..Span::default() }], false)],
+            false => lines(&model.notices, areas.body.width),
+        };
+        let title = format!("messages, the newest first   {} close", BACK.key());
+        let inner = over(areas.body, WIDTH, lines.len() as u16 + 2, &title, theme, buffer);
+        let shown = usize::from(inner.height);
+        let first = self.scroll.min(lines.len().saturating_sub(shown));
+        let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
+        scrollbar(frame, first, shown, lines.len(), theme, buffer);
+        for (row, (line, bad)) in lines.iter().skip(first).take(shown).enumerate() {
+            let role = if *bad { Role::Bad } else { Role::Text };
+            buffer.set_style(Rect { y: inner.y + row as u16, height: 1, ..inner }, theme.style(role));
+            put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 2, line, theme, role);
+        }
+        None
+    }
+}

@@ -1,0 +1,408 @@
+//! The list of cases.
+
+use super::cursor_style;
+use super::state::{Node, Order, Pane};
+use crate::diff::{Span, wrap_line};
+use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
+use crate::explorer::commands::CLEAR;
+use crate::explorer::layout::{Layout, case_rows, inside};
+use crate::explorer::model::{CaseRef, Model, SetState};
+use crate::explorer::outcomes::CaseOutcome;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_right, put_spans};
+use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar, spinner};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use std::collections::HashSet;
+use unicode_width::UnicodeWidthStr;
+
+/// The sign of a case that could come out either way.
+const UNSTEADY: &str = "≈";
+/// Columns before the name: selection, sign.
+const SIGNS: u16 = 4;
+const NAME_AT_LEAST: u16 = 16;
+const NAME_AT_MOST: u16 = 40;
+const SET_WIDTH: u16 = 14;
+const METRIC_WIDTH: u16 = 11;
+const REASON_AT_LEAST: u16 = 20;
+const TIME_WIDTH: u16 = 7;
+const TURNS_WIDTH: u16 = 6;
+/// Of more attempts than this, only the count is listed.
+const SIGNS_AT_MOST: usize = 8;
+
+/// The widths of the columns; a column of no width is not shown.
+struct Columns {
+    name: u16,
+    set: u16,
+    attempts: u16,
+    metrics: Vec<String>,
+    turns: u16,
+    time: u16,
+    reason: u16,
+}
+
+impl Columns {
+    /// Divides the width among the columns that the visible rows have something for, the most important first.
+    fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
+        let outcomes: Vec<&CaseOutcome> = rows.iter().filter_map(|case| model.outcomes.get(*case)).collect();
+        let longest = rows.iter().map(|case| model.eval_id(*case).width() as u16 + 2).max().unwrap_or(0);
+        let mut left = width.saturating_sub(SIGNS);
+        let mut take = |wanted: u16, at_least: u16| {
+            let taken = if wanted == 0 || left < at_least { 0 } else { wanted.min(left) };
+            left -= taken;
+            taken
+        };
+        let name = take(longest.clamp(NAME_AT_LEAST, NAME_AT_MOST), 1);
+        let attempts = take(attempts_width(&outcomes), 8);
+        let is_across_sets = !matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)) | None);
+        let widest =
+            rows.iter().map(|case| model.sets[case.set].path.stem.width() as u16 + 2).max().unwrap_or(0);
+        let set = take(if is_across_sets { widest.min(SET_WIDTH) } else { 0 }, 8);
+        let has_reason = outcomes.iter().any(|outcome| outcome.worst != Status::Passed);
+        let mut metrics = metrics_of(&outcomes);
+        let reserved = take(if has_reason { REASON_AT_LEAST } else { 0 }, REASON_AT_LEAST);
+        let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
+        let time = take(if outcomes.is_empty() { 0 } else { TIME_WIDTH }, TIME_WIDTH);
+        let more = metrics.iter().skip(1).take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0).count();
+        metrics.truncate(if first > 0 { first + more } else { 0 });
+        let turns = take(TURNS_WIDTH, TURNS_WIDTH);
+        let rest = take(u16::MAX, 1);
+        let reason = if reserved > 0 { reserved + rest } else { 0 };
+        // Without reasons the names get the rest.
+        let name = if reserved > 0 { name } else { (name + rest).min(NAME_AT_MOST.max(name)) };
+        Columns { name, set, attempts, metrics, turns, time, reason }
+    }
+}
+
+/// Signs of the attempts and how many passed, where a visible case has more than one.
+fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
+    let most = outcomes.iter().map(|outcome| outcome.attempts.len()).max().unwrap_or(0);
+    if most < 2 { 0 } else { attempt_words(&vec![Status::Passed; most]).width() as u16 + 2 }
+}
+
+/// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
+pub(super) fn attempt_words(attempts: &[Status]) -> String {
+    let passed = attempts.iter().filter(|status| **status == Status::Passed).count();
+    let signs: String = match attempts.len() {
+        0..=SIGNS_AT_MOST => attempts.iter().map(|status| status.glyph()).collect::<String>() + " ",
+        _ => String::new(),
+    };
+    format!("{signs}{passed}/{}", attempts.len())
+}
+
+/// The metrics with a threshold of these cases, in their order.
+fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
+    let mut metrics: Vec<String> = Vec::new();
+    for outcome in outcomes {
+        for metric in outcome.attempts.first().iter().flat_map(|attempt| &attempt.metrics) {
+            if metric.threshold.is_some() && !metrics.contains(&metric.metric) {
+                metrics.push(metric.metric.clone());
+            }
+        }
+    }
+    metrics
+}
+
+/// Draws the list into its pane.
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    let area = areas.main;
+    let focused = model.browse.pane == Pane::Cases;
+    let totals = counts_text(shown_totals(model));
+    let room = usize::from(area.width).saturating_sub(totals.width() + 8);
+    let inner = panel(area, &list_title(model, room), focused, theme, buffer);
+    panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
+    let rows = case_rows(areas);
+    let shown = usize::from(rows.height);
+    let browse = &model.browse;
+    let window: Vec<CaseRef> = browse.visible.iter().skip(browse.offset).take(shown).copied().collect();
+    let columns = Columns::fit(model, inner.width, &window);
+    if columns.reason == 0 && areas.panel.is_empty() {
+        note_reason(model, area, theme, buffer);
+    }
+    heads(&columns, inner, theme, buffer);
+    let running = running_cases(model);
+    for (row, case) in window.iter().enumerate() {
+        let at = browse.offset + row;
+        let area = Rect { y: rows.y + row as u16, height: 1, ..rows };
+        let style = cursor_style(at == browse.cursor, focused, theme);
+        buffer.set_style(area, style);
+        case_row(model, *case, area, &columns, (style, running.contains(case)), theme, buffer);
+    }
+    scrollbar(area, browse.offset, shown, browse.visible.len(), theme, buffer);
+    if browse.visible.is_empty() {
+        empty_words(model, rows, theme, buffer);
+    }
+}
+
+/// What is listed; where there is room, which runs the results are from.
+fn list_title(model: &Model, room: usize) -> String {
+    let name = match model.browse.nodes.get(model.browse.node) {
+        Some(Node::All) => "all".to_string(),
+        Some(Node::Group(name)) => name.clone(),
+        Some(Node::Set(set)) => model.sets[*set].path.shown.clone(),
+        None => String::new(),
+    };
+    let order = match model.browse.order {
+        Order::File => "",
+        Order::Failing => " · failing first",
+        Order::Slowest => " · slowest first",
+        Order::Disputed => " · most disputed first",
+    };
+    let filter = match model.browse.filter.is_empty() {
+        true => String::new(),
+        false => format!(" · {} of /{}", model.browse.visible.len(), model.browse.filter),
+    };
+    let selected = match model.browse.selected.len() {
+        0 => String::new(),
+        count => format!(" · {count} selected"),
+    };
+    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let title = format!("{name}{order}{filter}{selected}");
+    match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
+        Some(with_runs) if with_runs.width() <= room => with_runs,
+        _ => title,
+    }
+}
+
+/// Counts over the sets that are listed.
+fn shown_totals(model: &Model) -> Totals {
+    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let mut totals = Totals::default();
+    for set in sets {
+        let of_set = model.outcomes.totals(set);
+        totals.passed += of_set.passed;
+        totals.failed += of_set.failed;
+        totals.errored += of_set.errored;
+        totals.not_evaluated += of_set.not_evaluated;
+    }
+    totals
+}
+
+/// Why the case under the cursor did not pass or cannot be read, on the lower border.
+fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(case) = model.browse.visible.get(model.browse.cursor).copied() else { return };
+    let (status, reason) = match model.outcomes.get(case) {
+        Some(outcome) => {
+            let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
+            (outcome.worst, worst.map(|attempt| attempt.reason()).unwrap_or_default())
+        }
+        None => {
+            let summaries = model.sets[case.set].summaries.as_ref();
+            let summary = summaries.and_then(|summaries| summaries.get(case.index));
+            (Status::Errored, summary.and_then(|summary| summary.problem.as_deref()).unwrap_or_default())
+        }
+    };
+    if !reason.is_empty() && area.width > 20 {
+        let words = format!(" {} {reason} ", status.glyph());
+        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(status));
+    }
+}
+
+fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let style = theme.style(Role::Faint);
+    let mut x = inner.x + SIGNS;
+    let mut head = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {
+        match right {
+            true => put_right(buffer, (x + width).saturating_sub(1), inner.y, width, words, style),
+            false => put(buffer, x, inner.y, width.saturating_sub(1), words, style),
+        };
+        x += width;
+    };
+    head(columns.name, "case", false, buffer);
+    head(columns.set, "set", false, buffer);
+    head(columns.attempts, "attempts", false, buffer);
+    columns.metrics.iter().for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
+    head(columns.turns, "turns", true, buffer);
+    head(columns.time, "time", true, buffer);
+    head(columns.reason, "reason", false, buffer);
+}
+
+fn running_cases(model: &Model) -> HashSet<CaseRef> {
+    let Some(run) = model.run.as_ref().filter(|run| run.is_live()) else { return HashSet::new() };
+    run.in_flight.keys().filter_map(|key| model.case_of(run, *key)).collect()
+}
+
+/// The sign of a case, and how it looks.
+fn sign(
+    model: &Model,
+    case: CaseRef,
+    (running, is_unreadable): (bool, bool),
+    theme: &Theme,
+) -> (&'static str, Style) {
+    match (running, model.outcomes.get(case)) {
+        (true, _) => (spinner(model.now), theme.style(Role::Running)),
+        (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
+        (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
+        (false, None) if is_unreadable => (Status::Errored.glyph(), theme.style(Role::Bad)),
+        (false, None) => ("·", theme.style(Role::Faint)),
+    }
+}
+
+fn case_row(
+    model: &Model,
+    case: CaseRef,
+    row: Rect,
+    columns: &Columns,
+    (style, running): (Style, bool),
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let outcome = model.outcomes.get(case);
+    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let problem = summary.and_then(|summary| summary.problem.as_ref());
+    if model.browse.selected.contains(&case) {
+        put(buffer, row.x, row.y, 1, "●", theme.within(style, theme.style(Role::Accent)));
+    }
+    let (glyph, glyph_style) = sign(model, case, (running, problem.is_some()), theme);
+    put(buffer, row.x + 2, row.y, 1, glyph, theme.within(style, glyph_style));
+    let mut x = row.x + SIGNS;
+    name(model, case, (x, row.y), columns.name, style, theme, buffer);
+    x += columns.name;
+    put(buffer, x, row.y, columns.set.saturating_sub(1), &model.sets[case.set].path.stem, style);
+    x += columns.set;
+    let worst = outcome.and_then(CaseOutcome::worst_attempt);
+    if let Some(outcome) = outcome.filter(|outcome| outcome.attempts.len() > 1) {
+        let statuses: Vec<Status> = outcome.attempts.iter().map(|attempt| attempt.status).collect();
+        let look = theme.within(style, theme.status(outcome.worst));
+        put(buffer, x, row.y, columns.attempts.saturating_sub(1), &attempt_words(&statuses), look);
+    }
+    x += columns.attempts;
+    if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Errored) {
+        scores(attempt, &columns.metrics, (x, row.y), style, theme, buffer);
+    }
+    x += METRIC_WIDTH * columns.metrics.len() as u16;
+    if let Some(summary) = summary {
+        put_right(
+            buffer,
+            (x + columns.turns).saturating_sub(1),
+            row.y,
+            columns.turns,
+            &summary.turns.to_string(),
+            style,
+        );
+    }
+    x += columns.turns;
+    if let Some(outcome) = outcome.filter(|_| columns.time > 0) {
+        let longest = outcome.attempts.iter().map(|attempt| attempt.latency_s).fold(0.0, f64::max);
+        put_right(buffer, x + columns.time - 1, row.y, columns.time, &format!("{longest:.1}s"), style);
+    }
+    x += columns.time;
+    if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {
+        let look = theme.within(style, theme.status(attempt.status));
+        put(buffer, x, row.y, columns.reason, attempt.reason(), look);
+    }
+}
+
+/// The id of a case; behind it its tags, that it cannot be read, or what a row without an id asks.
+fn name(
+    model: &Model,
+    case: CaseRef,
+    (x, y): (u16, u16),
+    width: u16,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let id = model.eval_id(case);
+    let id = if id.is_empty() { "(no id)" } else { &id };
+    let used = put(buffer, x, y, width.saturating_sub(1), id, style) + 1;
+    let room = width.saturating_sub(used + 1);
+    let (words, role) = match (summary, model.notes(case)) {
+        (Some(summary), _) if summary.problem.is_some() => ("unreadable".to_string(), Role::Bad),
+        // An id made from the content says nothing to a person; what the user asks does.
+        (Some(summary), _) if id.starts_with("row-") => {
+            (summary.text.lines().next().unwrap_or_default().to_string(), Role::Faint)
+        }
+        (_, Some(notes)) => {
+            (notes.tags.iter().map(|tag| format!("#{tag}")).collect::<Vec<_>>().join(" "), Role::Faint)
+        }
+        _ => return,
+    };
+    put(buffer, x + used, y, room, &words, theme.within(style, theme.style(role)));
+}
+
+fn scores(
+    attempt: &AttemptSummary,
+    names: &[String],
+    (x, y): (u16, u16),
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    for (at, name) in names.iter().enumerate() {
+        let x = x + METRIC_WIDTH * at as u16;
+        let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else { continue };
+        let look = if metric.unsteady { theme.style(Role::Note) } else { theme.status(metric.status) };
+        put(buffer, x, y, METRIC_WIDTH - 1, &score_words(metric), theme.within(style, look));
+    }
+}
+
+fn score_words(metric: &MetricSummary) -> String {
+    if !metric.rubrics.is_empty() {
+        return rubric_words(&metric.rubrics);
+    }
+    match metric.score {
+        Some(score) => format!("{} {score:.2}", metric.status.glyph()),
+        None => metric.status.glyph().to_string(),
+    }
+}
+
+/// How many rubrics hold, and a sign for each in its place.
+fn rubric_words(rubrics: &[Option<f64>]) -> String {
+    let sign = |rubric: &Option<f64>| match rubric {
+        Some(score) if *score >= 1.0 => '✓',
+        Some(score) if *score > 0.0 => '◐',
+        Some(_) => '✗',
+        None => '?',
+    };
+    let held = rubrics.iter().filter(|rubric| rubric.is_some_and(|score| score >= 1.0)).count();
+    format!("{held}/{} {}", rubrics.len(), rubrics.iter().map(sign).collect::<String>())
+}
+
+fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let failed = match model.browse.nodes.get(model.browse.node) {
+        Some(Node::Set(set)) => match &model.sets[*set].state {
+            SetState::Failed(why) => Some(why.clone()),
+            SetState::Loading => Some("opening…".into()),
+            SetState::Gone => Some("the file was deleted".into()),
+            SetState::Ready(..) => None,
+        },
+        _ => None,
+    };
+    let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
+        false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
+        true if model.looking => "looking through the folder…".into(),
+        true if model.browse.nodes.is_empty() => {
+            "no eval sets or data sets here; try `evaltrail demo`".into()
+        }
+        true => "no cases".into(),
+    });
+    let span = Span { text: clean_line(&words).into_owned(), ..Default::default() };
+    let inner = inside(Rect { x: rows.x, ..rows });
+    for (row, line) in wrap_line(&[span], usize::from(inner.width)).iter().enumerate() {
+        if (row as u16) < inner.height {
+            let place = (inner.x, inner.y + row as u16);
+            put_spans(buffer, place, inner.width, line, theme, Role::Text);
+        }
+    }
+}
+
+/// A metric's name without what is the same in all of them.
+fn short_metric(name: &str) -> &str {
+    match name {
+        "tool_trajectory_avg_score" => "trajectory",
+        "response_match_score" => "response",
+        "trajectory_match" => "matched",
+        "session_state_match" => "state",
+        "trajectory_exact_match" => "exact",
+        "final_response_match_v2" => "judged",
+        "rubric_based_final_response_quality_v1" => "rubrics",
+        "rubric_based_tool_use_quality_v1" => "tool rubrics",
+        "rubric_based_multi_turn_trajectory_quality_v1" => "trail rubrics",
+        "hallucinations_v1" => "supported",
+        "per_turn_user_simulator_quality_v1" => "user",
+        name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
+    }
+}

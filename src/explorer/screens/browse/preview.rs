@@ -1,0 +1,84 @@
+//! The case under the cursor: why it did not pass, what the user says, and the first difference.
+
+use super::list::attempt_words;
+use crate::domain::Status;
+use crate::explorer::model::Model;
+use crate::explorer::screens::case::body::{Body, BodyLine};
+use crate::explorer::screens::case::state::CaseScreen;
+use crate::explorer::screens::case::verdict::{VerdictLine, verdict_lines};
+use crate::explorer::screens::case::{draw_body_line, draw_verdict_line};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::panel;
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Lines of what the user says that stay above the first difference.
+const USER_LINES: usize = 2;
+
+pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(case) = &model.browse.preview else {
+        panel(area, "", false, theme, buffer);
+        return;
+    };
+    let id = model.eval_id(case.at);
+    let inner = panel(area, if id.is_empty() { "(no id)" } else { &id }, false, theme, buffer);
+    let mut y = status_line(model, case, inner, theme, buffer);
+    let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width)).into_iter().collect();
+    let room = usize::from(inner.height / 2).max(3);
+    for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
+        draw_verdict_line(line, Rect { x: inner.x, y, width: inner.width, height: 1 }, theme, buffer);
+        y += 1;
+    }
+    let below = Rect { y, height: inner.bottom().saturating_sub(y), ..inner };
+    match &case.body {
+        Some(body) => difference(body, below, theme, buffer),
+        None => {
+            put(buffer, below.x + 1, below.y, below.width - 1, "comparing…", theme.style(Role::Faint));
+        }
+    }
+}
+
+/// Status, attempts and tags. Returns the next row.
+fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+    let (x, y, end) = (inner.x + 1, inner.y, inner.right());
+    let mut used = match model.outcomes.get(case.at) {
+        None => 0,
+        Some(outcome) => {
+            let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
+            let words = format!("{} {}{unsteady}", outcome.worst.glyph(), outcome.worst.label());
+            let mut used = put(buffer, x, y, inner.width - 1, &words, theme.status(outcome.worst));
+            if outcome.attempts.len() > 1 {
+                let statuses: Vec<Status> = outcome.attempts.iter().map(|attempt| attempt.status).collect();
+                let words = format!("  {}", attempt_words(&statuses));
+                used +=
+                    put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Text));
+            }
+            used
+        }
+    };
+    for tag in model.notes(case.at).iter().flat_map(|notes| &notes.tags) {
+        let words = format!("  #{tag}");
+        used += put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Faint));
+    }
+    if used == 0 { y } else { y + 1 }
+}
+
+/// What passed is not a reason.
+fn is_a_reason(line: &VerdictLine) -> bool {
+    !matches!(line, VerdictLine::Metric(Status::Passed | Status::Informational, ..))
+}
+
+/// The comparison; where it does not fit, from the first difference on, with what the user says above it.
+fn difference(body: &Body, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let rows = usize::from(area.height);
+    let first = body.pieces.first().map_or(0, |(_, line)| *line);
+    let user = body.lines.iter().take_while(|line| matches!(line, BodyLine::Wide(_))).count();
+    let skipped = if first < rows.saturating_sub(1) { 0 } else { first.saturating_sub(USER_LINES + 1) };
+    let above = body.lines.iter().take(user.min(USER_LINES)).filter(|_| skipped > 0);
+    let rest = body.lines.iter().skip(if skipped > 0 { first.saturating_sub(1) } else { 0 });
+    for (row, line) in above.chain(rest).take(rows).enumerate() {
+        let row = Rect { y: area.y + row as u16, height: 1, ..area };
+        draw_body_line(line, body.side_by_side, row, theme, buffer);
+    }
+}
