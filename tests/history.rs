@@ -105,6 +105,42 @@ fn results_follow_their_cases_when_others_come_in_front() {
 }
 
 #[test]
+fn a_run_ends_with_its_failures_and_what_to_do_next() {
+    let desk = Desk::new();
+    desk.write("s.evalset.json", abc());
+    let said = text(&desk.run(&["--repeat", "2", "."]));
+    let end = said.split("not passed\n").nth(1).unwrap_or_else(|| panic!("{said}"));
+    let lines: Vec<&str> = end.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines[0].starts_with("✗ s › b  0/2  "), "one line for all attempts of a case: {end}");
+    let counts = "evaltrail 4 passed, 2 failed of 6 attempts (3 cases, 2 each)";
+    assert!(lines[1].starts_with(counts), "the counts add up: {end}");
+    let id = lines[2].strip_prefix("run ").unwrap_or_else(|| panic!("{end}"));
+    assert!(desk.newest_run().ends_with(id), "{end}");
+    assert!(
+        end.contains("evaltrail run --failed") && end.contains(&format!("evaltrail accept {id}")),
+        "{end}"
+    );
+}
+
+#[test]
+fn the_list_is_told_as_json() {
+    let desk = Desk::new();
+    desk.write("s.evalset.json", abc());
+    desk.ids_run(&["--filter", "-b", "."]);
+    let out = desk.evaltrail(&["list", "--json", "--cases", "."]);
+    let list: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
+    let set = &list["sets"][0];
+    assert_eq!(
+        (&set["eval_set"], &set["cases"], &set["passed"], &set["not_run"]),
+        (&json!("s"), &json!(3), &json!(2), &json!(1))
+    );
+    assert_eq!(set["runs"].as_array().unwrap().len(), 1);
+    let statuses: Vec<&Value> =
+        set["eval_cases"].as_array().unwrap().iter().map(|case| &case["status"]).collect();
+    assert_eq!(statuses, [&json!("passed"), &Value::Null, &json!("passed")]);
+}
+
+#[test]
 fn an_edited_case_is_what_it_is_now() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());

@@ -156,6 +156,9 @@ pub(super) struct ListArgs {
     /// List the cases too
     #[arg(long)]
     pub(super) cases: bool,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -2,14 +2,16 @@
 
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
-use super::output::{paint, say};
+use super::output::{json_output, paint, say};
 use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, RunSource, case_results};
 use crate::report::Paint;
 use crate::runner::{history_of, past_results};
 use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, named_path, open_set, read_notes};
-use std::collections::{HashMap, HashSet};
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Write;
 use std::path::Path;
 
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
@@ -19,6 +21,9 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let history = history_of(&workspace);
     let opened = named_path(&args.path).unwrap_or_else(|_| workspace.root.clone());
     let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
+    if args.json {
+        return list_json(&args, &workspace, is_listed);
+    }
     for agent in workspace.agents.iter().filter(|agent| is_listed(&agent.path)) {
         if !say(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
             return Ok(exit);
@@ -51,6 +56,75 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         );
     }
     Ok(exit)
+}
+
+/// The same as JSON: agents, and sets with the counts of their latest results; with `--cases` each case.
+fn list_json(
+    args: &ListArgs,
+    workspace: &Workspace,
+    is_listed: impl Fn(&Path) -> bool,
+) -> anyhow::Result<Exit> {
+    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
+        workspace.sets.iter().map(|set| (set, open_set(set))).collect();
+    let files: Vec<(&SetPath, &SetFile)> =
+        opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
+    let past = past_results(workspace, &files, InMemory::Summary);
+    let of_adk = workspace.agents.iter().filter(|agent| is_listed(&agent.path));
+    let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
+    let configured = workspace.config.agents.iter();
+    let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
+    let sets = opened.iter().map(|(set, open)| match open {
+        Ok(open) => set_json(set, &open.file, &past, args.cases),
+        Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
+    });
+    let list = json!({
+        "evaltrail": env!("CARGO_PKG_VERSION"),
+        "agents": of_adk.chain(configured).collect::<Vec<_>>(),
+        "sets": sets.collect::<Vec<_>>(),
+    });
+    let mut out = json_output();
+    serde_json::to_writer_pretty(&mut out, &list)?;
+    out.write_all(b"\n")?;
+    out.end()?;
+    let is_unreadable = opened.iter().any(|(_, open)| open.is_err());
+    Ok(if is_unreadable { Exit::Wrong } else { Exit::Fine })
+}
+
+fn set_json(set: &SetPath, file: &SetFile, past: &[PastResult], with_cases: bool) -> Value {
+    let notes = read_notes(&set.path).unwrap_or_default();
+    let results = case_results(file, &set.path, &notes, past);
+    let count = |status: Status| results.iter().filter(|result| result.status() == status).count();
+    let runs: BTreeSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
+    let mut listed = json!({
+        "file": set.shown,
+        "eval_set": set.stem,
+        "cases": file.len(),
+        "passed": count(Status::Passed),
+        "failed": count(Status::Failed),
+        "errored": count(Status::Errored),
+        "not_evaluated": count(Status::NotEvaluated),
+        "not_run": file.len().saturating_sub(results.len()),
+        "edited_since": results.iter().filter(|result| result.edited).count(),
+        "foreign": results.iter().filter(|result| result.is_foreign()).count(),
+        "runs": runs,
+        "error": null,
+    });
+    if with_cases {
+        let by_case: HashMap<usize, &CaseResult> =
+            results.iter().map(|result| (result.index, result)).collect();
+        let case = |(at, eval_id): (usize, std::borrow::Cow<'_, str>)| {
+            let result = by_case.get(&at);
+            json!({
+                "eval_id": eval_id,
+                "status": result.map(|result| result.status()),
+                "run_id": result.map(|result| &result.run.id),
+                "edited_since": result.is_some_and(|result| result.edited),
+                "error": file.case(at).err().map(|problem| problem.to_string()),
+            })
+        };
+        listed["eval_cases"] = file.eval_ids().enumerate().map(case).collect();
+    }
+    listed
 }
 
 fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {

@@ -2,7 +2,11 @@
 
 use crate::domain::{AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// More failures than this are not listed at the end of a run.
+const FAILURES_LISTED: usize = 50;
 
 /// Whether to colour, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +100,63 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
         parts.push(format!("{not_run} not run"));
     }
     let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
-    let counts = format!("{} {}{}", paint.bold("evaltrail"), parts.join(", "), paint.faint(&time));
-    format!("{}{}{counts}", metric_table(state, paint), judged(state, paint))
+    let counts =
+        format!("{} {}{}{}", paint.bold("evaltrail"), parts.join(", "), of_cases(state), paint.faint(&time));
+    let (table, failures) = (metric_table(state, paint), failures(state, paint));
+    format!("{table}{}{failures}{counts}{}", judged(state, paint), next_steps(state, paint))
+}
+
+/// " of 26 attempts (13 cases, 2 each)", where cases were repeated, so that the counts can be added up.
+fn of_cases(state: &RunState) -> String {
+    match (state.plan.options.repeat, state.plan.cases.len()) {
+        (0 | 1, _) => String::new(),
+        (repeat, cases) => {
+            format!(" of {} attempts ({cases} cases, {repeat} each)", state.plan.attempts())
+        }
+    }
+}
+
+/// The cases that did not pass, each with how many of its attempts passed and why the first one did not.
+fn failures(state: &RunState, paint: Paint) -> String {
+    let mut by_case: BTreeMap<usize, (usize, usize, &AttemptSummary)> = BTreeMap::new();
+    for attempt in &state.finished {
+        let attempt = attempt.summary();
+        let entry = by_case.entry(attempt.key.case).or_insert((0, 0, attempt));
+        entry.0 += usize::from(attempt.status == Status::Passed);
+        entry.1 += 1;
+        if entry.2.status == Status::Passed {
+            entry.2 = attempt;
+        }
+    }
+    let failed: Vec<_> = by_case.into_values().filter(|(passed, all, _)| passed < all).collect();
+    let mut out = String::new();
+    for (passed, all, attempt) in failed.iter().take(FAILURES_LISTED) {
+        let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
+        let glyph = paint.status(attempt.status, attempt.status.glyph());
+        let rate = if *all > 1 { format!("  {passed}/{all}") } else { String::new() };
+        let reason = clean_line(attempt.reason()).into_owned();
+        let _ = writeln!(out, "{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
+    }
+    let more = failed.len().saturating_sub(FAILURES_LISTED);
+    if more > 0 {
+        let _ = writeln!(out, "… and {more} more; the reports have them all");
+    }
+    if out.is_empty() { out } else { format!("\n{}\n{out}\n", paint.bold("not passed")) }
+}
+
+/// The run's id, and the commands that usually follow.
+fn next_steps(state: &RunState, paint: Paint) -> String {
+    let id = clean_line(&state.plan.run_id).into_owned();
+    let totals = state.totals;
+    let mut lines = vec![format!("run {id}")];
+    if totals.failed + totals.errored + totals.not_evaluated > 0 {
+        lines.push("look at it:     evaltrail".into());
+        lines.push("run them again: evaltrail run --failed".into());
+    }
+    if totals.failed > 0 {
+        lines.push(format!("accept what the agent did: evaltrail accept {id}"));
+    }
+    lines.into_iter().map(|line| format!("\n{}", paint.faint(&line))).collect()
 }
 
 /// What judging took, over the whole run; nothing where no judge was asked.
