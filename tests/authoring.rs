@@ -270,7 +270,7 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
     house.press("ctrl-u");
     house.paste("[1.0, 1e2]");
-    house.press("enter w");
+    house.press("enter ctrl-s");
     let lines = format!("{:?}", house.model.overlay);
     assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
     house.save();
@@ -312,7 +312,7 @@ fn what_others_write_into_the_case_being_edited_is_met() {
     let theirs = house.text("a.evalset.json").replacen("water the beans", "water all beans", 1);
     std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
     house.load();
-    house.press("w");
+    house.press("ctrl-s");
     house.save();
     let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.notice) };
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
@@ -541,7 +541,7 @@ fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
     house.paste("_x");
     house.press("enter");
     appear(&mut house, "0.evalset.json");
-    house.press("w");
+    house.press("ctrl-s");
     assert_eq!(shown(&house), "a.evalset.json");
     house.press("enter");
     assert!(house.text("a.evalset.json").contains("\"one\""), "nothing is written before the effect is done");
@@ -562,7 +562,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
     for name in ["first", "second"] {
         house.press("e enter");
         house.paste(&format!("_{name}"));
-        house.press("enter w");
+        house.press("enter ctrl-s");
         house.save_alone();
         assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
         let text = house.model.notice.as_ref().unwrap().text.clone();

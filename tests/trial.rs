@@ -249,3 +249,25 @@ fn s_scores_and_metrics_and_statistics_open() {
     type_text(&mut model, "bleu");
     assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
 }
+
+/// In the list, with a preview: the suggestion is tried with one key, what is shown then is of the what-if, and the same
+/// suggestion is not added twice.
+#[test]
+fn a_suggestion_is_tried_from_the_list_once() {
+    let mut model = model();
+    press(&mut model, "down down");
+    assert_eq!(model.shown_attempt().unwrap().status, F);
+    let suggestion = model.shown_case().unwrap().suggestion.clone().expect("a suggestion");
+    press(&mut model, "=");
+    assert_eq!(model.trial.as_ref().unwrap().change, suggestion);
+    assert_eq!(model.shown_attempt().unwrap().status, P, "the preview is of the what-if");
+    assert_eq!(model.shown_case().unwrap().suggestion, None);
+    let mut twice = suggestion.clone();
+    twice.add(suggestion.clone());
+    assert_eq!(twice, suggestion);
+    // The same while another screen was open meanwhile.
+    press(&mut model, "w d enter");
+    press(&mut model, "= q");
+    assert_eq!(model.shown_attempt().unwrap().status, P);
+    assert_eq!(model.shown_case().unwrap().suggestion, None, "no stale suggestion in the list");
+}

@@ -1,5 +1,7 @@
 //! `PATH[:id,id]`: which files and cases are meant.
 
+use super::output::tell;
+use crate::domain::clean_line;
 use crate::runner::Selection;
 use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
@@ -47,7 +49,9 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
                 target.path.display()
             );
         }
-        for set in meant(&opened.sets, target.path.is_dir(), saved) {
+        let meant = meant(&opened.sets, target.path.is_dir(), saved);
+        tell_left_out(&opened.sets, &meant, saved);
+        for set in meant {
             match selections.iter_mut().find(|selection| selection.set.path == set.path) {
                 Some(known) => known.ids.extend(target.ids.clone()),
                 None => selections.push(Selection { ids: target.ids.clone(), ..Selection::all(set.clone()) }),
@@ -66,6 +70,21 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
         }
     }
     Ok((workspace, selections))
+}
+
+/// Says which sets of a folder are not run, or not scored, and which command takes them.
+fn tell_left_out(sets: &[SetPath], meant: &[&SetPath], saved: bool) {
+    let left_out = || sets.iter().filter(|set| meant.iter().all(|other| other.path != set.path));
+    let Some(first) = left_out().next() else { return };
+    let more = match left_out().count() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let first = clean_line(&first.shown);
+    tell(&match saved {
+        false => format!("not run: {first}{more}, with saved responses; `evaltrail score` scores them"),
+        true => format!("not scored: {first}{more}, without saved responses; `evaltrail run` runs them"),
+    });
 }
 
 /// Of a folder, its eval sets are run and its data sets are scored, where it has any. The others are meant

@@ -43,21 +43,21 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
     match &model.screen {
         Screen::Edit(edit) if edit.is_changed() => {
             return Some((
-                "The case is not saved. Leave?",
+                "The case is not saved. Quit?",
                 "What was changed in the editor is not in the file.",
             ));
         }
         Screen::Chat(chat) if chat.is_unkept() => {
             return Some((
-                "The conversation is not kept. Leave?",
-                "Not all of its turns are kept as a case.",
+                "The conversation is not saved. Quit?",
+                "Not all of its turns are saved as a case.",
             ));
         }
         _ => {}
     }
     let running = model.run.as_ref().is_some_and(|run| run.is_live());
-    let line = "What is finished is kept; `evaltrail run --resume` goes on with the rest.";
-    running.then_some(("A run is going on. Leave?", line))
+    let line = "Finished attempts are saved; `evaltrail run --resume` runs the rest.";
+    running.then_some(("A run is live. Quit?", line))
 }
 
 /// The themes there are, in the order of the key.
@@ -71,11 +71,7 @@ pub(crate) fn next_theme(model: &mut Model) -> Vec<Effect> {
 
 pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
-    let words = if model.mouse {
-        "the mouse is evaltrail's"
-    } else {
-        "the mouse is the terminal's: select and copy with it"
-    };
+    let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };
     tell(model, words.into(), false);
     vec![Effect::CaptureMouse(model.mouse)]
 }
@@ -89,11 +85,7 @@ fn on_one_line(id: &str) -> String {
 /// Copies the case: its id, its scores and both sides of every turn. The raw data, as JSON.
 pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
-    let shown = match &model.screen {
-        Screen::Case(case) => case.attempt,
-        _ => 0,
-    };
-    let attempt = model.outcomes.get(at).and_then(|outcome| outcome.attempts.get(shown));
+    let attempt = model.attempt_at_hand();
     let Some(attempt) = attempt else {
         return vec![Effect::Copy(on_one_line(&model.eval_id(at)))];
     };

@@ -33,6 +33,9 @@ pub struct CaseOutcome {
     /// Goes up when attempts are added: what was computed from fewer attempts, or from those of another run, is
     /// known by it.
     pub revision: u64,
+    /// Goes up with every other result of the attempts, re-evaluated and what-if ones among them: what was drawn from
+    /// an older one is known by it.
+    pub shown: u64,
 }
 
 /// The newest outcomes of all cases, with the counts of each set kept up to date.
@@ -52,12 +55,17 @@ impl CaseOutcome {
     fn of(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
         let unsteady = is_unsteady(&attempts, worst);
-        CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0 }
+        CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0, shown: 0 }
     }
 
     /// The attempt a person should look at first: the first one with the worst status.
     pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
-        self.attempts.iter().find(|attempt| attempt.status == self.worst).or(self.attempts.first())
+        self.attempts.get(self.worst_position())
+    }
+
+    /// Its position among the attempts, from 0.
+    pub fn worst_position(&self) -> usize {
+        self.attempts.iter().position(|attempt| attempt.status == self.worst).unwrap_or(0)
     }
 
     /// Whether the case was edited since it was run.
@@ -113,6 +121,7 @@ impl Outcomes {
         outcome.worst = worst(&outcome.attempts);
         outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
         outcome.revision = self.version;
+        outcome.shown = self.version;
         let after = outcome.worst;
         let totals = self.totals.entry(case.set).or_default();
         if let Some(before) = before {
@@ -155,7 +164,8 @@ impl Outcomes {
         for (case, outcome) in &self.cases {
             let attempts: Vec<Arc<EndedAttempt>> = outcome.attempts.iter().map(&mut other).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
-            let shown = CaseOutcome { ran, revision, ..CaseOutcome::of(&outcome.run, attempts) };
+            let shown = mapped.version;
+            let shown = CaseOutcome { ran, revision, shown, ..CaseOutcome::of(&outcome.run, attempts) };
             mapped.totals.entry(case.set).or_default().add(shown.worst);
             mapped.cases.insert(*case, shown);
         }
@@ -187,7 +197,7 @@ impl Outcomes {
             Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run, attempts) },
             None => CaseOutcome::of(&before.run, ran),
         };
-        let after = CaseOutcome { revision: before.revision, ..after };
+        let after = CaseOutcome { revision: before.revision, shown: self.version, ..after };
         let totals = self.totals.entry(case.set).or_default();
         totals.remove(before.worst);
         totals.add(after.worst);

@@ -1,17 +1,18 @@
 //! What a message does: a router to screens, dialogs and features.
 
-use crate::explorer::commands::Command;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
+use crate::explorer::commands::{Command, Context};
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
-use crate::explorer::overlays;
+use crate::explorer::overlays::{self, Overlay};
 use crate::explorer::screens::{TextEntry, browse, case, chat, edit, entry, run};
 use crate::explorer::{authoring, edited_cases, global, load, what_if};
 
 /// Takes a message in; returns what the outside must do.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let (place, notices) = (place(model), model.notices.len());
     let mut effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
@@ -58,10 +59,19 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Told(text) => global::tell(model, text, false),
         Msg::Failed(text) => global::tell(model, text, true),
     };
+    if place != self::place(model) && notices == model.notices.len() {
+        // What was said on another screen is in the message log.
+        model.notice = None;
+    }
     browse::keep_in_sight(model);
     browse::follow_cursor(model);
     effects.extend(case::refresh_body(model));
     effects
+}
+
+/// Which screen and which dialog are open.
+fn place(model: &Model) -> (Context, Option<std::mem::Discriminant<Overlay>>) {
+    (model.screen_context(), model.overlay.as_ref().map(std::mem::discriminant))
 }
 
 /// The text field of the screen, when keys go to it.

@@ -30,12 +30,16 @@ impl WhatIf {
         *self == WhatIf::default()
     }
 
-    /// Adds another change; where both change the same, the other one counts.
+    /// Adds another change; where both change the same, the other one counts, and a rule that is there is not added again.
     pub fn add(&mut self, other: WhatIf) {
         self.match_type = other.match_type.or(self.match_type);
         self.ignore_args = other.ignore_args.or(self.ignore_args);
         self.thresholds.extend(other.thresholds);
-        self.rules.extend(other.rules);
+        for rule in other.rules {
+            if !self.rules.contains(&rule) {
+                self.rules.push(rule);
+            }
+        }
     }
 
     /// The change in a few words, one for each part.

@@ -3,7 +3,7 @@
 pub mod sets;
 
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{EvalCase, Invocation};
+use crate::domain::{EndedAttempt, EvalCase, Invocation};
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
@@ -27,8 +27,9 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else { return Vec::new() };
     let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
     let Some((piece, _)) = piece.cloned() else { return Vec::new() };
-    let (at, turn, attempt) = (case.at, case.turn, case.attempt);
-    match accepted(model, at, attempt, |now| (now == turn).then(|| piece.clone())) {
+    let (at, turn) = (case.at, case.turn);
+    let ran = model.shown_attempt().cloned();
+    match accepted(model, at, ran, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => match shown_turns(model, at, turn) {
             Some((expected, actual)) => {
                 let words = format!("accept {} in {}", piece.words(&expected, &actual), model.eval_id(at));
@@ -64,8 +65,8 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut refused = Vec::new();
     for at in &chosen {
-        let attempt = shown_attempt(model, *at);
-        match accepted(model, *at, attempt, |_| Some(Piece::Turn)) {
+        let ran = attempt_to_accept(model, *at).cloned();
+        match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
             Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
             Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
             Err(why) => refused.push(format!("{}: {why}", model.eval_id(*at))),
@@ -94,10 +95,11 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-fn shown_attempt(model: &Model, at: CaseRef) -> usize {
+/// The attempt on the case screen; for cases of a list, the one to look at first.
+fn attempt_to_accept(model: &Model, at: CaseRef) -> Option<&Arc<EndedAttempt>> {
     match &model.screen {
-        Screen::Case(case) if case.at == at => case.attempt,
-        _ => 0,
+        Screen::Case(case) if case.at == at => model.shown_attempt(),
+        _ => model.outcomes.get(at)?.worst_attempt(),
     }
 }
 
@@ -110,16 +112,13 @@ fn case_now(model: &Model, at: CaseRef) -> Result<EvalCase, String> {
 fn accepted(
     model: &Model,
     at: CaseRef,
-    attempt: usize,
+    ran: Option<Arc<EndedAttempt>>,
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
-    let shown = model.shown_attempt().filter(|_| model.current_case() == Some(at));
-    let outcome = model.outcomes.get(at);
-    if outcome.is_some_and(CaseOutcome::is_foreign) {
+    if model.outcomes.get(at).is_some_and(CaseOutcome::is_foreign) {
         return Err("the result is of a foreign run: it was not recorded here by you".into());
     }
-    let of_run = || outcome?.attempts.get(attempt);
-    let ran = shown.or_else(of_run).ok_or("no agent has done anything here yet")?.read()?;
+    let ran = ran.ok_or("no agent has done anything here yet")?.read()?;
     accept_in_case(&case_now(model, at)?, &ran, piece).map_err(|error| error.to_string())
 }
 
@@ -188,7 +187,7 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         }
     }
     let next = if done.stands { &UNDO } else { &REDO };
-    let verb = if done.stands { "" } else { "undone: " };
+    let verb = if done.stands { "done: " } else { "undone: " };
     let rest = done
         .note
         .map(|note| format!(" ({note})"))

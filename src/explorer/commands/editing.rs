@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, can_save_beside};
+use super::enabled::{always, can_save, can_save_beside};
 use super::{Command, Context, Group};
 use crate::explorer::overlays::proposal;
 use crate::explorer::screens::edit;
@@ -111,7 +111,7 @@ pub static SAVE_CASE: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["w", "ctrl-s"],
+    keys: &["ctrl-s"],
     enabled: always,
     run: edit::save,
 };
@@ -124,7 +124,7 @@ pub static SAVE: Command = Command {
     group: Group::Edit,
     contexts: &[Context::Proposal],
     keys: &["enter", "y"],
-    enabled: always,
+    enabled: can_save,
     run: proposal::save,
 };
 

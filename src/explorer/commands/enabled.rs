@@ -1,10 +1,12 @@
 //! Why commands cannot be given now.
 
 use super::{CANCEL_ALL, RUN};
+use crate::domain::Status;
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
+use crate::explorer::screens::run;
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -66,6 +68,10 @@ pub(crate) fn has_failing(model: &Model) -> Enabled {
         let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
         return not_passed.then_some(()).ok_or("nothing of the run has failed");
     }
+    let of_set = |set: usize| model.outcomes.totals(set);
+    if model.listed_sets().all(|set| of_set(set).passed == of_set(set).ended()) {
+        return Err("nothing listed has failed");
+    }
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
 }
@@ -113,13 +119,14 @@ pub(crate) fn has_attempt(model: &Model) -> Enabled {
 
 pub(crate) fn has_suggestion(model: &Model) -> Enabled {
     let case = model.shown_case().ok_or("open a case first")?;
-    let none = "no small change of criteria would make the case pass";
+    let none = "no small change of criteria is known with which the case would pass";
     case.suggestion.as_ref().map(|_| ()).ok_or(none)
 }
 
 pub(crate) fn has_differences(model: &Model) -> Enabled {
     let case = model.shown_case().ok_or("open a case first")?;
-    let any = case.body.as_ref().is_some_and(|body| !body.pieces.is_empty());
+    let body = case.body.as_ref().ok_or("expected and actual are still being compared")?;
+    let any = !body.pieces.is_empty();
     any.then_some(()).ok_or("expected and actual do not differ here")
 }
 
@@ -154,15 +161,14 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
 /// On the run screen a case is opened first, and then looked at.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
     match model.screen {
-        Screen::Run => has_finished(model),
+        Screen::Run => on_failed(model),
         _ => can_accept(model),
     }
 }
 
-fn has_finished(model: &Model) -> Enabled {
-    let on_one =
-        model.run_screen.in_finished && model.run.as_ref().is_some_and(|run| !run.finished.is_empty());
-    on_one.then_some(()).ok_or("the cursor is not on a finished attempt")
+fn on_failed(model: &Model) -> Enabled {
+    let failed = run::finished_under_cursor(model).is_some_and(|attempt| attempt.status == Status::Failed);
+    failed.then_some(()).ok_or("the cursor is not on an attempt that failed")
 }
 
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {
@@ -171,6 +177,14 @@ pub(crate) fn can_accept_all(model: &Model) -> Enabled {
     let selected = model.browse.selected.iter().any(ran);
     let here = model.current_case().is_some_and(|case| ran(&case));
     (selected || here).then_some(()).ok_or_else(nothing_done)
+}
+
+pub(crate) fn can_save(model: &Model) -> Enabled {
+    let is_stuck = matches!(
+        &model.overlay,
+        Some(Overlay::Proposal(proposal)) if proposal.conflict.as_ref().is_some_and(|one| one.merged.is_none())
+    );
+    if is_stuck { Err("the same place was changed since") } else { Ok(()) }
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {

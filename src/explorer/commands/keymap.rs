@@ -1,7 +1,7 @@
 //! Keys to commands.
 
 use super::key::{Key, parse_key};
-use super::{COMMANDS, Command, Context};
+use super::{COMMANDS, Command, Context, PREFIXES};
 
 /// What the keys pressed so far mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +49,12 @@ pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static
     found
 }
 
-/// The commands that these keys give in other contexts, in words: "accept (case)".
+/// What these keys give in other contexts, in words: "accept (case)", or the name of a prefix.
 pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
+    let typed = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
+    if let Some((_, name)) = PREFIXES.iter().find(|(prefix, _)| *prefix == typed) {
+        return vec![format!("{name} (list, case)")];
+    }
     let has = |command: &&&Command| command.keys.iter().any(|keys| sequence(keys) == pressed);
     let commands = COMMANDS.iter().filter(has);
     commands
@@ -86,7 +90,6 @@ pub fn conflicts() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explorer::commands::PREFIXES;
 
     #[test]
     fn no_keys_have_two_meanings() {

@@ -133,7 +133,7 @@ pub static RIGHT: Command = Command {
 pub static SWITCH_PANE: Command = Command {
     name: "switch pane",
     help: "to the other pane",
-    hint: None,
+    hint: Some("other pane"),
     scope: None,
     group: Group::Move,
     contexts: &[Context::Browse, Context::Run],

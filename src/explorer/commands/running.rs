@@ -83,7 +83,7 @@ pub static PAUSE: Command = Command {
 pub static CANCEL_ALL: Command = Command {
     name: "cancel all",
     help: "finish the attempts in flight and stop; again to stop now",
-    hint: None,
+    hint: Some("cancel all"),
     scope: None,
     group: Group::Run,
     contexts: SCREENS,

@@ -3,7 +3,7 @@
 use crate::explorer::commands::{COMMANDS, Command, PREFIXES};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::notice_lines;
+use crate::explorer::screens::{entry, notice_lines};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
@@ -18,7 +18,12 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             put(buffer, areas.notice.x + 1, y, areas.notice.width - 2, &text, theme.style(role));
         }
     }
-    hints(model, areas, theme, buffer);
+    let is_typed =
+        entry(&model.screen).text.as_ref().is_some_and(|text| !text.commands_first && (text.takes)(model));
+    // While a value is typed, its own line says which keys it has.
+    if !is_typed || model.overlay.is_some() {
+        hints(model, areas, theme, buffer);
+    }
 }
 
 /// Hints that are always shown, at the end.
@@ -47,15 +52,16 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
 /// Keys and words, by importance: commands in the order of the table, the prefixes before the last.
 fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     let context = model.context();
-    let here = |command: &&&Command| command.is_in(context) && (command.enabled)(model).is_ok();
+    let here = |command: &&&'static Command| command.is_in(context) && (command.enabled)(model).is_ok();
+    let given: Vec<&'static Command> = COMMANDS.iter().filter(here).copied().collect();
     let hint = |command: &&'static Command| {
         let hint = command.hint?;
         let words = command.scope.map_or(hint.to_string(), |scope| format!("{hint} {}", scope(model)));
         Some((command.key(), words))
     };
-    let mut hints: Vec<(&'static str, String)> = COMMANDS.iter().filter(here).filter_map(hint).collect();
+    let mut hints: Vec<(&'static str, String)> = given.iter().filter_map(hint).collect();
     let begins = |prefix: &str| {
-        let keys = || COMMANDS.iter().filter(here).flat_map(|command| command.keys);
+        let keys = || given.iter().flat_map(|command| command.keys);
         keys().any(|keys| keys.split_once(' ').is_some_and(|(first, _)| first == prefix))
     };
     let at = hints.len().saturating_sub(ALWAYS);

@@ -33,7 +33,7 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     let (more, fewer) = trial.counts();
     let counts = match (trial.pending.is_some(), trial.flips.len()) {
         (true, _) => format!("{} rescoring", spinner(model.now)),
-        (false, 0) => "no case comes out otherwise".to_string(),
+        (false, 0) => "no case changes".to_string(),
         (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),
     };
     let known = [(&FLIPS, "list"), (&WRITE_TRIAL, "write"), (&DROP_TRIAL, "drop")];

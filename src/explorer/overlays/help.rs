@@ -94,7 +94,14 @@ impl Dialog for Help {
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let lines = lines(model, areas.body.width.min(WIDTH).saturating_sub(2));
         let title = format!("help   {} and esc close", HELP.key());
-        let inner = over(areas.body, WIDTH, lines.len() as u16 + 2, &title, theme, buffer);
+        let inner = over(
+            areas.body,
+            WIDTH,
+            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2),
+            &title,
+            theme,
+            buffer,
+        );
         let shown = usize::from(inner.height);
         let first = self.scroll.min(lines.len().saturating_sub(shown));
         let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };

@@ -55,7 +55,14 @@ impl Dialog for MessageLog {
             false => lines(&model.notices, areas.body.width),
         };
         let title = format!("messages, the newest first   {} close", BACK.key());
-        let inner = over(areas.body, WIDTH, lines.len() as u16 + 2, &title, theme, buffer);
+        let inner = over(
+            areas.body,
+            WIDTH,
+            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2),
+            &title,
+            theme,
+            buffer,
+        );
         let shown = usize::from(inner.height);
         let first = self.scroll.min(lines.len().saturating_sub(shown));
         let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };

@@ -1,7 +1,7 @@
 //! The text of a question: cleaned, wrapped, scrolled; shared by confirmations and the trust dialog.
 
 use crate::diff::{Line, Span, wrap_line};
-use crate::domain::clean_exact;
+use crate::domain::{clean_exact, clean_line};
 use crate::explorer::commands::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
@@ -16,6 +16,8 @@ pub struct Question {
     pub title: String,
     /// What it is about, line by line; untrusted.
     pub lines: Vec<String>,
+    /// Whether blanks that could hide something are made visible.
+    exact: bool,
     /// The first visible line.
     scroll: usize,
 }
@@ -23,13 +25,19 @@ pub struct Question {
 impl Question {
     /// A question, shown from its first line.
     pub fn new(title: impl Into<String>, lines: Vec<String>) -> Question {
-        Question { title: title.into(), lines, scroll: 0 }
+        Question { title: title.into(), lines, exact: false, scroll: 0 }
+    }
+
+    /// The same with every blank visible that is not a single space: for what is allowed by the answer.
+    pub fn exact(title: impl Into<String>, lines: Vec<String>) -> Question {
+        Question { exact: true, ..Question::new(title, lines) }
     }
 
     fn laid_out(&self, body: Rect) -> Vec<Line> {
         let width = usize::from(width(body).saturating_sub(4)).max(1);
         let wrapped = |text: &String| {
-            let span = Span { text: clean_exact(text), ..Span::default() };
+            let text = if self.exact { clean_exact(text) } else { clean_line(text).into_owned() };
+            let span = Span { text, ..Span::default() };
             wrap_line(&[span], width)
         };
         self.lines.iter().flat_map(wrapped).collect()
@@ -48,7 +56,14 @@ impl Question {
     /// Draws the question, with the possible answers in its last line.
     pub(super) fn draw(&self, body: Rect, answers: &str, theme: &Theme, buffer: &mut Buffer) {
         let lines = self.laid_out(body);
-        let inner = over(body, width(body), lines.len() as u16 + 5, &self.title, theme, buffer);
+        let inner = over(
+            body,
+            width(body),
+            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(5),
+            &self.title,
+            theme,
+            buffer,
+        );
         let room = inner.width.saturating_sub(2);
         let visible = lines.iter().skip(self.scroll).take(usize::from(inner.height.saturating_sub(2)));
         for (row, line) in visible.enumerate() {

@@ -8,11 +8,11 @@ use crate::explorer::effect::{Against, Effect};
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{CaseRef, Model};
-use crate::explorer::screens::{chat, layout};
+use crate::explorer::screens::{NOTICE_LINES, chat, layout};
 use crate::explorer::theme::Theme;
 use crate::runner::{Deed, TrustQuestion};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
 /// The question, and what waits for the answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub enum Allowed {
 /// Asks.
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
-    let question = Question::new(title, lines);
+    let question = Question::exact(title, lines);
     model.overlay = Some(Overlay::Trust(TrustDialog { question, asked, then }));
 }
 
@@ -75,9 +75,17 @@ fn is_about_keys(asked: &[TrustQuestion]) -> bool {
     asked.iter().any(|question| question.deed == Deed::Use)
 }
 
+/// The part of the screen for the question. It is the same with and without a notice: a notice that goes away must not
+/// turn lines that were never drawn into lines that count as shown.
+fn body(model: &Model) -> Rect {
+    let body = layout(model).body;
+    let bottom = model.size.1.saturating_sub(1 + NOTICE_LINES as u16);
+    Rect { height: bottom.saturating_sub(body.y), ..body }
+}
+
 /// Answers the open question. A yes is ignored until the end of the question is visible.
 pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
-    let body = layout(model).body;
+    let body = body(model);
     let Some(Overlay::Trust(dialog)) = &model.overlay else { return Vec::new() };
     if yes && dialog.question.below(body) > 0 {
         return Vec::new();
@@ -119,19 +127,20 @@ impl Dialog for TrustDialog {
     }
 
     fn scroll(&mut self, model: &Model, motion: Motion) {
-        self.question.scroll(layout(model).body, motion);
+        self.question.scroll(body(model), motion);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(&self, model: &Model, _: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let no = DENY.keys.join(" ");
-        let answers = match self.question.below(areas.body) {
+        let body = body(model);
+        let answers = match self.question.below(body) {
             0 => format!("{} yes    {no} no", ALLOW.key()),
             below => {
                 let (down, page) = (DOWN.key(), PAGE_DOWN.key());
                 format!("{below} more lines to read before a yes: {down}, {page}    {no} no")
             }
         };
-        self.question.draw(areas.body, &answers, theme, buffer);
+        self.question.draw(body, &answers, theme, buffer);
         None
     }
 

@@ -22,7 +22,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 /// Longer notices are cut; the message log has all of them.
-const NOTICE_LINES: usize = 3;
+pub(crate) const NOTICE_LINES: usize = 3;
 
 /// What the router needs of a screen.
 pub struct ScreenEntry {

@@ -342,7 +342,7 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 fn left_out(prepared: &Prepared) -> Option<String> {
     let (file, why) = prepared.problems.first()?;
     let more = prepared.problems.len() - 1;
-    let more = if more > 0 { format!(" ({more} more sets are not run either)") } else { String::new() };
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
     Some(format!("not run: {file}: {why}{more}"))
 }
 

@@ -172,6 +172,10 @@ impl Loop {
         if is_key && self.model.asks_for_trust() && !self.is_question_shown {
             return Ok(());
         }
+        if matches!(event, crossterm::event::Event::Resize(..)) {
+            // Another part of the question may be visible now.
+            self.is_question_shown = false;
+        }
         if let Some(msg) = input::message(event) {
             self.frames.soon();
             self.take(msg)?;
@@ -377,10 +381,11 @@ impl Loop {
             Some(Node::Set(set)) => Some(model.sets[*set].path.shown.clone()),
             _ => None,
         };
+        let case = set.is_some().then(|| model.current_case()).flatten();
         let state = Remembered {
             theme: Some(model.theme.clone()),
             set,
-            case: model.current_case().map(|case| case.index),
+            case: case.map(|case| case.index),
             filter: model.browse.filter.clone(),
         };
         // What is only convenient is not worth an error on the way out.
@@ -440,8 +445,9 @@ fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
         let answer = loaded(&hands.workspace, path, first, model.ticket());
         effects.extend(update(model, Msg::SetLoaded(answer)));
     }
-    let shown = model.sets.get(first).map(|set| set.path.shown.clone()).unwrap_or_default();
-    go_to(model, &shown, remembered.case);
+    if let Some(shown) = &remembered.set {
+        go_to(model, shown, remembered.case);
+    }
     let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
     for set in rest.collect::<Vec<_>>() {
         effects.push(load_set(model, set));

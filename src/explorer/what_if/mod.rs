@@ -111,11 +111,10 @@ impl Model {
         if let Screen::Case(_) = &self.screen {
             return self.shown_attempt();
         }
-        let outcome = self.outcomes.get(self.current_case()?)?;
-        outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst)
+        self.outcomes.get(self.current_case()?)?.worst_attempt()
     }
 
-    /// The metric whose threshold `[` and `]` move: the chosen one, else the first that failed.
+    /// The metric whose threshold a what-if changes: the chosen one, else the first that failed.
     pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
         let attempt = self.attempt_at_hand()?;
         let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());

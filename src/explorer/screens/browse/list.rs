@@ -28,6 +28,8 @@ const METRIC_WIDTH: u16 = 11;
 const REASON_AT_LEAST: u16 = 20;
 const TIME_WIDTH: u16 = 7;
 const TURNS_WIDTH: u16 = 6;
+/// As wide as its heading.
+const ATTEMPTS_AT_LEAST: u16 = 9;
 /// Of more attempts than this, only the count is listed.
 const SIGNS_AT_MOST: usize = 8;
 
@@ -46,7 +48,7 @@ impl Columns {
     /// Divides the width among the columns that the visible rows have something for, the most important first.
     fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
         let outcomes: Vec<&CaseOutcome> = rows.iter().filter_map(|case| model.outcomes.get(*case)).collect();
-        let longest = rows.iter().map(|case| model.eval_id(*case).width() as u16 + 2).max().unwrap_or(0);
+        let longest = rows.iter().map(|case| columns_of(&model.eval_id(*case)) + 2).max().unwrap_or(0);
         let mut left = width.saturating_sub(SIGNS);
         let mut take = |wanted: u16, at_least: u16| {
             let taken = if wanted == 0 || left < at_least { 0 } else { wanted.min(left) };
@@ -57,9 +59,11 @@ impl Columns {
         let attempts = take(attempts_width(&outcomes), 8);
         let is_across_sets = !matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)) | None);
         let widest =
-            rows.iter().map(|case| model.sets[case.set].path.stem.width() as u16 + 2).max().unwrap_or(0);
+            rows.iter().map(|case| columns_of(&model.sets[case.set].path.stem) + 2).max().unwrap_or(0);
         let set = take(if is_across_sets { widest.min(SET_WIDTH) } else { 0 }, 8);
-        let has_reason = outcomes.iter().any(|outcome| outcome.worst != Status::Passed);
+        let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
+        let has_reason =
+            outcomes.iter().any(|outcome| outcome.worst != Status::Passed) || rows.iter().any(is_unreadable);
         let mut metrics = metrics_of(&outcomes);
         let reserved = take(if has_reason { REASON_AT_LEAST } else { 0 }, REASON_AT_LEAST);
         let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
@@ -75,10 +79,25 @@ impl Columns {
     }
 }
 
+/// The width of a text in columns, as far as a row can be wide.
+fn columns_of(text: &str) -> u16 {
+    text.width().min(1000) as u16
+}
+
+/// Why a case cannot be read.
+fn problem(model: &Model, case: CaseRef) -> Option<&str> {
+    let summary = model.sets[case.set].summaries.as_ref()?.get(case.index)?;
+    summary.problem.as_deref()
+}
+
 /// Signs of the attempts and how many passed, where a visible case has more than one.
 fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
     let most = outcomes.iter().map(|outcome| outcome.attempts.len()).max().unwrap_or(0);
-    if most < 2 { 0 } else { attempt_words(&vec![Status::Passed; most]).width() as u16 + 2 }
+    if most < 2 {
+        0
+    } else {
+        (attempt_words(&vec![Status::Passed; most]).width() as u16 + 2).max(ATTEMPTS_AT_LEAST)
+    }
 }
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
@@ -91,17 +110,19 @@ pub(super) fn attempt_words(attempts: &[Status]) -> String {
     format!("{signs}{passed}/{}", attempts.len())
 }
 
-/// The metrics with a threshold of these cases, in their order.
+/// The metrics with a threshold of these cases: those that some case failed first, else in their order.
 fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
-    let mut metrics: Vec<String> = Vec::new();
-    for outcome in outcomes {
-        for metric in outcome.attempts.first().iter().flat_map(|attempt| &attempt.metrics) {
-            if metric.threshold.is_some() && !metrics.contains(&metric.metric) {
-                metrics.push(metric.metric.clone());
-            }
+    let mut metrics: Vec<(String, bool)> = Vec::new();
+    for metric in outcomes.iter().filter_map(|outcome| outcome.worst_attempt()).flat_map(|one| &one.metrics) {
+        let is_failed = metric.status == Status::Failed;
+        match metrics.iter_mut().find(|(name, _)| *name == metric.metric) {
+            Some((_, failed)) => *failed |= is_failed,
+            None if metric.threshold.is_some() => metrics.push((metric.metric.clone(), is_failed)),
+            None => {}
         }
     }
-    metrics
+    metrics.sort_by_key(|(_, failed)| !failed);
+    metrics.into_iter().map(|(name, _)| name).collect()
 }
 
 /// Draws the list into its pane.
@@ -157,7 +178,8 @@ fn list_title(model: &Model, room: usize) -> String {
         0 => String::new(),
         count => format!(" · {count} selected"),
     };
-    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let mut sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    sets.retain(|set| model.file(*set).is_some());
     let title = format!("{name}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
         Some(with_runs) if with_runs.width() <= room => with_runs,
@@ -169,7 +191,7 @@ fn list_title(model: &Model, room: usize) -> String {
 fn shown_totals(model: &Model) -> Totals {
     let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
     let mut totals = Totals::default();
-    for set in sets {
+    for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
         let of_set = model.outcomes.totals(set);
         totals.passed += of_set.passed;
         totals.failed += of_set.failed;
@@ -250,7 +272,7 @@ fn case_row(
 ) {
     let outcome = model.outcomes.get(case);
     let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
-    let problem = summary.and_then(|summary| summary.problem.as_ref());
+    let problem = problem(model, case);
     if model.browse.selected.contains(&case) {
         put(buffer, row.x, row.y, 1, "●", theme.within(style, theme.style(Role::Accent)));
     }
@@ -288,7 +310,9 @@ fn case_row(
         put_right(buffer, x + columns.time - 1, row.y, columns.time, &format!("{longest:.1}s"), style);
     }
     x += columns.time;
-    if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {
+    if let Some(problem) = problem {
+        put(buffer, x, row.y, columns.reason, problem, theme.within(style, theme.style(Role::Bad)));
+    } else if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {
         let look = theme.within(style, theme.status(attempt.status));
         put(buffer, x, row.y, columns.reason, attempt.reason(), look);
     }
@@ -400,7 +424,7 @@ fn short_metric(name: &str) -> &str {
         "final_response_match_v2" => "judged",
         "rubric_based_final_response_quality_v1" => "rubrics",
         "rubric_based_tool_use_quality_v1" => "tool rubrics",
-        "rubric_based_multi_turn_trajectory_quality_v1" => "trail rubrics",
+        "rubric_based_multi_turn_trajectory_quality_v1" => "trajectory rubrics",
         "hallucinations_v1" => "supported",
         "per_turn_user_simulator_quality_v1" => "user",
         name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),

@@ -25,13 +25,16 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let inner = panel(area, if id.is_empty() { "(no id)" } else { &id }, false, theme, buffer);
     let mut y = status_line(model, case, inner, theme, buffer);
     let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width)).into_iter().collect();
-    let room = usize::from(inner.height / 2).max(3);
+    // The comparison gets a line at least.
+    let left = usize::from(inner.bottom().saturating_sub(y + 1));
+    let room = usize::from(inner.height / 2).max(3).min(left);
     for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
         draw_verdict_line(line, Rect { x: inner.x, y, width: inner.width, height: 1 }, theme, buffer);
         y += 1;
     }
     let below = Rect { y, height: inner.bottom().saturating_sub(y), ..inner };
     match &case.body {
+        _ if below.is_empty() => {}
         Some(body) => difference(body, below, theme, buffer),
         None => {
             put(buffer, below.x + 1, below.y, below.width - 1, "comparing…", theme.style(Role::Faint));
@@ -54,6 +57,12 @@ fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buf
                 used +=
                     put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Text));
             }
+            let turns = model.turns_shown();
+            if turns > 1 {
+                let words = format!("  turn {} of {turns}", case.turn + 1);
+                used +=
+                    put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Faint));
+            }
             used
         }
     };
@@ -74,9 +83,10 @@ fn difference(body: &Body, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let rows = usize::from(area.height);
     let first = body.pieces.first().map_or(0, |(_, line)| *line);
     let user = body.lines.iter().take_while(|line| matches!(line, BodyLine::Wide(_))).count();
-    let skipped = if first < rows.saturating_sub(1) { 0 } else { first.saturating_sub(USER_LINES + 1) };
-    let above = body.lines.iter().take(user.min(USER_LINES)).filter(|_| skipped > 0);
-    let rest = body.lines.iter().skip(if skipped > 0 { first.saturating_sub(1) } else { 0 });
+    let is_cut = first + 1 >= rows;
+    let user_lines = if rows > USER_LINES + 2 { user.min(USER_LINES) } else { 0 };
+    let above = body.lines.iter().take(user_lines).filter(|_| is_cut);
+    let rest = body.lines.iter().skip(if is_cut { first.saturating_sub(1).max(user_lines) } else { 0 });
     for (row, line) in above.chain(rest).take(rows).enumerate() {
         let row = Rect { y: area.y + row as u16, height: 1, ..area };
         draw_body_line(line, body.side_by_side, row, theme, buffer);

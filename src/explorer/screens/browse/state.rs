@@ -3,6 +3,7 @@
 use crate::domain::Query;
 use crate::explorer::model::CaseRef;
 use crate::explorer::screens::case::state::CaseScreen;
+use crate::explorer::ticket::Ticket;
 use std::collections::BTreeSet;
 
 /// A row of the tree of sets.
@@ -63,6 +64,6 @@ pub struct Browse {
     pub order: Order,
     /// The case in the preview, when there is one.
     pub preview: Option<Box<CaseScreen>>,
-    /// What the preview was opened on: the case, and the run and revision of its outcome.
-    pub previewed: Option<(CaseRef, Option<(String, u64)>)>,
+    /// What the preview was opened on: the case, the reading of its file, and the version of its outcome.
+    pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
 }

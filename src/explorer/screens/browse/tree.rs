@@ -27,9 +27,18 @@ fn place_of(set: &SetView) -> (String, &str) {
     (group_of(set), &set.path.shown)
 }
 
+/// Of more sets than this the first is listed at the start, not all: the list is made anew with each file that is
+/// read, which would be felt.
+const ALL_AT_START: usize = 100;
+
 /// The row to start at: all sets, or the only one.
 pub(crate) fn first_node(nodes: &[Node]) -> usize {
-    nodes.iter().position(|node| matches!(node, Node::All | Node::Set(_))).unwrap_or(0)
+    let is_first = |node: &Node| match node {
+        Node::All => nodes.len() <= ALL_AT_START,
+        Node::Set(_) => true,
+        Node::Group(_) => false,
+    };
+    nodes.iter().position(is_first).unwrap_or(0)
 }
 
 pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {

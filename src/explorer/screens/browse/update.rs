@@ -197,8 +197,7 @@ pub(crate) fn follow_cursor(model: &mut Model) {
     let has_room = !layout(model).panel.is_empty();
     let case = model.browse.visible.get(model.browse.cursor).copied().filter(|_| has_room);
     let wanted = case.map(|case| {
-        let outcome = model.outcomes.get(case);
-        (case, outcome.map(|outcome| (outcome.run.id.clone(), outcome.revision)))
+        (case, model.sets[case.set].loaded, model.outcomes.get(case).map(|outcome| outcome.shown))
     });
     if model.browse.previewed != wanted || (wanted.is_none() && model.browse.preview.is_some()) {
         model.browse.preview = case.map(|case| Box::new(case::view_of(model, case)));

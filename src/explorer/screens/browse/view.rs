@@ -1,4 +1,4 @@
-//! Sets on the left, cases on the right.
+//! The tree of sets, the list of cases, and the preview of one.
 
 use super::tree_offset;
 use super::{list, preview};
@@ -57,7 +57,11 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 
 fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let focused = model.browse.pane == Pane::Sets;
-    let inner = panel(area, "Eval sets", focused, theme, buffer);
+    let title = match model.browse.filter.as_str() {
+        "" => "Eval sets".to_string(),
+        filter => format!("Eval sets · /{filter}"),
+    };
+    let inner = panel(area, &title, focused, theme, buffer);
     let rows = usize::from(inner.height);
     let first = tree_offset(model, rows);
     for (at, node) in model.browse.nodes.iter().enumerate().skip(first).take(rows) {
@@ -94,7 +98,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
     let totals = model.outcomes.totals(set);
     let (note, note_style) = match &view.state {
         SetState::Loading => ("…".to_string(), theme.style(Role::Faint)),
-        SetState::Failed(_) => ("unreadable".to_string(), theme.style(Role::Bad)),
+        SetState::Failed(_) => ("!".to_string(), theme.style(Role::Bad)),
         SetState::Gone => ("deleted".to_string(), theme.style(Role::Bad)),
         SetState::Ready(file, _) => match totals.ended() {
             0 => (format!("{}", file.len()), theme.style(Role::Faint)),
@@ -117,7 +121,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
 /// How many cases of a row's sets passed, of how many.
 fn set_totals(model: &Model, node: &Node, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
     let (mut passed, mut ended, mut all) = (0, 0, 0);
-    for set in node.sets(model) {
+    for set in node.sets(model).into_iter().filter(|set| model.file(*set).is_some()) {
         let totals = model.outcomes.totals(set);
         passed += totals.passed;
         ended += totals.ended();

@@ -12,8 +12,8 @@ mod view;
 pub(crate) use view::{body_line as draw_body_line, verdict_line as draw_verdict_line};
 
 pub(crate) use update::{
-    attempt, attempt_read, body_built, difference, judges, next_failing, open, refresh_body, toggle_mode,
-    turn, view_of,
+    attempt, attempt_read, body_built, difference, judges, next_failing, open, open_at, refresh_body,
+    toggle_mode, turn, view_of,
 };
 
 use super::{ScreenEntry, nothing};

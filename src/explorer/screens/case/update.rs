@@ -7,6 +7,7 @@ use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::CaseRef;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::browse;
 use crate::explorer::screens::case::body::{Body, BodyKey, Compared, build_body, is_large};
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
@@ -16,7 +17,7 @@ use ratatui::layout::Rect;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Opens a case at the first attempt and turn that did not pass.
+/// Opens a case at the attempt to look at first.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
     model.screen = Screen::Case(Box::new(CaseScreen { from_run, ..view_of(model, case) }));
     if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
@@ -24,11 +25,21 @@ pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
     }
 }
 
-/// A case at the first attempt and turn that did not pass.
+/// Opens a case at one of its attempts, by number; at the one to look at first when that is not there any more.
+pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: bool) {
+    open(model, case, from_run);
+    let attempts = model.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
+    let turn = attempts[at].first_bad_turn.unwrap_or(0);
+    if let Screen::Case(case) = &mut model.screen {
+        (case.attempt, case.turn) = (at, turn);
+    }
+}
+
+/// A case at the attempt to look at first, and there at the first turn that did not pass.
 pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     let outcome = model.outcomes.get(case);
-    let bad = outcome.and_then(|o| o.attempts.iter().position(|a| a.status != Status::Passed));
-    let attempt = bad.unwrap_or(0);
+    let attempt = outcome.map_or(0, CaseOutcome::worst_position);
     let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
     let file = model.file(case.set);
     let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
@@ -256,10 +267,13 @@ pub(crate) fn attempt_read(
     key: BodyKey,
     read: Result<Arc<Attempt>, String>,
 ) -> Option<Effect> {
-    if model.awaited_body.as_ref() != Some(&key) || wanted(model).as_ref() != Some(&key) {
+    if model.awaited_body.as_ref() != Some(&key) {
         return None;
     }
     model.awaited_body = None;
+    if wanted(model).as_ref() != Some(&key) {
+        return None;
+    }
     let attempt = model.shown_attempt().cloned()?;
     refresh_with(model, key, &attempt, read)
 }

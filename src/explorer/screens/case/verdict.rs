@@ -51,12 +51,13 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     {
         let words = change.words().join(" + ");
         let key = APPLY_SUGGESTION.key();
-        lines.extend(notes(&format!("would pass with {}; {key} try it", clean_line(&words)), width));
+        lines.extend(notes(&format!("would pass with {}  ({key} try it)", clean_line(&words)), width));
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
-            "turn {turn} was run alone, on the turns that the case expects before it; {} runs the case",
-            RUN.key()
+            "turn {turn} was run alone, on the turns that the case expects before it; {} {} the case",
+            RUN.key(),
+            RUN.name
         );
         lines.extend(notes(&words, width));
     }
@@ -66,8 +67,7 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     if edited {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
-            "edited since this run, and compared with the case as it is now; \
-             {run} runs it again, {judge} judges it again"
+            "edited since this run, and compared with the case as it is now  ({run} run, {judge} judge again)"
         );
         lines.extend(notes(&words, width));
     }
@@ -92,10 +92,10 @@ fn not_run_words(model: &Model) -> String {
         return format!("this case cannot be read: {}", clean_line(&problem));
     }
     let score = match (SCORE.enabled)(model) {
-        Ok(()) => format!(", {} scores what the file holds", SCORE.key()),
+        Ok(()) => format!(", {} score what the file holds", SCORE.key()),
         Err(_) => String::new(),
     };
-    format!("not run yet; {} runs it{score}", RUN.key())
+    format!("not run yet  ({} run{score})", RUN.key())
 }
 
 /// That the case on the screen is being run, and what is shown is of an earlier run.

@@ -273,14 +273,17 @@ fn listed(model: &Model) -> usize {
     if model.run_screen.in_finished { run.finished.len() } else { run.in_flight.len() }
 }
 
+/// The finished attempt under the cursor.
+pub(crate) fn finished_under_cursor(model: &Model) -> Option<&Arc<EndedAttempt>> {
+    let run = model.run.as_ref().filter(|_| model.run_screen.in_finished)?;
+    run.finished.get(model.run_screen.position(model.run_screen.cursor, run.finished.len())?)
+}
+
 /// The attempt under the cursor.
 fn under_cursor(model: &Model) -> Option<AttemptKey> {
     let run = model.run.as_ref()?;
     match model.run_screen.in_finished {
-        true => {
-            let at = model.run_screen.position(model.run_screen.cursor, run.finished.len())?;
-            run.finished.get(at).map(|attempt| attempt.key)
-        }
+        true => finished_under_cursor(model).map(|attempt| attempt.key),
         false => {
             let mut lanes: Vec<_> = run.in_flight.iter().collect();
             lanes.sort_by_key(|(_, lane)| lane.slot);
@@ -290,12 +293,15 @@ fn under_cursor(model: &Model) -> Option<AttemptKey> {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let case = under_cursor(model).and_then(|key| model.case_of(model.run.as_ref()?, key));
-    if let Some(case) = case {
-        list_with(model, case);
-        case::open(model, case, true);
+    let Some(key) = under_cursor(model) else { return Vec::new() };
+    match model.run.as_ref().and_then(|run| model.case_of(run, key)) {
+        Some(case) => {
+            list_with(model, case);
+            case::open_at(model, case, key.attempt, true);
+            Vec::new()
+        }
+        None => global::tell(model, "the case is not in its file any more".into(), false),
     }
-    Vec::new()
 }
 
 /// The next or previous finished attempt that did not pass, around the end.
@@ -303,10 +309,12 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let Some(run) = &model.run else { return Vec::new() };
     let screen = &model.run_screen;
     let (count, from) = (run.finished.len(), if screen.in_finished { screen.cursor } else { 0 });
+    // From the attempts in flight the first row counts, too.
+    let from = if screen.in_finished || !forward { from } else { count.saturating_sub(1) };
     let row = |step: usize| if forward { (from + step) % count } else { (from + count - step) % count };
     let is_failing = |row: &usize| {
         let at = screen.position(*row, count);
-        at.is_some_and(|at| run.finished[at].status != Status::Passed)
+        at.is_some_and(|at| !matches!(run.finished[at].status, Status::Passed | Status::Informational))
     };
     if let Some(row) = (1..=count).map(row).find(is_failing) {
         model.run_screen.in_finished = true;
@@ -317,8 +325,11 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
 
 /// Opens the case under the cursor, and proposes to accept its first difference.
 pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
-    open(model);
-    let mut effects: Vec<Effect> = case::refresh_body(model).into_iter().collect();
+    let mut effects = open(model);
+    if !matches!(model.screen, Screen::Case(_)) {
+        return effects;
+    }
+    effects.extend(case::refresh_body(model));
     match can_accept(model) {
         Ok(()) => effects.extend(authoring::accept_difference(model)),
         Err(why) => effects.extend(global::tell(model, format!("{}: {why}", ACCEPT.name), false)),

@@ -9,6 +9,7 @@ use crate::explorer::{Layout, Model};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
 /// Names of so many cases are measured for the width of their column.
 const MEASURED: usize = 200;
@@ -68,15 +69,9 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let line = Rect { x, y: area.y + 1, width: area.width.saturating_sub(2), height: 1 };
     bar(line, done as f64 / all as f64, theme, buffer);
     let used = put(buffer, x, area.y + 2, 20, &format!("{done}/{all}  "), theme.style(Role::Title));
-    counts(buffer, x + used, area.y + 2, run.totals, theme);
-    put_right(
-        buffer,
-        area.right() - 1,
-        area.y + 2,
-        area.width / 2,
-        &pace(model, run),
-        theme.style(Role::Faint),
-    );
+    let end = counts(buffer, x + used, area.y + 2, run.totals, theme);
+    let room = (area.right() - 1).saturating_sub(end);
+    put_right(buffer, area.right() - 1, area.y + 2, room, &pace(model, run), theme.style(Role::Faint));
 }
 
 /// How fast it goes, and how long it will take: told once there is something to go by.
@@ -204,8 +199,8 @@ fn finished_title(model: &Model) -> &'static str {
 
 /// Columns of the names: as the longest needs, at most two fifths.
 fn name_width(run: &RunState, width: u16) -> u16 {
-    let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.len()).max().unwrap_or(0);
-    (longest as u16 + 6).clamp(14, (width * 2 / 5).max(14))
+    let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.width()).max().unwrap_or(0);
+    (longest.min(1000) as u16 + 6).clamp(14, (width * 2 / 5).max(14))
 }
 
 fn finished_row(
