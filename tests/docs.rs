@@ -1,24 +1,31 @@
-//! What is written down is what is: the README's keys, and the command line's own words.
+//! The documents say what is so: keys, options, commands, configuration, links.
 
 mod common;
 
 use common::{evaltrail, output, root, text};
-use evaltrail::explorer::{COMMANDS, Context};
+use evaltrail::explorer::commands::Group;
+use evaltrail::explorer::{COMMANDS, Command, Context};
 
 const BEGIN: &str =
     "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test docs` -->\n";
 const END: &str = "<!-- /keys -->";
 
 fn key_table() -> String {
-    let mut table = String::from("| key | what it does | where |\n|---|---|---|\n");
-    for command in
-        COMMANDS.iter().filter(|command| command.contexts.iter().any(|context| place(*context).is_some()))
-    {
-        let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
-        let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
-        table.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), command.help, places.join(", ")));
+    let mut tables = String::new();
+    for group in Group::ALL {
+        let is_here = |command: &&&Command| {
+            command.group == *group && command.contexts.iter().any(|context| place(*context).is_some())
+        };
+        tables
+            .push_str(&format!("\n## {}\n\n| key | what it does | where |\n|---|---|---|\n", group.title()));
+        for command in COMMANDS.iter().filter(is_here) {
+            let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
+            let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
+            let (keys, help) = (keys.join(", "), command.help);
+            tables.push_str(&format!("| {keys} | {help} | {} |\n", places.join(", ")));
+        }
     }
-    table
+    tables + "\n"
 }
 
 fn place(context: Context) -> Option<&'static str> {
@@ -35,8 +42,8 @@ fn place(context: Context) -> Option<&'static str> {
 }
 
 #[test]
-fn the_readme_has_the_keys() {
-    let path = root().join("README.md");
+fn the_keys_are_documented() {
+    let path = root().join("docs/keys.md");
     let readme = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = readme.split_once(BEGIN).expect("the place of the keys");
     let (kept, after) = rest.split_once(END).expect("its end");
@@ -45,17 +52,14 @@ fn the_readme_has_the_keys() {
         std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
         return;
     }
-    assert!(
-        kept == table,
-        "the keys in the README are stale; EVALTRAIL_DOCS=write cargo test --test docs writes them"
-    );
+    assert!(kept == table, "docs/keys.md is stale; EVALTRAIL_DOCS=write cargo test --test docs writes them");
 }
 
 #[test]
-fn the_readme_names_every_option_of_run() {
+fn every_option_of_run_is_documented() {
     let home = tempfile::tempdir().unwrap();
     let help = text(&output(evaltrail(home.path()).args(["run", "--help"])));
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();
     for option in help.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help") {
         let option = option.trim_end_matches([',', '.', ';']);
         assert!(readme.contains(option), "{option}");
@@ -149,4 +153,88 @@ fn no_sentence_names_a_key_by_hand() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The documents, each with its path.
+fn documents() -> Vec<(std::path::PathBuf, String)> {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.extend(["README.md", "SECURITY.md"].map(|name| root().join(name)));
+    paths.sort();
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The code blocks of a document in a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut block: Option<(String, String)> = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), &mut block) {
+            (Some(name), None) => block = Some((name.to_string(), String::new())),
+            (Some(_), Some(_)) => blocks.extend(block.take()),
+            (None, Some((_, code))) => code.push_str(&format!("{line}\n")),
+            (None, None) => {}
+        }
+    }
+    assert!(block.is_none(), "a code block does not end");
+    blocks.into_iter().filter(|(name, _)| name == language).map(|(_, code)| code).collect()
+}
+
+#[test]
+fn configuration_in_the_documents_can_be_read() {
+    let mut read = 0;
+    for (path, text) in documents() {
+        for code in blocks(&text, "toml") {
+            let parsed = evaltrail::config::ConfigFile::parse(&code, &root());
+            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            read += 1;
+        }
+        for code in blocks(&text, "json") {
+            let parsed = evaltrail::formats::adk::read_config(&code);
+            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            read += 1;
+        }
+    }
+    assert!(read >= 6, "{read}");
+}
+
+/// Every `evaltrail` command of a code block: its subcommand exists, and so do its options.
+#[test]
+fn commands_in_the_documents_exist() {
+    let home = tempfile::tempdir().unwrap();
+    let help = |args: &[&str]| text(&output(evaltrail(home.path()).args(args).arg("--help")));
+    let general = help(&[]);
+    let mut seen = 0;
+    for (path, text) in documents() {
+        for line in blocks(&text, "").concat().lines().chain(blocks(&text, "yaml").concat().lines()) {
+            let Some((_, command)) = line.split_once("evaltrail ") else { continue };
+            let command = command.split(['#', '>']).next().unwrap();
+            let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "run:").collect();
+            let Some(first) = words.first().filter(|word| word.chars().all(char::is_lowercase)) else {
+                continue;
+            };
+            assert!(general.contains(&format!("  {first}")), "{}: {line}", path.display());
+            let of_command = help(&[first]);
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                let option = option.trim_end_matches(|c: char| !c.is_alphanumeric());
+                assert!(of_command.contains(option), "{}: {line}: {option}", path.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 20, "{seen}");
+}
+
+#[test]
+fn links_in_the_documents_lead_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").unwrap();
+    for (path, text) in documents() {
+        for found in link.captures_iter(&text).filter(|found| !found[1].contains("://")) {
+            assert!(path.parent().unwrap().join(&found[1]).exists(), "{}: {}", path.display(), &found[1]);
+        }
+    }
 }

@@ -45,6 +45,66 @@ fn the_demo_runs_and_a_failing_case_shows_its_argument() {
     assert!(terminal.is_cooked());
 }
 
+/// The demo of the README, key by key.
+#[test]
+fn the_five_steps_of_the_readme() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 40));
+    terminal.wait_for("all           30");
+    terminal.keys("hjr");
+    terminal.wait_for("finished, what did not pass first");
+    terminal.wait_for("✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.keys("\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("=");
+    terminal.wait_for("what if  water_bed: litres ignore");
+    terminal.wait_for("pass");
+    terminal.keys("wd");
+    terminal.wait_until("no what-if", |screen| !screen.contains("what if  water_bed"));
+    terminal.keys("a");
+    terminal.wait_for("change nothing");
+    terminal.keys("\r");
+    terminal.wait_for("done: accept litres of call 2 water_bed");
+    terminal.keys("u");
+    terminal.wait_for("undone: accept litres of call 2 water_bed");
+    terminal.keys("fuseless\r");
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("≈ failed, unsteady");
+    terminal.keys("J");
+    terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// Forty cases, nine of which fail: from the start to having read all nine reasons.
+#[test]
+fn nine_reasons_are_read_with_few_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("w");
+    std::fs::create_dir_all(&folder).unwrap();
+    let turn =
+        |said: &str| serde_json::json!({"prompt": "x", "reference": "the lamp is on", "response": said});
+    let rows: Vec<String> = (0..40)
+        .map(|n| {
+            turn(&if n % 4 == 0 && n < 36 { format!("no lamp {n}") } else { "the lamp is on".into() })
+                .to_string()
+        })
+        .collect();
+    std::fs::write(folder.join("rows.jsonl"), rows.join("\n")).unwrap();
+    let mut terminal = Terminal::start(BINARY, &[folder.to_str().unwrap()], home.path(), (120, 40));
+    terminal.wait_for("rows.jsonl");
+    let keys = ["*", "s"];
+    keys.iter().for_each(|key| terminal.keys(key));
+    terminal.wait_until("nine reasons", |screen| {
+        let is_reason = |line: &&str| line.contains("✗ row-") && line.contains("words shared of 4 expected");
+        screen.lines().filter(is_reason).count() == 9
+    });
+    assert!(keys.len() <= 9);
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
 #[test]
 fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     let home = tempfile::tempdir().unwrap();

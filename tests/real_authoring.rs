@@ -280,7 +280,7 @@ fn what_was_talked_is_kept_as_a_case() {
     terminal.keys("\r");
     // The same words are the title of the proposal, which covers the mark.
     terminal.wait_until("saved", |screen| {
-        screen.lines().any(|line| line.starts_with(" save the conversation as talked"))
+        screen.lines().any(|line| line.starts_with(" done: save the conversation as talked"))
     });
     terminal.keys("\x1b");
     terminal.wait_for("watering    11");
