@@ -168,4 +168,14 @@ mod tests {
                 .any(|line| matches!(line, PreviewLine::New(l) if l.contains("xNEWy") && l.len() < 300))
         );
     }
+
+    #[test]
+    fn a_unified_difference_counts_lines_from_one() {
+        let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let at = text.find("10\n").unwrap();
+        let shown = unified(&text, &TextChange::one(at, "10\n", "ten\n10\n"), "f");
+        assert!(shown.contains("@@ -7,7 +7,8 @@"), "{shown}");
+        let first = unified(&text, &TextChange::one(0, "1\n", "one\n"), "f");
+        assert!(first.contains("@@ -1,4 +1,4 @@"), "{first}");
+    }
 }

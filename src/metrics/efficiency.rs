@@ -157,4 +157,18 @@ mod tests {
         let listed = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
         assert_eq!((of(Trajectory::Unknown), of(listed)), (None, Some(0.0)));
     }
+
+    #[test]
+    fn tokens_are_averaged_over_turns() {
+        use crate::domain::InvocationEvent;
+        let turn = |prompt: f64| {
+            let usage = Usage { prompt: Some(prompt), candidates: Some(0.0), ..Usage::default() };
+            let event = InvocationEvent { usage: Some(usage), ..InvocationEvent::default() };
+            Invocation { trajectory: Trajectory::Events(vec![event]), ..Invocation::default() }
+        };
+        let outcome = tokens(&[turn(10.0), turn(20.0)]);
+        let Some(MetricDetails::Tokens(overall)) = outcome.overall else { panic!("no average") };
+        assert_eq!((outcome.score, overall.total), (Some(15.0), Some(15.0)));
+        assert_eq!(outcome.details.len(), 2);
+    }
 }

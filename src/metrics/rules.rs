@@ -129,4 +129,17 @@ mod tests {
         let ruled = with_rules(vec![criterion], &[MatchRule::default()]);
         assert_eq!((ruled[0].options["mode"].as_str(), ruled[0].threshold), (Some("superset"), Some(0.5)));
     }
+
+    #[test]
+    fn a_mode_is_a_match_type() {
+        let of = |mode: &str| {
+            let mut criterion = Criterion::new(MATCH, Some(1.0));
+            criterion.options = json!({"mode": mode}).as_object().cloned().unwrap();
+            compared_by(&criterion).unwrap().match_type
+        };
+        assert_eq!(of("superset"), MatchType::AnyOrder);
+        assert_eq!(of("any_order"), MatchType::AnyOrder);
+        assert_eq!(of("in_order"), MatchType::InOrder);
+        assert_eq!(of("exact"), MatchType::Exact);
+    }
 }

@@ -168,4 +168,17 @@ mod tests {
         let metric = ToolCallMetric { aspect: Aspect::Values, strict: true };
         assert_eq!(metric.measure(&Evidence::turns(Some(&expected), &actual), None).score, Some(1.0));
     }
+
+    /// Where the reference has no arguments, the names decide, one by one.
+    #[test]
+    fn names_decide_when_there_are_no_arguments() {
+        let calls = |names: &[&str]| -> Vec<Cow<ToolCall>> {
+            names.iter().map(|name| Cow::Owned(ToolCall::new(*name, None))).collect()
+        };
+        let keys = ToolCallMetric { aspect: Aspect::Keys, strict: false };
+        let score = |reference: &[&str], answer: &[&str]| keys.compare(&calls(reference), &calls(answer)).0;
+        assert_eq!(score(&["a", "b"], &["a", "b"]), Some(1.0));
+        assert_eq!(score(&["a", "b"], &["a", "c"]), Some(0.0));
+        assert_eq!(score(&["a"], &["a", "a"]), Some(0.0));
+    }
 }

@@ -187,4 +187,17 @@ mod tests {
             found.iter().map(|(way, count)| (way[0].calls()[0].name.as_str(), *count)).collect();
         assert_eq!(names, [("b", 2), ("d", 1)]);
     }
+
+    /// The variant's result is not the criterion's own: nothing computes it again under that criterion.
+    #[test]
+    fn the_result_of_a_variant_has_no_criterion() {
+        let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
+        let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
+        let (expected, actual) = ([turn(&["a"])], [turn(&["b"])]);
+        let evidence = Evidence::turns(Some(&expected), &actual);
+        let mut metrics = score_case(&criteria, &evidence);
+        allow_variants(&mut metrics, &criteria, &evidence, &variants);
+        let allowed = metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED)).unwrap();
+        assert!(allowed.criterion.is_none());
+    }
 }

@@ -233,3 +233,20 @@ pub fn criterion_of(metric: &MetricResult) -> Criterion {
     }
     criterion
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ADK's own metric takes another match type; Vertex's are each of one, so that another one is ours.
+    #[test]
+    fn a_match_type_changes_adks_metric_and_replaces_vertexs() {
+        let change = WhatIf { match_type: Some(MatchType::InOrder), ..WhatIf::default() };
+        let names = |name: &str| -> Vec<String> {
+            let changed = change.apply(vec![Criterion::new(name, Some(1.0))]);
+            changed.iter().filter(|one| one.threshold.is_some()).map(|one| one.name().to_string()).collect()
+        };
+        assert_eq!(names("tool_trajectory_avg_score"), ["tool_trajectory_avg_score"]);
+        assert_ne!(names("trajectory_exact_match"), ["trajectory_exact_match"]);
+    }
+}

@@ -129,3 +129,25 @@ impl Recent {
         self.attempts.truncate(count.max(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AttemptKey;
+
+    #[test]
+    fn recent_attempts_are_kept_up_to_a_size() {
+        let run = Path::new("run");
+        let place = |offset: u64, length: u64| RecordedAt { offset, length };
+        let attempt = || Arc::new(Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a"));
+        let mut recent = Recent::default();
+        for offset in 0..4 {
+            recent.keep(run, place(offset, RECENT_AT_MOST / 2), attempt());
+        }
+        assert_eq!(recent.attempts.len(), 2, "the newest that fit");
+        assert!(recent.find(run, place(3, RECENT_AT_MOST / 2)).is_some());
+        assert!(recent.find(run, place(1, RECENT_AT_MOST / 2)).is_none());
+        recent.keep(run, place(9, 2 * RECENT_AT_MOST), attempt());
+        assert_eq!(recent.attempts.len(), 1, "the last one is kept whatever its size");
+    }
+}
