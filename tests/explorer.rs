@@ -9,8 +9,8 @@ use evaltrail::domain::{
     RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg, Screen,
-    SetLoaded, SetState, parse_key, update, verdict_lines,
+    Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
+    RunOverrides, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -601,4 +601,36 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     press(&mut model, "!");
     assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
     assert!(!model.notices.is_empty());
+}
+
+#[test]
+fn a_case_is_repeated_five_times_with_three_keys() {
+    let mut model = sample();
+    let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
+    let wanted = [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(five))];
+    assert_eq!(press(&mut model, "O 5 enter"), wanted);
+    assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
+    assert_eq!(
+        press(&mut model, "r"),
+        [Effect::StartRun(vec![case(0, 0)], Against::Agent)],
+        "r is as configured"
+    );
+    let other = RunOverrides { repeat: Some(2), jobs: Some(16), samples: None };
+    assert_eq!(
+        press(&mut model, "O 2 x down 1 6 enter"),
+        [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(other))]
+    );
+    assert_eq!(press(&mut model, "O backspace backspace esc"), []);
+    assert_eq!(model.run_overrides, other, "esc changes nothing");
+}
+
+#[test]
+fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
+    let mut model = sample();
+    press(&mut model, "t down");
+    assert_eq!(model.theme, "dark");
+    press(&mut model, "esc");
+    assert_eq!(model.theme, "default");
+    press(&mut model, "t down down enter");
+    assert_eq!(model.theme, "light");
 }

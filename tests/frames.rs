@@ -603,6 +603,8 @@ const PLACES: &[&str] = &[
     "C",
     "!",
     "/ s",
+    "t down",
+    "O 5",
 ];
 
 /// The models of all places at a size.

@@ -291,6 +291,8 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.keys("\x1b");
     terminal.wait_until("help is closed", |screen| !screen.contains("help   ?"));
     terminal.keys(":theme\r");
+    terminal.wait_for("enter keep, esc cancel");
+    terminal.keys("\x1b[B\r");
     terminal.wait_for("theme dark");
     terminal.keys("fwalks\r");
     terminal.wait_for("walks_and_maps");

@@ -19,12 +19,25 @@ pub enum Against {
     /// The set's agent.
     #[default]
     Agent,
+    /// The set's agent, with options that the person chose for this run.
+    AgentWith(RunOverrides),
     /// The set's agent, for this turn alone (from 1), on the history that the case expects before it.
     Turn(u32),
     /// What the file says an agent already did.
     Saved,
     /// What an agent did before, judged again: equally many attempts of each case, in order.
     Kept(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
+}
+
+/// Options of one run instead of those of the configuration; none: as configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOverrides {
+    /// Attempts of each case.
+    pub repeat: Option<u32>,
+    /// Attempts at the same time.
+    pub jobs: Option<u32>,
+    /// Samples of the judge for each question, where a criterion does not say.
+    pub samples: Option<u32>,
 }
 
 /// What a text in the person's editor is of.

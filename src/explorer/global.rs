@@ -63,12 +63,6 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
 /// The themes there are, in the order of the key.
 pub const THEMES: &[&str] = &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
 
-pub(crate) fn next_theme(model: &mut Model) -> Vec<Effect> {
-    let at = THEMES.iter().position(|name| *name == model.theme).unwrap_or(0);
-    model.theme = THEMES[(at + 1) % THEMES.len()].to_string();
-    tell(model, format!("theme {}", THEMES[(at + 1) % THEMES.len()]), false)
-}
-
 pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
     let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };

@@ -35,7 +35,7 @@ pub use commands::{COMMANDS, Command, Context};
 pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{asked, reevaluated};
-pub use effect::{Against, EditorOf, Effect};
+pub use effect::{Against, EditorOf, Effect, RunOverrides};
 pub use global::THEMES;
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};

@@ -3,6 +3,7 @@
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
+use crate::explorer::effect::RunOverrides;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
@@ -54,6 +55,8 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// The keys pressed so far of a command with several.
     pub pressed: Vec<Key>,
+    /// What the run dialog was left with.
+    pub run_overrides: RunOverrides,
     /// The run that goes on, or the last one.
     pub run: Option<RunState>,
     /// What its results refer to.
@@ -237,6 +240,7 @@ impl Model {
             screen: Screen::Browse,
             overlay: None,
             pressed: Vec::new(),
+            run_overrides: RunOverrides::default(),
             run: None,
             current_run: None,
             run_screen: RunScreen::default(),

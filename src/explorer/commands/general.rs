@@ -58,14 +58,14 @@ pub static COPY: Command = Command {
 
 pub static THEME: Command = Command {
     name: "theme",
-    help: "the next colour theme",
+    help: "choose a colour theme; the screen shows the one under the cursor",
     hint: None,
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
     keys: &["t"],
     enabled: always,
-    run: global::next_theme,
+    run: overlays::themes::open,
 };
 
 pub static TOGGLE_MOUSE: Command = Command {

@@ -274,6 +274,7 @@ pub static COMMANDS: &[&Command] = &[
     &SELECT_ALL,
     &CLEAR,
     &SORT,
+    &RUN_WITH,
     &RUN_TURN,
     &JUDGE_AGAIN,
     &VERDICT,

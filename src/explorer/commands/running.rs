@@ -6,6 +6,7 @@
 use super::enabled::{can_rerun, can_run, can_score, has_run, is_running};
 use super::{Command, Context, Group, LISTS, SCREENS};
 use crate::explorer::effect::Against;
+use crate::explorer::overlays;
 use crate::explorer::screens::run;
 
 pub static RUN: Command = Command {
@@ -18,6 +19,18 @@ pub static RUN: Command = Command {
     keys: &["r"],
     enabled: can_run,
     run: |model| run::run_selected(model, Against::Agent),
+};
+
+pub static RUN_WITH: Command = Command {
+    name: "run with",
+    help: "run with other repeats, jobs or judge samples than configured",
+    hint: None,
+    scope: Some(run::scope),
+    group: Group::Run,
+    contexts: LISTS,
+    keys: &["O"],
+    enabled: can_run,
+    run: overlays::run_options::open,
 };
 
 pub static RERUN_FAILED: Command = Command {

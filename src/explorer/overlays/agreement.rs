@@ -33,7 +33,7 @@ impl Dialog for AgreementTable {
         Some(Context::Reading)
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.scroll = motion.of(self.scroll, self.lines.len(), PAGE);
     }
 

@@ -76,7 +76,7 @@ impl Dialog for Confirm {
         Some(Context::Confirm)
     }
 
-    fn scroll(&mut self, model: &Model, motion: Motion) {
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
         self.question.scroll(layout(model).body, motion);
     }
 

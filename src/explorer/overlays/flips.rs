@@ -32,7 +32,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 impl Dialog for ChangedCases {
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

@@ -84,7 +84,7 @@ impl Dialog for Help {
         Some(Context::Reading)
     }
 
-    fn scroll(&mut self, model: &Model, motion: Motion) {
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
         let body = layout(model).body;
         let page = usize::from(body.height.saturating_sub(2));
         let count = lines(model, body.width.min(WIDTH).saturating_sub(2)).len();

@@ -76,7 +76,7 @@ impl Dialog for CaseFinder {
         self.find(model);
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

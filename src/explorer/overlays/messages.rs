@@ -42,7 +42,7 @@ impl Dialog for MessageLog {
         Some(Context::Reading)
     }
 
-    fn scroll(&mut self, model: &Model, motion: Motion) {
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
         let body = layout(model).body;
         let page = usize::from(body.height.saturating_sub(2));
         let count = lines(&model.notices, body.width).len();

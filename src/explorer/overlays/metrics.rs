@@ -51,7 +51,7 @@ impl Dialog for MetricCatalog {
         self.find();
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

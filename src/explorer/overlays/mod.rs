@@ -17,7 +17,9 @@ pub mod palette;
 pub mod proposal;
 pub mod question;
 pub mod rule;
+pub mod run_options;
 pub mod statistics;
+pub mod themes;
 pub mod trust;
 pub mod variants;
 pub mod verdicts;
@@ -50,7 +52,9 @@ pub enum Overlay {
     Palette(palette::Palette),
     Proposal(Box<proposal::Proposal>),
     Rule(rule::RuleLine),
+    RunOptions(run_options::RunOptionsForm),
     Statistics(statistics::StatisticsTable),
+    Themes(themes::ThemePicker),
     Trust(trust::TrustDialog),
     Variants(variants::VariantList),
     Verdicts(verdicts::VerdictForm),
@@ -71,8 +75,11 @@ pub trait Dialog {
     /// Edits the dialog's text. The dialog is not in the model meanwhile.
     fn edit(&mut self, _: &mut Model, _: InputRequest) {}
 
-    /// Moves the cursor, or scrolls.
-    fn scroll(&mut self, _: &Model, _: Motion) {}
+    /// Moves the cursor, or scrolls. The dialog is not in the model meanwhile.
+    fn scroll(&mut self, _: &mut Model, _: Motion) {}
+
+    /// `esc`: the dialog closes. The dialog is not in the model meanwhile.
+    fn cancel(&mut self, _: &mut Model) {}
 
     /// `enter`: what it does. None: the dialog stays open. The dialog is not in the model meanwhile.
     fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
@@ -105,7 +112,9 @@ impl Overlay {
             Overlay::Palette(dialog) => dialog,
             Overlay::Proposal(dialog) => &**dialog,
             Overlay::Rule(dialog) => dialog,
+            Overlay::RunOptions(dialog) => dialog,
             Overlay::Statistics(dialog) => dialog,
+            Overlay::Themes(dialog) => dialog,
             Overlay::Trust(dialog) => dialog,
             Overlay::Variants(dialog) => dialog,
             Overlay::Verdicts(dialog) => dialog,
@@ -128,7 +137,9 @@ impl Overlay {
             Overlay::Palette(dialog) => dialog,
             Overlay::Proposal(dialog) => &mut **dialog,
             Overlay::Rule(dialog) => dialog,
+            Overlay::RunOptions(dialog) => dialog,
             Overlay::Statistics(dialog) => dialog,
+            Overlay::Themes(dialog) => dialog,
             Overlay::Trust(dialog) => dialog,
             Overlay::Variants(dialog) => dialog,
             Overlay::Verdicts(dialog) => dialog,
@@ -153,7 +164,10 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let dialog = overlay.dialog_mut();
     if !dialog.own_key(key) {
         match (key.code, key.ctrl) {
-            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => return Vec::new(),
+            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
+                dialog.cancel(model);
+                return Vec::new();
+            }
             (KeyCode::Enter, _) => {
                 if let Some(effects) = dialog.choose(model) {
                     return effects;

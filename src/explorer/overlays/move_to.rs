@@ -32,7 +32,7 @@ impl Dialog for SetPicker {
         self.picker.find(sets::targets(model).into_iter());
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

@@ -54,7 +54,7 @@ impl Dialog for Palette {
         self.find(model);
     }
 
-    fn scroll(&mut self, _: &Model, motion: crate::explorer::commands::Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: crate::explorer::commands::Motion) {
         self.picker.scroll(motion);
     }
 

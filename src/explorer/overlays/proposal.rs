@@ -224,7 +224,7 @@ impl Dialog for Proposal {
         Some(Context::Proposal)
     }
 
-    fn scroll(&mut self, model: &Model, motion: Motion) {
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
         let page = usize::from(proposal_rows(model.size));
         let last = (self.lines.len() + 1).saturating_sub(page);
         self.scroll = motion.of(self.scroll, last.max(1), page);

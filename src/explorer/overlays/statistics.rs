@@ -41,7 +41,7 @@ impl Dialog for StatisticsTable {
         Some(Context::Reading)
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.scroll = motion.of(self.scroll, self.lines.len(), PAGE);
     }
 

@@ -126,7 +126,7 @@ impl Dialog for TrustDialog {
         Some(Context::Trust)
     }
 
-    fn scroll(&mut self, model: &Model, motion: Motion) {
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
         self.question.scroll(body(model), motion);
     }
 

@@ -125,7 +125,7 @@ fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
 }
 
 impl Dialog for VariantList {
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

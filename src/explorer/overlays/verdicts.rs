@@ -125,7 +125,7 @@ impl Dialog for VerdictForm {
         }
     }
 
-    fn scroll(&mut self, _: &Model, motion: Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.cursor = motion.of(self.cursor, self.items.len(), self.items.len());
     }
 

@@ -5,8 +5,8 @@ use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, Ses
 use crate::explorer::terminal::past::history;
 use crate::explorer::terminal::{chat, criteria, edits, tools};
 use crate::explorer::{
-    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, asked,
-    build_body, reevaluated, rescored,
+    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket,
+    asked, build_body, reevaluated, rescored,
 };
 use crate::formats::SetFile;
 use crate::runner::{
@@ -380,12 +380,20 @@ fn prepare(
         Against::Turn(turn) => Some(turn),
         _ => None,
     };
+    let chosen = match against {
+        Against::AgentWith(chosen) => chosen,
+        _ => RunOverrides::default(),
+    };
+    let configured = hands.workspace.config.run_options();
+    let jobs = chosen.jobs.unwrap_or(configured.jobs);
+    let repeat = chosen.repeat.unwrap_or(repeat);
+    let judge = hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     let request = Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions { repeat, turn, ..hands.workspace.config.run_options() },
+        options: RunOptions { repeat, turn, jobs, ..configured },
         saved: against == Against::Saved,
-        judge: hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard),
+        judge: JudgeSpec { samples: chosen.samples.or(judge.samples), ..judge },
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);
