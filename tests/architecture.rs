@@ -1,7 +1,7 @@
 //! The structure of the crate: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
 //! and what must happen in one place happens in one place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -85,7 +85,7 @@ fn imports_inside_a_group_are_seen() {
 #[test]
 fn a_module_imports_only_modules_above_it() {
     let layers = layers();
-    assert_eq!(layers.len(), 14);
+    assert_eq!(layers.len(), 16);
     for (at, module) in layers.iter().enumerate() {
         for (file, code) in sources(module) {
             let named = modules_named(&code);
@@ -149,8 +149,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "Command::new(",
         &[
-            "agents/process.rs",
-            "agents/keeper.rs",
+            "process/program.rs",
+            "process/keeper.rs",
             "explorer/terminal/clipboard.rs",
             "explorer/terminal/editor.rs",
         ],
@@ -173,7 +173,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "read_to_string(",
         &[
-            "agents/keeper.rs",
+            "process/keeper.rs",
             "cli/edit.rs",
             "explorer/terminal/editor.rs",
             "store/remembered.rs",
@@ -181,7 +181,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "store/trust.rs",
         ],
     ),
-    ("Client::builder", &["agents/http.rs"]),
+    ("Client::builder", &["net/http.rs"]),
     ("fs::write(", &[]),
     ("OpenOptions::new()", &["store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"]),
     ("enable_raw_mode", &["explorer/terminal/guard.rs"]),
@@ -198,6 +198,26 @@ fn what_must_happen_in_one_place_does() {
         for (file, code) in sources(&module) {
             for (what, allowed) in ONLY_IN {
                 assert!(!code.contains(what) || allowed.contains(&file.as_str()), "{file} has {what}");
+            }
+        }
+    }
+}
+
+/// A reader who sees a name knows which type it is.
+#[test]
+fn names_of_public_types_are_unique() {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    for module in layers() {
+        for (file, code) in sources(&module) {
+            for line in code.lines().filter_map(|line| line.trim_start().strip_prefix("pub ")) {
+                let Some((kind, rest)) = line.split_once(' ') else { continue };
+                if !["struct", "enum", "trait"].contains(&kind) {
+                    continue;
+                }
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+                if let Some(other) = seen.insert(name.clone(), file.clone()) {
+                    panic!("{name} is in {other} and in {file}");
+                }
             }
         }
     }

@@ -52,14 +52,14 @@ fn set(id: &str, cases: &[&str]) -> String {
 }
 
 /// A workspace on disk, and the explorer's model of it.
-struct House {
+struct Workshop {
     place: Place,
     sets: Vec<SetPath>,
     model: Model,
 }
 
-impl House {
-    fn new() -> House {
+impl Workshop {
+    fn new() -> Workshop {
         let place = Place::new(&[
             ("a.evalset.json", set("a", &["one", "two", "three"])),
             ("b.evalset.json", set("b", &["four"])),
@@ -67,10 +67,10 @@ impl House {
         let path = |name: &str| SetPath::of_file(&place.path().join(name), place.path());
         let sets = vec![path("a.evalset.json"), path("b.evalset.json")];
         let model = Model::new("w".into(), sets.clone(), (120, 40));
-        let mut house = House { place, sets, model };
-        house.load();
-        house.press("left g j j right");
-        house
+        let mut desk = Workshop { place, sets, model };
+        desk.load();
+        desk.press("left g j j right");
+        desk
     }
 
     fn load(&mut self) {
@@ -181,37 +181,33 @@ impl House {
 
 #[test]
 fn an_accepted_argument_turns_the_case_green_and_undo_red() {
-    let mut house = House::new();
-    let before = house.text("a.evalset.json");
-    house.ran(1, "water_bed", 5.into(), "done");
-    assert_eq!(house.worst(1), Some(Status::Failed));
-    house.press("j enter a");
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!() };
+    let mut desk = Workshop::new();
+    let before = desk.text("a.evalset.json");
+    desk.ran(1, "water_bed", 5.into(), "done");
+    assert_eq!(desk.worst(1), Some(Status::Failed));
+    desk.press("j enter a");
+    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
     assert_eq!(proposal.words, "accept litres of call 1 water_bed in two");
-    house.save();
-    assert_eq!(house.worst(1), Some(Status::Passed));
-    assert!(house.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
-    let other: Vec<_> = before
-        .lines()
-        .zip(house.text("a.evalset.json").lines())
-        .filter(|(a, b)| a != b)
-        .map(|_| ())
-        .collect();
+    desk.save();
+    assert_eq!(desk.worst(1), Some(Status::Passed));
+    assert!(desk.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    let other: Vec<_> =
+        before.lines().zip(desk.text("a.evalset.json").lines()).filter(|(a, b)| a != b).map(|_| ()).collect();
     assert_eq!(other.len(), 1);
-    house.undo("a.evalset.json");
-    assert_eq!((house.worst(1), house.text("a.evalset.json")), (Some(Status::Failed), before));
-    assert!(!house.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    desk.undo("a.evalset.json");
+    assert_eq!((desk.worst(1), desk.text("a.evalset.json")), (Some(Status::Failed), before));
+    assert!(!desk.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
 }
 
 #[test]
 fn a_selection_is_accepted_and_what_cannot_be_is_said() {
-    let mut house = House::new();
-    house.ran(0, "water_bed", 5.into(), "yes");
-    house.ran(2, "soak", 1.into(), "done");
-    house.press("* A");
-    assert!(house.toast().contains("two: no agent has done anything here yet"), "{}", house.toast());
-    house.save();
-    let file = house.model.file(0).unwrap();
+    let mut desk = Workshop::new();
+    desk.ran(0, "water_bed", 5.into(), "yes");
+    desk.ran(2, "soak", 1.into(), "done");
+    desk.press("* A");
+    assert!(desk.toast().contains("two: no agent has done anything here yet"), "{}", desk.toast());
+    desk.save();
+    let file = desk.model.file(0).unwrap();
     let told = |at: usize| {
         let case = file.case(at).unwrap();
         (case.turns()[0].calls()[0].name.clone(), case.turns()[0].response_text())
@@ -219,380 +215,377 @@ fn a_selection_is_accepted_and_what_cannot_be_is_said() {
     assert_eq!(told(0), ("water_bed".into(), "yes".into()));
     assert_eq!(told(1), ("water_bed".into(), "done".into()));
     assert_eq!(told(2), ("soak".into(), "done".into()));
-    assert_eq!((house.worst(0), house.worst(2)), (Some(Status::Passed), Some(Status::Passed)));
+    assert_eq!((desk.worst(0), desk.worst(2)), (Some(Status::Passed), Some(Status::Passed)));
 }
 
 #[test]
 fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
-    let mut house = House::new();
-    house.ran(0, "water_bed", 5.into(), "done");
-    house.press("enter a");
-    let theirs = house.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
-    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
-    house.save();
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.notice) };
+    let mut desk = Workshop::new();
+    desk.ran(0, "water_bed", 5.into(), "done");
+    desk.press("enter a");
+    let theirs = desk.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
+    std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
+    desk.save();
+    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
-    assert_eq!(house.text("a.evalset.json"), theirs, "theirs stays until it is said");
-    house.press("enter");
-    house.save();
-    let now = house.text("a.evalset.json");
+    assert_eq!(desk.text("a.evalset.json"), theirs, "theirs stays until it is said");
+    desk.press("enter");
+    desk.save();
+    let now = desk.text("a.evalset.json");
     assert!(now.contains("\"renamed\"") && now.contains("\"litres\": 5"), "{now}");
     // The same case: nothing is merged, ours goes to a file beside.
-    house.ran(0, "water_bed", 7.into(), "done");
-    house.press("a");
+    desk.ran(0, "water_bed", 7.into(), "done");
+    desk.press("a");
     let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
-    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
-    house.save();
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!() };
+    std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
+    desk.save();
+    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
-    assert!(house.press("enter").is_empty(), "there is nothing that enter could do");
-    let effects = house.press("o");
+    assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
+    let effects = desk.press("o");
     let Some(Effect::MakeEdit { jobs, words, .. }) = effects.first() else { panic!("{effects:?}") };
-    house.log().make(None, words, jobs).unwrap();
-    assert!(house.text("a.evalset.json.mine").contains("\"litres\": 7"));
-    assert_eq!(house.text("a.evalset.json"), theirs);
+    desk.log().make(None, words, jobs).unwrap();
+    assert!(desk.text("a.evalset.json.mine").contains("\"litres\": 7"));
+    assert_eq!(desk.text("a.evalset.json"), theirs);
 }
 
 #[test]
 fn the_editor_keeps_what_is_wrong_until_it_is_right() {
-    let mut house = House::new();
-    let effects = house.press("e");
+    let mut desk = Workshop::new();
+    let effects = desk.press("e");
     assert_eq!(effects, [Effect::SeeTools(0)]);
-    house.press("j j j j j enter");
-    let Screen::Edit(edit) = &house.model.screen else { panic!() };
+    desk.press("j j j j j enter");
+    let Screen::Edit(edit) = &desk.model.screen else { panic!() };
     assert_eq!(edit.row().unwrap().label, "bed");
-    house.press("ctrl-u");
-    house.paste("{\"a\": \u{1b}[31m}");
-    house.press("enter");
-    let Screen::Edit(edit) = &house.model.screen else { panic!() };
+    desk.press("ctrl-u");
+    desk.paste("{\"a\": \u{1b}[31m}");
+    desk.press("enter");
+    let Screen::Edit(edit) = &desk.model.screen else { panic!() };
     let typing = edit.typing.as_ref().unwrap();
     assert!(typing.wrong.is_some() && !edit.is_changed(), "{:?}", typing.wrong);
     assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
-    house.press("ctrl-u");
-    house.paste("[1.0, 1e2]");
-    house.press("enter ctrl-s");
-    let lines = format!("{:?}", house.model.overlay);
+    desk.press("ctrl-u");
+    desk.paste("[1.0, 1e2]");
+    desk.press("enter ctrl-s");
+    let lines = format!("{:?}", desk.model.overlay);
     assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
-    house.save();
-    assert!(house.text("a.evalset.json").contains("1e2"));
+    desk.save();
+    assert!(desk.text("a.evalset.json").contains("1e2"));
     // From $EDITOR: what is no case is offered again, and nothing is written.
-    let before = house.text("a.evalset.json");
-    house.press("e");
-    let effects = house.press("ctrl-e");
+    let before = desk.text("a.evalset.json");
+    desk.press("e");
+    let effects = desk.press("ctrl-e");
     let Some(Effect::EditText { text, of, .. }) = effects.into_iter().next() else { panic!() };
     let broken = text.replacen('{', "[", 1);
-    update(&mut house.model, Msg::TextEdited(of.clone(), broken.clone()));
-    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))));
-    let again = house.press("y");
+    update(&mut desk.model, Msg::TextEdited(of.clone(), broken.clone()));
+    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    let again = desk.press("y");
     assert!(matches!(&again[..], [Effect::EditText { text, .. }] if *text == broken), "{again:?}");
-    update(&mut house.model, Msg::TextEdited(of, text.replace("\"one\"", "\"eins\"")));
-    house.save();
-    assert_eq!(house.ids(0), ["eins", "two", "three"]);
-    assert_ne!(house.text("a.evalset.json"), before);
+    update(&mut desk.model, Msg::TextEdited(of, text.replace("\"one\"", "\"eins\"")));
+    desk.save();
+    assert_eq!(desk.ids(0), ["eins", "two", "three"]);
+    assert_ne!(desk.text("a.evalset.json"), before);
     // Leaving with something unsaved asks.
-    house.press("e D");
-    house.press("j j j j D esc");
-    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))));
-    house.press("n");
-    assert!(matches!(house.model.screen, Screen::Edit(_)));
-    assert_eq!(house.press("ctrl-c"), [], "leaving the program asks as well");
-    assert_eq!(house.press("ctrl-c"), [Effect::Quit]);
-    house.press("n");
-    house.press("u esc");
-    assert!(matches!(house.model.screen, Screen::Browse));
+    desk.press("e D");
+    desk.press("j j j j D esc");
+    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    desk.press("n");
+    assert!(matches!(desk.model.screen, Screen::Edit(_)));
+    assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
+    assert_eq!(desk.press("ctrl-c"), [Effect::Quit]);
+    desk.press("n");
+    desk.press("u esc");
+    assert!(matches!(desk.model.screen, Screen::Browse));
 }
 
 /// The file is read again while a case of it is edited: what others wrote into the case is met, not written over.
 #[test]
 fn what_others_write_into_the_case_being_edited_is_met() {
-    let mut house = House::new();
-    house.press("e j j j j j enter ctrl-u");
-    house.paste("\"leeks\"");
-    house.press("enter");
-    let theirs = house.text("a.evalset.json").replacen("water the beans", "water all beans", 1);
-    std::fs::write(house.path("a.evalset.json"), &theirs).unwrap();
-    house.load();
-    house.press("ctrl-s");
-    house.save();
-    let Some(Overlay::Proposal(proposal)) = &house.model.overlay else { panic!("{:?}", house.model.notice) };
+    let mut desk = Workshop::new();
+    desk.press("e j j j j j enter ctrl-u");
+    desk.paste("\"leeks\"");
+    desk.press("enter");
+    let theirs = desk.text("a.evalset.json").replacen("water the beans", "water all beans", 1);
+    std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
+    desk.load();
+    desk.press("ctrl-s");
+    desk.save();
+    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
-    assert_eq!(house.text("a.evalset.json"), theirs);
-    house.press("esc");
-    let Screen::Edit(edit) = &house.model.screen else { panic!("the draft is still there") };
+    assert_eq!(desk.text("a.evalset.json"), theirs);
+    desk.press("esc");
+    let Screen::Edit(edit) = &desk.model.screen else { panic!("the draft is still there") };
     assert!(edit.is_changed());
 }
 
 #[test]
 fn an_id_of_another_case_or_with_a_slash_is_refused() {
-    let mut house = House::new();
-    house.press("e enter ctrl-u");
+    let mut desk = Workshop::new();
+    desk.press("e enter ctrl-u");
     for (typed, why) in [("two", "there is a case two"), ("a/b", "ADK takes letters"), ("", "at least one")] {
-        house.press("ctrl-u");
-        house.paste(typed);
-        house.press("enter");
-        let Screen::Edit(edit) = &house.model.screen else { panic!() };
+        desk.press("ctrl-u");
+        desk.paste(typed);
+        desk.press("enter");
+        let Screen::Edit(edit) = &desk.model.screen else { panic!() };
         assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
     }
-    house.press("esc esc c c ctrl-u");
-    house.paste("three");
-    house.press("enter");
-    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
+    desk.press("esc esc c c ctrl-u");
+    desk.paste("three");
+    desk.press("enter");
+    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
 }
 
 #[test]
 fn cases_are_copied_renamed_moved_and_deleted_with_what_is_kept_beside_them() {
-    let mut house = House::new();
-    house.ran(2, "water_bed", 5.into(), "done");
-    house.press("c t");
-    house.paste("slow rain");
-    house.press("enter");
-    house.save();
-    assert_eq!(house.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags, ["slow", "rain"]);
-    house.press("c c enter");
-    house.save();
-    assert_eq!(house.ids(0), ["one", "one_2", "two", "three"]);
-    assert_eq!(house.worst(3), Some(Status::Failed), "what came of a case follows it");
-    assert_eq!(house.worst(2), None);
-    house.press("c r");
-    house.press("ctrl-u");
-    house.paste("uno");
-    house.press("enter");
-    house.save();
-    assert_eq!(house.ids(0), ["uno", "one_2", "two", "three"]);
-    assert!(house.model.notes(CaseRef { set: 0, index: 0 }).is_some(), "its tags go with it");
-    house.press("c m enter");
-    house.save();
-    assert_eq!((house.ids(0).len(), house.ids(1)), (3, vec!["four".to_string(), "uno".into()]));
-    assert!(house.model.notes(CaseRef { set: 1, index: 1 }).is_some());
-    house.undo("a.evalset.json");
-    assert_eq!((house.ids(0).len(), house.ids(1).len()), (4, 1), "one undo for both files");
-    house.press("* c d");
-    house.save();
-    assert_eq!(house.ids(0), Vec::<String>::new());
-    house.undo("a.evalset.json");
-    assert_eq!(house.ids(0), ["uno", "one_2", "two", "three"]);
+    let mut desk = Workshop::new();
+    desk.ran(2, "water_bed", 5.into(), "done");
+    desk.press("c t");
+    desk.paste("slow rain");
+    desk.press("enter");
+    desk.save();
+    assert_eq!(desk.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags, ["slow", "rain"]);
+    desk.press("c c enter");
+    desk.save();
+    assert_eq!(desk.ids(0), ["one", "one_2", "two", "three"]);
+    assert_eq!(desk.worst(3), Some(Status::Failed), "what came of a case follows it");
+    assert_eq!(desk.worst(2), None);
+    desk.press("c r");
+    desk.press("ctrl-u");
+    desk.paste("uno");
+    desk.press("enter");
+    desk.save();
+    assert_eq!(desk.ids(0), ["uno", "one_2", "two", "three"]);
+    assert!(desk.model.notes(CaseRef { set: 0, index: 0 }).is_some(), "its tags go with it");
+    desk.press("c m enter");
+    desk.save();
+    assert_eq!((desk.ids(0).len(), desk.ids(1)), (3, vec!["four".to_string(), "uno".into()]));
+    assert!(desk.model.notes(CaseRef { set: 1, index: 1 }).is_some());
+    desk.undo("a.evalset.json");
+    assert_eq!((desk.ids(0).len(), desk.ids(1).len()), (4, 1), "one undo for both files");
+    desk.press("* c d");
+    desk.save();
+    assert_eq!(desk.ids(0), Vec::<String>::new());
+    desk.undo("a.evalset.json");
+    assert_eq!(desk.ids(0), ["uno", "one_2", "two", "three"]);
 }
 
 #[test]
 fn sets_are_made_renamed_and_deleted() {
-    let mut house = House::new();
-    house.press("c s");
-    house.paste("no-good");
-    house.press("enter");
-    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
-    house.press("ctrl-u");
-    house.paste("fresh");
-    house.press("enter");
-    house.save();
-    assert!(house.text("fresh.evalset.json").contains("\"eval_set_id\": \"fresh\""));
-    house.press("left c r ctrl-u");
-    house.paste("c");
-    house.press("enter");
-    let before = house.text("a.evalset.json");
-    house.save();
-    assert!(!house.path("a.evalset.json").exists());
+    let mut desk = Workshop::new();
+    desk.press("c s");
+    desk.paste("no-good");
+    desk.press("enter");
+    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
+    desk.press("ctrl-u");
+    desk.paste("fresh");
+    desk.press("enter");
+    desk.save();
+    assert!(desk.text("fresh.evalset.json").contains("\"eval_set_id\": \"fresh\""));
+    desk.press("left c r ctrl-u");
+    desk.paste("c");
+    desk.press("enter");
+    let before = desk.text("a.evalset.json");
+    desk.save();
+    assert!(!desk.path("a.evalset.json").exists());
     assert_eq!(
-        house.text("c.evalset.json"),
+        desk.text("c.evalset.json"),
         before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"c\"")
     );
-    house.undo("c.evalset.json");
-    assert_eq!(
-        (house.text("a.evalset.json"), house.path("c.evalset.json").exists()),
-        (before.clone(), false)
-    );
-    house.press("c d");
-    house.save();
-    assert!(!house.path("a.evalset.json").exists());
-    house.undo("a.evalset.json");
-    assert_eq!(house.text("a.evalset.json"), before);
+    desk.undo("c.evalset.json");
+    assert_eq!((desk.text("a.evalset.json"), desk.path("c.evalset.json").exists()), (before.clone(), false));
+    desk.press("c d");
+    desk.save();
+    assert!(!desk.path("a.evalset.json").exists());
+    desk.undo("a.evalset.json");
+    assert_eq!(desk.text("a.evalset.json"), before);
 }
 
 #[test]
 fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
-    let mut house = House::new();
-    house.press("C");
-    let chat = |house: &mut House, event| update(&mut house.model, Msg::Chat(1, ChatMsg::Event(event)));
-    chat(&mut house, ChatEvent::Opened);
+    let mut desk = Workshop::new();
+    desk.press("C");
+    let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
+    chat(&mut desk, ChatEvent::Opened);
     for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
-        assert_eq!(house.press("h i enter"), [Effect::Say("hi".into())]);
+        assert_eq!(desk.press("h i enter"), [Effect::Say("hi".into())]);
         let done = turn("water_bed", litres.into(), "done");
-        chat(&mut house, ChatEvent::Turn(Box::new(done), Some(state)));
+        chat(&mut desk, ChatEvent::Turn(Box::new(done), Some(state)));
     }
-    assert_eq!(house.press("ctrl-c"), [], "leaving the program asks");
-    house.press("n esc");
-    assert!(matches!(house.model.overlay, Some(Overlay::Confirm(_))), "and leaving the conversation");
-    house.press("n ctrl-s");
-    house.paste("second 2");
-    house.press("enter");
-    house.save();
-    let kept = house.model.file(0).unwrap().case(3).unwrap();
+    assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks");
+    desk.press("n esc");
+    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))), "and leaving the conversation");
+    desk.press("n ctrl-s");
+    desk.paste("second 2");
+    desk.press("enter");
+    desk.save();
+    let kept = desk.model.file(0).unwrap().case(3).unwrap();
     assert_eq!((kept.eval_id.as_str(), kept.turns().len()), ("second", 1));
     assert_eq!(
         Value::Object(kept.session_input.unwrap().state),
         json!({"wet": 1}),
         "as the turn before left it"
     );
-    assert_eq!(house.press("esc"), [], "the first turn is not kept");
-    house.press("n ctrl-s");
-    house.paste("first 1");
-    house.press("enter");
-    house.save();
-    assert_eq!(house.press("esc"), [Effect::CloseChat], "what is kept is not asked about");
+    assert_eq!(desk.press("esc"), [], "the first turn is not kept");
+    desk.press("n ctrl-s");
+    desk.paste("first 1");
+    desk.press("enter");
+    desk.save();
+    assert_eq!(desk.press("esc"), [Effect::CloseChat], "what is kept is not asked about");
 }
 
 #[test]
 fn sets_are_copied_and_moved_to_another_folder() {
-    let mut house = House::new();
-    let folder = house.path("other");
+    let mut desk = Workshop::new();
+    let folder = desk.path("other");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("d.evalset.json"), set("d", &["five"])).unwrap();
-    house.sets.push(SetPath::of_file(&folder.join("d.evalset.json"), house.place.path()));
-    house.model = Model::new("w".into(), house.sets.clone(), (120, 40));
-    house.sets = house.model.sets.iter().map(|view| view.path.clone()).collect();
-    house.load();
-    house.press("left g j j c c");
-    assert!(matches!(&house.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
-    let before = house.text("a.evalset.json");
-    house.press("enter");
-    house.save();
+    desk.sets.push(SetPath::of_file(&folder.join("d.evalset.json"), desk.place.path()));
+    desk.model = Model::new("w".into(), desk.sets.clone(), (120, 40));
+    desk.sets = desk.model.sets.iter().map(|view| view.path.clone()).collect();
+    desk.load();
+    desk.press("left g j j c c");
+    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
+    let before = desk.text("a.evalset.json");
+    desk.press("enter");
+    desk.save();
     assert_eq!(
-        house.text("a_2.evalset.json"),
+        desk.text("a_2.evalset.json"),
         before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"a_2\"")
     );
-    house.press("c m enter");
-    house.save();
-    assert!(!house.path("a.evalset.json").exists());
-    assert_eq!(house.text("other/a.evalset.json"), before);
-    house.undo("other/a.evalset.json");
-    assert_eq!(house.text("a.evalset.json"), before);
+    desk.press("c m enter");
+    desk.save();
+    assert!(!desk.path("a.evalset.json").exists());
+    assert_eq!(desk.text("other/a.evalset.json"), before);
+    desk.undo("other/a.evalset.json");
+    assert_eq!(desk.text("a.evalset.json"), before);
 }
 
 #[test]
 fn criteria_are_checked_when_they_come_back() {
-    let mut house = House::new();
-    assert_eq!(house.press("c k"), [Effect::EditCriteria(0)]);
-    let path = house.path("test_config.json");
+    let mut desk = Workshop::new();
+    assert_eq!(desk.press("c k"), [Effect::EditCriteria(0)]);
+    let path = desk.path("test_config.json");
     let of = || EditorOf::Criteria(path.clone(), None);
-    update(&mut house.model, Msg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into()));
+    update(&mut desk.model, Msg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into()));
     assert!(
-        matches!(&house.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
+        matches!(&desk.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
     );
-    house.press("n");
+    desk.press("n");
     assert!(!path.exists());
     let right = "{\"criteria\": {\"response_match_score\": 0.5}}\n";
-    update(&mut house.model, Msg::TextEdited(of(), right.into()));
-    house.save();
-    assert_eq!(house.text("test_config.json"), right);
-    house.undo("a.evalset.json");
+    update(&mut desk.model, Msg::TextEdited(of(), right.into()));
+    desk.save();
+    assert_eq!(desk.text("test_config.json"), right);
+    desk.undo("a.evalset.json");
     assert!(!path.exists(), "one undo for all that belongs to the set");
 }
 
 #[test]
 fn another_way_that_was_seen_is_allowed() {
-    let mut house = House::new();
-    house.ran(0, "soak", 1.into(), "done");
-    assert_eq!(house.worst(0), Some(Status::Failed));
-    house.press("enter c v enter");
-    house.save();
-    assert_eq!(house.worst(0), Some(Status::Passed));
-    let attempt = &house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
+    let mut desk = Workshop::new();
+    desk.ran(0, "soak", 1.into(), "done");
+    assert_eq!(desk.worst(0), Some(Status::Failed));
+    desk.press("enter c v enter");
+    desk.save();
+    assert_eq!(desk.worst(0), Some(Status::Passed));
+    let attempt = &desk.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
     let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
     assert_eq!((adk.score, attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
-    assert!(!house.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
-    house.press("c v");
-    assert!(matches!(&house.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));
-    house.press("enter");
-    house.save();
-    assert_eq!(house.worst(0), Some(Status::Failed));
+    assert!(!desk.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
+    desk.press("c v");
+    assert!(matches!(&desk.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));
+    desk.press("enter");
+    desk.save();
+    assert_eq!(desk.worst(0), Some(Status::Failed));
 }
 
 #[test]
 fn a_turn_alone_is_not_the_case() {
-    let mut house = House::new();
-    house.ran(0, "water_bed", 5.into(), "done");
+    let mut desk = Workshop::new();
+    desk.ran(0, "water_bed", 5.into(), "done");
     let mut alone = Attempt::clone(
-        &house.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
+        &desk.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
     );
     (alone.turn, alone.status) = (Some(1), Status::Passed);
-    let results = past(&house.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
-    let ticket = house.model.ticket();
-    update(&mut house.model, Msg::History { ticket, results });
-    assert_eq!(house.worst(0), Some(Status::Failed), "one good turn makes no good case");
-    house.press("enter");
-    assert_eq!(house.model.shown_attempt().unwrap().turn, Some(1));
-    house.press("a");
-    assert!(matches!(house.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
+    let results = past(&desk.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
+    let ticket = desk.model.ticket();
+    update(&mut desk.model, Msg::History { ticket, results });
+    assert_eq!(desk.worst(0), Some(Status::Failed), "one good turn makes no good case");
+    desk.press("enter");
+    assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));
+    desk.press("a");
+    assert!(matches!(desk.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
 }
 
 #[test]
 fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
-    let mut house = House::new();
-    let appear = |house: &mut House, name: &str| {
-        std::fs::write(house.place.path().join(name), set("new", &["zero"])).unwrap();
-        let mut paths: Vec<SetPath> = house.model.sets.iter().map(|view| view.path.clone()).collect();
-        paths.push(SetPath::of_file(&house.place.path().join(name), house.place.path()));
-        update(&mut house.model, Msg::Found(paths));
+    let mut desk = Workshop::new();
+    let appear = |desk: &mut Workshop, name: &str| {
+        std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
+        let mut paths: Vec<SetPath> = desk.model.sets.iter().map(|view| view.path.clone()).collect();
+        paths.push(SetPath::of_file(&desk.place.path().join(name), desk.place.path()));
+        update(&mut desk.model, Msg::Found(paths));
     };
-    let shown = |house: &House| match &house.model.overlay {
+    let shown = |desk: &Workshop| match &desk.model.overlay {
         Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
-        other => panic!("{other:?} {:?}", house.model.notice),
+        other => panic!("{other:?} {:?}", desk.model.notice),
     };
-    house.press("e enter");
-    house.paste("_x");
-    house.press("enter");
-    appear(&mut house, "0.evalset.json");
-    house.press("ctrl-s");
-    assert_eq!(shown(&house), "a.evalset.json");
-    house.press("enter");
-    assert!(house.text("a.evalset.json").contains("\"one\""), "nothing is written before the effect is done");
-    house.press("esc esc y");
-    house.press("C");
-    let number = house.model.chats;
+    desk.press("e enter");
+    desk.paste("_x");
+    desk.press("enter");
+    appear(&mut desk, "0.evalset.json");
+    desk.press("ctrl-s");
+    assert_eq!(shown(&desk), "a.evalset.json");
+    desk.press("enter");
+    assert!(desk.text("a.evalset.json").contains("\"one\""), "nothing is written before the effect is done");
+    desk.press("esc esc y");
+    desk.press("C");
+    let number = desk.model.chats;
     let turn = Box::new(turn("water_bed", 3.into(), "done"));
-    update(&mut house.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened)));
-    update(&mut house.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))));
-    appear(&mut house, "1.evalset.json");
-    house.press("ctrl-s t a l k enter");
-    assert_eq!(shown(&house), "a.evalset.json");
+    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened)));
+    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))));
+    appear(&mut desk, "1.evalset.json");
+    desk.press("ctrl-s t a l k enter");
+    assert_eq!(shown(&desk), "a.evalset.json");
 }
 
 #[test]
 fn an_edit_right_after_ones_own_save_is_no_conflict() {
-    let mut house = House::new();
+    let mut desk = Workshop::new();
     for name in ["first", "second"] {
-        house.press("e enter");
-        house.paste(&format!("_{name}"));
-        house.press("enter ctrl-s");
-        house.save_alone();
-        assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
-        let text = house.model.notice.as_ref().unwrap().text.clone();
+        desk.press("e enter");
+        desk.paste(&format!("_{name}"));
+        desk.press("enter ctrl-s");
+        desk.save_alone();
+        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
+        let text = desk.model.notice.as_ref().unwrap().text.clone();
         assert!(text.ends_with("; u undo"), "{text}");
     }
-    assert!(house.text("a.evalset.json").contains("one_first_second"));
+    assert!(desk.text("a.evalset.json").contains("one_first_second"));
     for tag in ["slow", "slow flaky"] {
-        house.press("c t");
-        house.press(&"backspace ".repeat(20));
-        house.paste(tag);
-        house.press("enter");
-        house.save_alone();
-        assert!(house.model.overlay.is_none(), "{:?}", house.model.overlay);
+        desk.press("c t");
+        desk.press(&"backspace ".repeat(20));
+        desk.paste(tag);
+        desk.press("enter");
+        desk.save_alone();
+        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
     }
 }
 
 #[test]
 fn undo_is_of_the_last_change_wherever_the_cursor_is() {
-    let mut house = House::new();
+    let mut desk = Workshop::new();
     let turn = [Effect::TurnEdit { back: true }];
-    assert_eq!(house.press("u"), turn);
-    house.press("left j");
-    assert_eq!(house.press("u"), turn, "on another set");
-    house.press("right /");
-    house.paste("nothing matches this");
-    house.press("enter");
-    assert!(house.model.browse.visible.is_empty());
-    assert_eq!(house.press("u"), turn, "with nothing listed");
-    update(&mut house.model, Msg::Found(Vec::new()));
-    assert_eq!(house.press("u"), turn, "after the last set was deleted");
+    assert_eq!(desk.press("u"), turn);
+    desk.press("left j");
+    assert_eq!(desk.press("u"), turn, "on another set");
+    desk.press("right /");
+    desk.paste("nothing matches this");
+    desk.press("enter");
+    assert!(desk.model.browse.visible.is_empty());
+    assert_eq!(desk.press("u"), turn, "with nothing listed");
+    update(&mut desk.model, Msg::Found(Vec::new()));
+    assert_eq!(desk.press("u"), turn, "after the last set was deleted");
 }
 
 #[test]
@@ -621,23 +614,23 @@ fn files_that_are_not_adks_are_not_edited() {
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_folder_is_asked_about_and_a_lost_file_is_said() {
-    let mut house = House::new();
-    house.ran(0, "water_bed", 5.into(), "done");
-    let elsewhere = Place::new(&[("real.json", house.text("a.evalset.json"))]);
+    let mut desk = Workshop::new();
+    desk.ran(0, "water_bed", 5.into(), "done");
+    let elsewhere = Place::new(&[("real.json", desk.text("a.evalset.json"))]);
     let target = elsewhere.path().join("real.json");
-    std::fs::remove_file(house.path("a.evalset.json")).unwrap();
-    house.press("enter a");
-    house.save();
-    let problem = |house: &House| match &house.model.overlay {
+    std::fs::remove_file(desk.path("a.evalset.json")).unwrap();
+    desk.press("enter a");
+    desk.save();
+    let problem = |desk: &Workshop| match &desk.model.overlay {
         Some(Overlay::Proposal(proposal)) => proposal.problem.clone().unwrap_or_default(),
         other => panic!("{other:?}"),
     };
-    assert!(problem(&house).contains("it is gone"), "{}", problem(&house));
-    std::os::unix::fs::symlink(&target, house.path("a.evalset.json")).unwrap();
-    house.save();
-    assert!(problem(&house).contains("outside the folder; enter again writes there"));
+    assert!(problem(&desk).contains("it is gone"), "{}", problem(&desk));
+    std::os::unix::fs::symlink(&target, desk.path("a.evalset.json")).unwrap();
+    desk.save();
+    assert!(problem(&desk).contains("outside the folder; enter again writes there"));
     assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 3"), "asked first");
-    house.save();
+    desk.save();
     assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 5"));
-    assert!(std::fs::symlink_metadata(house.path("a.evalset.json")).unwrap().is_symlink());
+    assert!(std::fs::symlink_metadata(desk.path("a.evalset.json")).unwrap().is_symlink());
 }

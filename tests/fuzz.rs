@@ -6,12 +6,12 @@
 mod common;
 
 use common::root;
-use evaltrail::agents::SseDecoder;
 use evaltrail::config::ConfigFile;
 use evaltrail::formats::adk::{ResultFile, check_text, read_config};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::spans::{conversations, read_spans};
 use evaltrail::formats::{Notes, SetFile, check_rows, read_answers, read_dotenv};
+use evaltrail::net::SseDecoder;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use std::path::Path;

@@ -2,11 +2,12 @@
 
 use super::adk_server::Server;
 use super::budget::{EVENT, parse_answer};
-use super::clock::{Stopwatch, timeout};
-use super::http::{self, BodyError, cause, chain, client, retry_after};
-use super::{AgentError, ErrorKind, Opening, SseDecoder, Turn, TurnBudget};
+use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
 use crate::domain::AdkServer;
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
+use crate::net::SseDecoder;
+use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
+use crate::process::clock::{Stopwatch, timeout};
 use futures_util::StreamExt;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! An ADK server that we start, wait for, and take down again.
 
-use super::process::{Program, Tail};
 use super::{AgentError, ErrorKind};
 use crate::domain::ProgramSpec;
+use crate::process::{Program, Tail};
 use reqwest::Client;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};

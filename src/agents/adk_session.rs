@@ -1,10 +1,10 @@
 //! A session that an ADK server keeps, read back as the conversation it was.
 
 use super::budget::parse_answer;
-use super::http::{self, cause, chain, client};
 use super::{AgentError, ErrorKind};
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::adk::{invocations_of, read_event};
+use crate::net::http::{self, cause, chain, client};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use url::Url;

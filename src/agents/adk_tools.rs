@@ -1,8 +1,8 @@
 //! The tools that an application's agents declare, as its server tells them.
 
 use super::budget::parse_answer;
-use super::http::{self, client, is_loopback};
 use crate::domain::{AdkServer, AgentSpec};
+use crate::net::http::{self, client, is_loopback};
 use serde_json::Value;
 use std::time::Duration;
 use url::Url;

@@ -2,12 +2,12 @@
 //! last one result out (DESIGN section 6).
 
 use super::budget::EVENT;
-use super::clock::Stopwatch;
-use super::process::{Program, Tail};
 use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
 use crate::domain::{Content, Invocation, Part, ProgramSpec, ToolCall};
 use crate::formats::adk::{Event, read_event, write_content};
 use crate::formats::vertex::tool_input;
+use crate::process::clock::Stopwatch;
+use crate::process::{Program, Tail};
 use serde_json::{Value, json};
 use std::pin::pin;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
 use crate::runner::history_of;
-use crate::store::{Deed, FileJob, LoadedRun, RunKey, load_run};
+use crate::store::{FileAction, FileJob, LoadedRun, RunKey, load_run};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
             if !args.write {
                 say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
             }
-            jobs.push(FileJob { path: set.path, deed: Deed::Change(open.file.shared_text(), change) });
+            jobs.push(FileJob { path: set.path, deed: FileAction::Change(open.file.shared_text(), change) });
         }
     }
     conclude(&workspace.root, &args, &jobs, count)?;

@@ -12,7 +12,7 @@ use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{Traced, conversations, read_spans};
 use crate::formats::{Edit, plan, unified};
 use crate::history::place;
-use crate::store::{Deed, FileJob};
+use crate::store::{FileAction, FileJob};
 use crate::workspace::{SetPath, Workspace, open_set, read_text};
 use anyhow::{Context, bail};
 use std::ops::Range;
@@ -48,7 +48,8 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
         return Ok(Exit::Fine);
     }
-    let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
+    let jobs =
+        [FileJob { path: target.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };

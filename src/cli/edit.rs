@@ -7,7 +7,7 @@ use super::paths::parse_target;
 use super::write::make_asking;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
-use crate::store::{Deed, Done, EditLog, FileJob, Places, sweep};
+use crate::store::{Done, EditLog, FileAction, FileJob, Places, sweep};
 use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -46,7 +46,8 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     let words = format!("edit {}", open.file.eval_id(at));
-    let jobs = [FileJob { path: target.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
+    let jobs =
+        [FileJob { path: target.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
     match make_asking(root, &words, &jobs) {
         Ok(done) => Ok(told("", done)),
         Err(error) => bail!("{error}{}", kept(&args, &typed)),

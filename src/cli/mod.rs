@@ -71,7 +71,7 @@ pub fn complain(error: &anyhow::Error) {
 /// Reads the arguments and does what they say.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if let Some(code) = crate::agents::keep_if_asked(&arguments)? {
+    if let Some(code) = crate::process::keep_if_asked(&arguments)? {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
     let cli = Cli::parse_from(arguments);

@@ -9,7 +9,7 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, wrong_eval_id, wrong_set_id,
 };
 use crate::formats::{Edit, blank_set, plan};
-use crate::store::{Deed, EditLog, FileJob, Places};
+use crate::store::{EditLog, FileAction, FileJob, Places};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
         bail!("{}: there is no such folder", folder.display());
     }
     let text = blank_set(id, args.description.as_deref(), now());
-    let jobs = [FileJob { path: path.to_path_buf(), deed: Deed::Create(text) }];
+    let jobs = [FileJob { path: path.to_path_buf(), deed: FileAction::Create(text) }];
     let log = EditLog::of(Places::find().as_ref());
     let done = log.make(None, &format!("make {name}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
@@ -84,7 +84,8 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     }
     let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
     let change = plan(&open.file, &edits)?;
-    let jobs = [FileJob { path: set.path.clone(), deed: Deed::Change(open.file.shared_text(), change) }];
+    let jobs =
+        [FileJob { path: set.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
     let done = make_asking(&root, &format!("make {id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("{id} is made in {}", path.display()));

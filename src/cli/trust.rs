@@ -3,7 +3,7 @@
 use super::output::{can_ask, says_yes, tell};
 use crate::domain::{clean_exact, clean_line};
 use crate::judge::Keys;
-use crate::runner::{Deed, KeyOffer, TrustQuestion};
+use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
 use crate::store::{Places, Trust};
 use std::io;
 
@@ -56,12 +56,12 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
     Ok(keys)
 }
 
-fn said_yes(deed: Deed) -> io::Result<bool> {
+fn said_yes(deed: TrustAction) -> io::Result<bool> {
     let what = match deed {
-        Deed::Start => "Start it",
-        Deed::Connect => "Send them there",
-        Deed::Send => "Send it there",
-        Deed::Use => "Use it",
+        TrustAction::Start => "Start it",
+        TrustAction::Connect => "Send them there",
+        TrustAction::Send => "Send it there",
+        TrustAction::Use => "Use it",
     };
     says_yes(&format!("{what}, and remember this?"))
 }

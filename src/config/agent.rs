@@ -6,11 +6,11 @@ use std::path::Path;
 /// Why words do not name an agent.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct AgentError(pub String);
+pub struct AgentSpecError(pub String);
 
 /// Reads `adk+http://host:port/app`, `cmd:./agent.sh --flag`, `replay:recording.jsonl`.
 /// `None` when the text is no URI but a name. `base` is what relative paths are relative to.
-pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentError>> {
+pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
     if let Some(url) = text.strip_prefix("adk+") {
         return Some(adk_url(url));
     }
@@ -25,20 +25,20 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
             Some((path, speed)) => (path, speed.parse()),
         };
         let speed =
-            speed.map_err(|_| AgentError("speed is a whole number of percent; 0 does not wait".into()));
+            speed.map_err(|_| AgentSpecError("speed is a whole number of percent; 0 does not wait".into()));
         return Some(speed.map(|speed| AgentSpec::Replay { path: base.join(path), speed }));
     }
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.map(|scheme| {
-        Err(AgentError(format!(
+        Err(AgentSpecError(format!(
             "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, cmd:./program or replay:recording.jsonl"
         )))
     })
 }
 
 /// The server's address and, as the last part of the path, the application.
-fn adk_url(text: &str) -> Result<AgentSpec, AgentError> {
-    let wrong = |why: &str| AgentError(format!("adk+{text}: {why}; write adk+http://HOST:PORT/APP"));
+fn adk_url(text: &str) -> Result<AgentSpec, AgentSpecError> {
+    let wrong = |why: &str| AgentSpecError(format!("adk+{text}: {why}; write adk+http://HOST:PORT/APP"));
     let mut url = url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("the address must begin with http:// or https://"));
@@ -53,7 +53,7 @@ fn adk_url(text: &str) -> Result<AgentSpec, AgentError> {
 
 /// Splits a command into program and arguments: quotes group, a backslash takes the next character
 /// as it is. Nothing is expanded: it is never a shell's text.
-pub fn split_command(text: &str) -> Result<Vec<String>, AgentError> {
+pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -71,11 +71,11 @@ pub fn split_command(text: &str) -> Result<Vec<String>, AgentError> {
         }
     }
     if quote.is_some() {
-        return Err(AgentError(format!("a quote is not closed in the command {text:?}")));
+        return Err(AgentSpecError(format!("a quote is not closed in the command {text:?}")));
     }
     words.extend(word);
     if words.is_empty() {
-        return Err(AgentError("the command is empty".into()));
+        return Err(AgentSpecError("the command is empty".into()));
     }
     Ok(words)
 }

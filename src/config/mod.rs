@@ -8,6 +8,6 @@ mod judge;
 mod metric;
 mod template;
 
-pub use agent::{AgentError, parse_agent_uri, split_command};
+pub use agent::{AgentSpecError, parse_agent_uri, split_command};
 pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS, parse_duration};
 pub use metric::{DefinedKind, DefinedMetric};

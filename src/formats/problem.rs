@@ -1,6 +1,6 @@
 //! Why a file cannot be read: where, what was expected, what was found.
 
-use super::json::{self, JsonPath, Places, SyntaxError};
+use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::read::ReadError;
 
 /// Why a file, or a case of it, cannot be read: where, what was expected, what was found.
@@ -36,7 +36,7 @@ impl FileProblem {
 
     /// The same in a text of which other places were looked for before.
     pub(in crate::formats) fn reading_in(
-        places: &Places,
+        places: &JsonPositions,
         text: &str,
         path: JsonPath,
         error: ReadError,
@@ -46,7 +46,7 @@ impl FileProblem {
     }
 
     /// The same for a text that is no JSON.
-    pub(in crate::formats) fn syntax_in(places: &Places, text: &str, error: SyntaxError) -> Self {
+    pub(in crate::formats) fn syntax_in(places: &JsonPositions, text: &str, error: SyntaxError) -> Self {
         let (line, column) = places.position(text, error.offset);
         FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
     }

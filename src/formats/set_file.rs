@@ -3,7 +3,7 @@
 use super::adk::{eval_case, named_case, turn_list};
 use super::document::{Document, Entry, Head, open_list, open_object};
 use super::index::{self, Top};
-use super::json::{self, JsonPath, Places, SyntaxError};
+use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::problem::FileProblem;
 use super::read::{Node, Read};
 use super::source::Source;
@@ -72,8 +72,8 @@ pub struct SetFile {
     cases: Cases,
     /// Positions by id, made when they are first asked for.
     by_id: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
-    /// Places in the text that were looked for.
-    places: Arc<Places>,
+    /// JsonPositions in the text that were looked for.
+    places: Arc<JsonPositions>,
 }
 
 /// A larger case is not read: on the screen it would cost seconds a key press.
@@ -256,7 +256,7 @@ impl SetFile {
             found,
         };
         let text = self.source.piece(lines.range(at)).map_err(lost)?;
-        // Places are told within the file, not within the row.
+        // JsonPositions are told within the file, not within the row.
         let placed =
             |problem: FileProblem| FileProblem { line: problem.line + lines.line(at) - 1, ..problem };
         let value = json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;

@@ -1,7 +1,7 @@
 //! A check of the judge itself: answers that no judge should take for right, and one that every judge should
 //! (`facts/reliability.md` I).
 
-use super::{Judges, Watch};
+use super::{Judges, JudgingObserver};
 use crate::domain::{Content, Criterion, Invocation, MetricResult, Trajectory};
 use crate::metrics::{Evidence, JudgedMetric};
 use serde_json::json;
@@ -67,7 +67,7 @@ const PROBES: &[Probe] = &[
 impl Judges {
     /// Probes the judge that answers for criteria which name no model. What it said before is asked again
     /// unless it is kept.
-    pub async fn canary(&self, watch: &mut impl Watch) -> Vec<Probed> {
+    pub async fn canary(&self, watch: &mut impl JudgingObserver) -> Vec<Probed> {
         let mut criterion = Criterion::new("final_response_match_v2", Some(1.0));
         criterion.options.insert("judge_model_options".into(), json!({"num_samples": 1}));
         let Ok(Some(metric)) = JudgedMetric::of(&criterion, self.spec().reading, None) else {

@@ -3,8 +3,8 @@
 
 use super::error::{Fault, JudgeError};
 use super::secret::Secret;
-use crate::agents::http::is_loopback;
 use crate::domain::{JudgeSpec, Provider};
+use crate::net::http::is_loopback;
 use url::Url;
 
 /// A model that can be asked.

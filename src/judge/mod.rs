@@ -37,5 +37,5 @@ pub use error::{Fault, JudgeError};
 pub use judges::{Answered, Asking, JudgeGrant, Judges};
 pub use keys::Keys;
 pub use program::Programs;
-pub use scoring::{Judging, Watch};
+pub use scoring::{Judging, JudgingObserver};
 pub use user::{Playing, SimulatedUser};

@@ -2,11 +2,11 @@
 //! long. One that breaks harms no other metric.
 
 use super::{answer, request};
-use crate::agents::clock::timeout;
-use crate::agents::{Program, Tail};
 use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Status};
 use crate::formats::json;
 use crate::metrics::{Evidence, unscored};
+use crate::process::clock::timeout;
+use crate::process::{Program, Tail};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;

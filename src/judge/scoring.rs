@@ -23,13 +23,13 @@ pub struct Judging {
 }
 
 /// Who is told how far it is.
-pub trait Watch: Send {
+pub trait JudgingObserver: Send {
     /// An answer came.
     fn judging(&mut self, judging: Judging) -> impl Future<Output = ()> + Send;
 }
 
 /// Nobody.
-impl Watch for () {
+impl JudgingObserver for () {
     async fn judging(&mut self, _: Judging) {}
 }
 
@@ -43,7 +43,7 @@ impl Judges {
         metric: &JudgedMetric,
         eval_id: &str,
         evidence: &Evidence<'_>,
-        watch: &mut impl Watch,
+        watch: &mut impl JudgingObserver,
     ) -> MetricResult {
         let turns = evidence.actual.len();
         // What decides nothing keeps nothing from being green.
@@ -79,7 +79,7 @@ impl Judges {
         eval_id: &str,
         model: &str,
         questions: &[Question],
-        watch: &mut impl Watch,
+        watch: &mut impl JudgingObserver,
     ) -> Result<(Vec<Asked>, Spent), JudgeError> {
         let options = metric.options();
         let name = metric.criterion().metric.as_str();

@@ -2,7 +2,7 @@
 //! (google-cloud-aiplatform 2.7.0, `LazyLoadedPrebuiltMetric`). No key is sent there.
 
 use super::error::{Fault, JudgeError};
-use crate::agents::http::{self, BodyError, cause, chain};
+use crate::net::http::{self, BodyError, cause, chain};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use url::Url;

@@ -36,7 +36,7 @@ const MODES: &[(&str, MatchMode)] = &[
 
 /// What is said of the pairing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Reading {
+pub(super) enum MatchReading {
     /// 1 or 0, by the mode.
     Match,
     Precision,
@@ -46,13 +46,13 @@ pub(super) enum Reading {
 
 /// One of the metrics with its rules.
 pub(super) struct Matched {
-    reading: Reading,
+    reading: MatchReading,
     mode: MatchMode,
     matcher: Matcher,
 }
 
 impl Matched {
-    pub(super) fn of(reading: Reading, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn of(reading: MatchReading, criterion: &Criterion) -> Result<Self, Unusable> {
         let expected = "strict, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
@@ -72,7 +72,7 @@ impl Measure for Matched {
 impl Matched {
     fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
         match self.reading {
-            Reading::Match => self.decide(expected, actual),
+            MatchReading::Match => self.decide(expected, actual),
             _ => self.share(expected, actual),
         }
     }
@@ -87,8 +87,8 @@ impl Matched {
         let of = |count: usize| if count == 0 { 1.0 } else { paired as f64 / count as f64 };
         let (precision, recall) = (of(actual.len()), of(needed));
         let score = match self.reading {
-            Reading::Precision => precision,
-            Reading::Recall => recall,
+            MatchReading::Precision => precision,
+            MatchReading::Recall => recall,
             _ if precision + recall == 0.0 => 0.0,
             _ => 2.0 * precision * recall / (precision + recall),
         };
@@ -200,7 +200,7 @@ mod tests {
         names.chars().map(|name| ToolCall::new(name.to_string(), Some(Default::default()))).collect()
     }
 
-    fn score(reading: Reading, mode: &str, rules: Vec<MatchRule>, expected: &str, actual: &str) -> f64 {
+    fn score(reading: MatchReading, mode: &str, rules: Vec<MatchRule>, expected: &str, actual: &str) -> f64 {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
         let metric = Matched::of(reading, &Criterion { options, rules, ..Criterion::default() }).unwrap();
         let (e, a) = (calls(expected), calls(actual));
@@ -222,7 +222,7 @@ mod tests {
         ];
         for (expected, actual, fits) in table {
             let modes = ["strict", "in_order", "unordered", "subset", "superset"];
-            let found = modes.map(|mode| score(Reading::Match, mode, vec![], expected, actual) as i32);
+            let found = modes.map(|mode| score(MatchReading::Match, mode, vec![], expected, actual) as i32);
             assert_eq!(found, fits, "{expected} against {actual}");
         }
     }
@@ -232,22 +232,23 @@ mod tests {
         let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
         let optional = || vec![MatchRule { optional: true, ..rule("b") }];
         for mode in ["strict", "in_order", "unordered", "superset"] {
-            assert_eq!(score(Reading::Match, mode, optional(), "abc", "ac"), 1.0, "{mode}");
-            assert_eq!(score(Reading::Match, mode, optional(), "abc", "abc"), 1.0, "{mode}");
-            assert_eq!(score(Reading::Match, mode, optional(), "abc", "ab"), 0.0, "{mode}");
+            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "ac"), 1.0, "{mode}");
+            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "abc"), 1.0, "{mode}");
+            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "ab"), 0.0, "{mode}");
         }
         let forbidden = vec![MatchRule { forbidden: true, ..rule("X*") }];
-        assert_eq!(score(Reading::Match, "superset", forbidden, "a", "aX"), 0.0);
+        assert_eq!(score(MatchReading::Match, "superset", forbidden, "a", "aX"), 0.0);
         let most = vec![MatchRule { max: Some(1), ..rule("a") }];
-        assert_eq!(score(Reading::Match, "superset", most, "a", "aa"), 0.0);
+        assert_eq!(score(MatchReading::Match, "superset", most, "a", "aa"), 0.0);
         let least = vec![MatchRule { min: Some(2), ..rule("a") }];
-        assert_eq!(score(Reading::Match, "superset", least, "a", "a"), 0.0);
+        assert_eq!(score(MatchReading::Match, "superset", least, "a", "a"), 0.0);
     }
 
     #[test]
     fn precision_recall_and_f1_pair_one_to_one() {
         let all = |e, a| {
-            [Reading::Precision, Reading::Recall, Reading::F1].map(|r| score(r, "strict", vec![], e, a))
+            [MatchReading::Precision, MatchReading::Recall, MatchReading::F1]
+                .map(|r| score(r, "strict", vec![], e, a))
         };
         assert_eq!(all("a", "aa"), [0.5, 1.0, 2.0 / 3.0]);
         assert_eq!(all("abcd", "abc"), [1.0, 0.75, 6.0 / 7.0]);

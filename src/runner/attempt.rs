@@ -2,8 +2,7 @@
 
 use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
-use crate::agents::clock::{Stopwatch, timeout};
-use crate::agents::{AgentError, Agents, AttemptMemory, Backoff, ErrorKind, Opening, TurnBudget};
+use crate::agents::{AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
     Invocation, MetricResult, Progress, RunPlan, Status, adk_status, case_status,
@@ -11,6 +10,8 @@ use crate::domain::{
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
 use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
+use crate::net::Backoff;
+use crate::process::clock::{Stopwatch, timeout};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! A conversation with an agent: who speaks, and what comes back turn by turn.
 
 use super::attempt::Tell;
-use crate::agents::clock::Stopwatch;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget};
 use crate::domain::{Content, Invocation, Part, Progress};
 use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
+use crate::process::clock::Stopwatch;
 use std::time::Duration;
 
 /// Who speaks to the agent.

@@ -4,10 +4,10 @@ use super::executor::Report;
 use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::results::write_results;
-use crate::agents::clock::Stopwatch;
 use crate::domain::{
     Attempt, AttemptKey, CancelReason, EndedAttempt, InMemory, RecordedAt, RunEvent, RunState,
 };
+use crate::process::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

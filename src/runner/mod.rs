@@ -31,6 +31,6 @@ pub use past::{history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use start::{Run, RunHandle, start};
 pub use trust::{
-    Deed, KeyOffer, TrustQuestion, agent_question, allowed_destinations, judge_questions, keys_that_help,
-    offered_keys, trust_questions,
+    KeyOffer, TrustAction, TrustQuestion, agent_question, allowed_destinations, judge_questions,
+    keys_that_help, offered_keys, trust_questions,
 };

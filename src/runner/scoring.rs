@@ -2,7 +2,7 @@
 
 use super::attempt::{Shared, Tell};
 use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant, adk_status, case_status};
-use crate::judge::{Judges, Judging, Watch};
+use crate::judge::{Judges, Judging, JudgingObserver};
 use crate::metrics::{Evidence, JudgedMetric, Unusable, allow_variants, unscored};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -93,7 +93,7 @@ pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
 /// All judged metrics of a case tell through one.
 struct Telling<'a, T>(&'a Mutex<&'a mut T>);
 
-impl<T: Tell> Watch for Telling<'_, T> {
+impl<T: Tell> JudgingObserver for Telling<'_, T> {
     async fn judging(&mut self, judging: Judging) {
         let Judging { metric, about, turn, answered, of } = judging;
         let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };

@@ -16,7 +16,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustQuestion {
     /// What kind of thing.
-    pub deed: Deed,
+    pub deed: TrustAction,
     /// Exactly what would be run, where things would go, or which keys would be used.
     pub command: String,
     /// Where.
@@ -27,7 +27,7 @@ pub struct TrustQuestion {
 
 /// What a folder's own files would make us do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum TrustAction {
     /// Start a program.
     Start,
     /// Send the cases to an agent at an address.
@@ -38,14 +38,16 @@ pub enum Deed {
     Use,
 }
 
-impl Deed {
+impl TrustAction {
     /// What it is, for the person who is asked.
     pub fn words(self) -> &'static str {
         match self {
-            Deed::Start => "This folder's own files name a program that evaltrail would start:",
-            Deed::Connect => "This folder's own files say where the agent is:",
-            Deed::Send => "This folder's own files say where the judge is:",
-            Deed::Use => "The judge cannot be asked as things are, but could be with what a .env file holds:",
+            TrustAction::Start => "This folder's own files name a program that evaltrail would start:",
+            TrustAction::Connect => "This folder's own files say where the agent is:",
+            TrustAction::Send => "This folder's own files say where the judge is:",
+            TrustAction::Use => {
+                "The judge cannot be asked as things are, but could be with what a .env file holds:"
+            }
         }
     }
 }
@@ -88,7 +90,7 @@ pub fn trust_questions(
 pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
     if let AgentSpec::Adk { server: AdkServer::Url(url), .. } = agent {
         let line = format!("send the cases to {}", shown_address(url));
-        return Some(question(workspace, Deed::Connect, line.clone(), &[line], &workspace.root));
+        return Some(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
     }
     let program = agent.program()?;
     Some(start_question(workspace, program.command_line(is_set), program, None))
@@ -121,7 +123,7 @@ fn start_question(
     words.push(line.clone());
     words.extend(program.env.iter().cloned());
     words.extend(content_of_scripts(&workspace.root, program, module));
-    question(workspace, Deed::Start, line, &words, &program.cwd)
+    question(workspace, TrustAction::Start, line, &words, &program.cwd)
 }
 
 /// The content of each file of the workspace that a command names: the program, a script, `-m` and a module, or the
@@ -162,13 +164,13 @@ pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[Strin
     Judges::destination(judge)
         .into_iter()
         .chain(of_models)
-        .map(|line| question(workspace, Deed::Send, line.clone(), &[line], &workspace.root))
+        .map(|line| question(workspace, TrustAction::Send, line.clone(), &[line], &workspace.root))
         .collect()
 }
 
 /// Where things may be sent when all of these questions were allowed. What was not asked about is not allowed.
 pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
-    let sends = questions.iter().filter(|question| question.deed == Deed::Send);
+    let sends = questions.iter().filter(|question| question.deed == TrustAction::Send);
     sends.map(|question| question.command.clone()).collect()
 }
 
@@ -212,7 +214,7 @@ pub fn keys_that_help(
         format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), helped.join(", "));
     let folder = keys.file().parent().unwrap_or(&workspace.root);
     // The fingerprint covers names and values that are not secret: a new key is not asked about again.
-    let question = question(workspace, Deed::Use, command, &words, folder);
+    let question = question(workspace, TrustAction::Use, command, &words, folder);
     Some(KeyOffer { question, keys })
 }
 
@@ -259,7 +261,7 @@ fn may_be_scenario(file: &SetFile, at: usize) -> bool {
 
 fn question(
     workspace: &Workspace,
-    deed: Deed,
+    deed: TrustAction,
     command: String,
     words: &[String],
     cwd: &Path,
@@ -270,10 +272,10 @@ fn question(
     let mut parts = vec![root.as_bytes(), folder.as_bytes(), joined.as_bytes()];
     // A yes to one kind of thing is none to another that is spelt the same.
     match deed {
-        Deed::Start => {}
-        Deed::Connect => parts.push(b"connect"),
-        Deed::Send => parts.push(b"send"),
-        Deed::Use => parts.push(b"use"),
+        TrustAction::Start => {}
+        TrustAction::Connect => parts.push(b"connect"),
+        TrustAction::Send => parts.push(b"send"),
+        TrustAction::Use => parts.push(b"use"),
     }
     let fingerprint = fingerprint(&parts);
     TrustQuestion { deed, command, folder, fingerprint }
@@ -350,7 +352,7 @@ mod tests {
         let asked = agent_question(&workspace, &AgentSpec::Adk { server, app: "a".into() }).unwrap();
         assert_eq!(
             (asked.deed, asked.command.as_str()),
-            (Deed::Connect, "send the cases to http://127.0.0.1:1/")
+            (TrustAction::Connect, "send the cases to http://127.0.0.1:1/")
         );
     }
 }

@@ -33,12 +33,12 @@ pub struct FileJob {
     /// The file.
     pub path: PathBuf,
     /// What.
-    pub deed: Deed,
+    pub deed: FileAction,
 }
 
 /// What is done to a file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum FileAction {
     /// A change of the text that was read.
     Change(Arc<str>, TextChange),
     /// A new file.
@@ -374,14 +374,14 @@ fn kept_file(job: &FileJob) -> KeptFile {
     let whole = |old: &str, new: &str| TextChange::one(0, old, new);
     let path = real(&job.path);
     match &job.deed {
-        Deed::Change(text, change) => {
+        FileAction::Change(text, change) => {
             let after = change.apply(text).unwrap_or_default();
             KeptFile { path, before: Some(hash(text)), after: Some(hash(&after)), change: change.clone() }
         }
-        Deed::Create(text) => {
+        FileAction::Create(text) => {
             KeptFile { path, before: None, after: Some(hash(text)), change: whole("", text) }
         }
-        Deed::Delete(text) => {
+        FileAction::Delete(text) => {
             KeptFile { path, before: Some(hash(text)), after: None, change: whole(text, "") }
         }
     }
@@ -478,7 +478,7 @@ mod tests {
     fn change(path: &Path, new: &str) -> FileJob {
         let text: Arc<str> = fs::read_to_string(path).unwrap().into();
         let change = TextChange::one(0, &text, new);
-        FileJob { path: path.to_path_buf(), deed: Deed::Change(text, change) }
+        FileJob { path: path.to_path_buf(), deed: FileAction::Change(text, change) }
     }
 
     proptest! {
@@ -522,12 +522,12 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Create("x".into()) }];
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: FileAction::Create("x".into()) }];
         let failed = log(folder.path()).make(None, "both", &jobs).unwrap_err();
         assert!(matches!(failed.why, SaveError::Exists));
         assert_eq!(fs::read_to_string(&a).unwrap(), "a");
         let text: Arc<str> = "b".into();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: Deed::Delete(text) }];
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: FileAction::Delete(text) }];
         log(folder.path()).make(None, "both", &jobs).unwrap();
         assert!(!b.exists());
         assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&b)).unwrap().words, "both");

@@ -24,7 +24,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, KeptAnswer};
-pub use edits::{Deed, Done, EditFailed, EditLog, FileJob, Scope, UndoError};
+pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run, run_folders,
 };

@@ -5,7 +5,7 @@ use crate::common::Place;
 use crate::open;
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, rebase};
-use evaltrail::store::{Deed, EditLog, FileJob, Places, SaveError};
+use evaltrail::store::{EditLog, FileAction, FileJob, Places, SaveError};
 use std::path::Path;
 
 const ROUNDS: usize = 100;
@@ -39,7 +39,8 @@ fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let mut edits = vec![to_say(&file, at, &words(&file))];
     loop {
         let change = plan(&file, &edits).unwrap();
-        let jobs = [FileJob { path: path.to_path_buf(), deed: Deed::Change(file.shared_text(), change) }];
+        let jobs =
+            [FileJob { path: path.to_path_buf(), deed: FileAction::Change(file.shared_text(), change) }];
         match log.make(None, "edit", &jobs) {
             Ok(_) => return true,
             Err(failed) => match failed.why {

@@ -15,7 +15,7 @@ use crate::explorer::screens::chat;
 use crate::explorer::screens::edit;
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::formats::{Edit, Form, blank_set};
-use crate::store::{Deed, FileJob};
+use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -241,8 +241,8 @@ pub(crate) fn notes_job(
     let change = view.notes.change(&meant).map_err(|error| error.to_string())?;
     let path = notes_path(&view.path.path);
     let deed = match &view.notes.text {
-        Some(text) => Deed::Change(text.clone(), change),
-        None => Deed::Create(change.apply("").unwrap_or_default()),
+        Some(text) => FileAction::Change(text.clone(), change),
+        None => FileAction::Create(change.apply("").unwrap_or_default()),
     };
     Ok(Some(FileJob { path, deed }))
 }
@@ -271,7 +271,7 @@ fn beside(path: &Path, id: &str) -> PathBuf {
 fn new_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     let path = beside(&model.sets[set].path.path, id);
     let text = blank_set(id, None, model.opened_at + model.now);
-    let job = FileJob { path, deed: Deed::Create(text) };
+    let job = FileJob { path, deed: FileAction::Create(text) };
     let proposal = Proposal::new(format!("make the set {id}"), vec![job], |job| shown(model, &job.path));
     show(model, proposal)
 }
@@ -279,9 +279,10 @@ fn new_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
 fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.file(set) else { return Vec::new() };
     let view = &model.sets[set];
-    let mut jobs = vec![FileJob { path: view.path.path.clone(), deed: Deed::Delete(file.shared_text()) }];
+    let mut jobs =
+        vec![FileJob { path: view.path.path.clone(), deed: FileAction::Delete(file.shared_text()) }];
     if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&view.path.path), deed: Deed::Delete(text.clone()) });
+        jobs.push(FileJob { path: notes_path(&view.path.path), deed: FileAction::Delete(text.clone()) });
     }
     let words = format!("delete the set {} and its {} cases", view.path.stem, file.len());
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
@@ -302,9 +303,9 @@ fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let to = beside(&view.path.path, id);
     let words = format!("copy the set {} as {id}", view.path.stem);
-    let mut jobs = vec![FileJob { path: to.clone(), deed: Deed::Create(text) }];
+    let mut jobs = vec![FileJob { path: to.clone(), deed: FileAction::Create(text) }];
     if let Some(notes) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&to), deed: Deed::Create(notes.to_string()) });
+        jobs.push(FileJob { path: notes_path(&to), deed: FileAction::Create(notes.to_string()) });
     }
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
     show(model, proposal)
@@ -324,15 +325,15 @@ fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effec
     };
     let new = change.apply(file.text()).unwrap_or_default();
     let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
-    let seen = FileJob { path: view.path.path.clone(), deed: Deed::Change(file.shared_text(), change) };
+    let seen = FileJob { path: view.path.path.clone(), deed: FileAction::Change(file.shared_text(), change) };
     let words = format!("rename the set {} to {id}", view.path.stem);
     let mut jobs = vec![
-        FileJob { path: to, deed: Deed::Create(new) },
-        FileJob { path: view.path.path.clone(), deed: Deed::Delete(file.shared_text()) },
+        FileJob { path: to, deed: FileAction::Create(new) },
+        FileJob { path: view.path.path.clone(), deed: FileAction::Delete(file.shared_text()) },
     ];
     if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: to_notes, deed: Deed::Create(text.to_string()) });
-        jobs.push(FileJob { path: from_notes, deed: Deed::Delete(text.clone()) });
+        jobs.push(FileJob { path: to_notes, deed: FileAction::Create(text.to_string()) });
+        jobs.push(FileJob { path: from_notes, deed: FileAction::Delete(text.clone()) });
     }
     // What is shown is the change of the text, not a file that goes and one that comes.
     let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));
@@ -395,7 +396,7 @@ fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
     let words = format!("move {what} to {}", model.sets[target].path.stem);
     let mut proposal = model.propose(source, vec![Edit::Remove(gone)], words)?;
     let grown = crate::formats::json::TextChange::one(0, to.text(), text.text());
-    let deed = Deed::Change(to.shared_text(), grown);
+    let deed = FileAction::Change(to.shared_text(), grown);
     add_job(&mut proposal, FileJob { path: model.sets[target].path.path.clone(), deed }, model);
     let kept: Vec<(String, CaseNotes)> =
         ids.iter().filter_map(|id| Some((id.clone(), model.sets[source].notes.of(id)?.clone()))).collect();

@@ -1,6 +1,6 @@
 //! A yes-or-no question before something is lost or written.
 
-use super::question::Question;
+use super::question::QuestionText;
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{CONFIRM, Context, Motion, REFUSE};
 use crate::explorer::effect::{EditorOf, Effect};
@@ -16,7 +16,7 @@ use ratatui::layout::Position;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirm {
     /// The question.
-    pub question: Question,
+    pub question: QuestionText,
     /// What a yes does.
     pub then: Confirmed,
 }
@@ -43,7 +43,7 @@ pub(crate) fn open(
     lines: Vec<String>,
     then: Confirmed,
 ) -> Vec<Effect> {
-    super::open(model, Overlay::Confirm(Confirm { question: Question::new(title, lines), then }))
+    super::open(model, Overlay::Confirm(Confirm { question: QuestionText::new(title, lines), then }))
 }
 
 /// Answers the open question.

@@ -13,7 +13,7 @@ use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};
 use crate::formats::json::TextChange;
 use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
-use crate::store::{Deed, FileJob};
+use crate::store::{FileAction, FileJob};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Proposal {
             _ => None,
         };
         let of_path = self.jobs.iter().find(|job| job.path == path);
-        let Some(FileJob { deed: Deed::Change(read, _), .. }) = of_path else { return };
+        let Some(FileJob { deed: FileAction::Change(read, _), .. }) = of_path else { return };
         let their_change = TextChange::one(0, read, &theirs);
         let mut lines = vec![ProposalLine::Heading("what the file has become since it was read".into())];
         lines.extend(preview(read, &their_change, AROUND).into_iter().map(ProposalLine::Change));
@@ -112,7 +112,7 @@ impl Proposal {
     }
 }
 
-fn lines_of(deed: &Deed) -> Vec<ProposalLine> {
+fn lines_of(deed: &FileAction) -> Vec<ProposalLine> {
     let whole = |text: &str| {
         let mut lines: Vec<String> = text.lines().take(WHOLE).map(str::to_string).collect();
         let more = text.lines().count().saturating_sub(WHOLE);
@@ -120,9 +120,9 @@ fn lines_of(deed: &Deed) -> Vec<ProposalLine> {
         lines
     };
     let lines: Vec<PreviewLine> = match deed {
-        Deed::Change(text, change) => preview(text, change, AROUND),
-        Deed::Create(text) => whole(text).into_iter().map(PreviewLine::New).collect(),
-        Deed::Delete(text) => whole(text).into_iter().map(PreviewLine::Gone).collect(),
+        FileAction::Change(text, change) => preview(text, change, AROUND),
+        FileAction::Create(text) => whole(text).into_iter().map(PreviewLine::New).collect(),
+        FileAction::Delete(text) => whole(text).into_iter().map(PreviewLine::Gone).collect(),
     };
     lines.into_iter().map(ProposalLine::Change).collect()
 }
@@ -147,7 +147,7 @@ impl Model {
             return Err(NOTHING.into());
         }
         let view = &self.sets[set].path;
-        let job = FileJob { path: view.path.clone(), deed: Deed::Change(file.shared_text(), change) };
+        let job = FileJob { path: view.path.clone(), deed: FileAction::Change(file.shared_text(), change) };
         let mut proposal = Proposal::new(words, vec![job], |_| view.shown.clone());
         proposal.meant = Some((file.clone(), edits));
         Ok(proposal)
@@ -198,10 +198,10 @@ fn merge(
 pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
     let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
     let mine = proposal.jobs.iter().filter_map(|job| match &job.deed {
-        Deed::Change(text, change) => {
+        FileAction::Change(text, change) => {
             let name = job.path.file_name()?.to_string_lossy().into_owned();
             let path = job.path.with_file_name(format!("{name}.mine"));
-            Some(FileJob { path, deed: Deed::Create(change.apply(text)?) })
+            Some(FileJob { path, deed: FileAction::Create(change.apply(text)?) })
         }
         _ => None,
     });

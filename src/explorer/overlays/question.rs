@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 /// A question and what it is about.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct QuestionText {
     /// Its heading.
     pub title: String,
     /// What it is about, line by line; untrusted.
@@ -22,15 +22,15 @@ pub struct Question {
     scroll: usize,
 }
 
-impl Question {
+impl QuestionText {
     /// A question, shown from its first line.
-    pub fn new(title: impl Into<String>, lines: Vec<String>) -> Question {
-        Question { title: title.into(), lines, exact: false, scroll: 0 }
+    pub fn new(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
+        QuestionText { title: title.into(), lines, exact: false, scroll: 0 }
     }
 
     /// The same with every blank visible that is not a single space: for what is allowed by the answer.
-    pub fn exact(title: impl Into<String>, lines: Vec<String>) -> Question {
-        Question { exact: true, ..Question::new(title, lines) }
+    pub fn exact(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
+        QuestionText { exact: true, ..QuestionText::new(title, lines) }
     }
 
     fn laid_out(&self, body: Rect) -> Vec<Line> {

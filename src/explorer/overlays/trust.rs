@@ -1,6 +1,6 @@
 //! The question of what may be started, connected to or used: shown in full, and allowed only once all of it was shown.
 
-use super::question::Question;
+use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
 use crate::domain::SessionInput;
 use crate::explorer::commands::{ALLOW, Context, DENY, DOWN, Motion, PAGE_DOWN, RUN};
@@ -10,7 +10,7 @@ use crate::explorer::layout::Layout;
 use crate::explorer::model::{CaseRef, Model};
 use crate::explorer::screens::{NOTICE_LINES, chat, layout};
 use crate::explorer::theme::Theme;
-use crate::runner::{Deed, TrustQuestion};
+use crate::runner::{TrustAction, TrustQuestion};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustDialog {
     /// The question as shown.
-    pub question: Question,
+    pub question: QuestionText,
     /// What is asked about.
     pub asked: Vec<TrustQuestion>,
     /// What starts when it is allowed.
@@ -44,7 +44,7 @@ pub enum Allowed {
 /// Asks.
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
-    let question = Question::exact(title, lines);
+    let question = QuestionText::exact(title, lines);
     model.overlay = Some(Overlay::Trust(TrustDialog { question, asked, then }));
 }
 
@@ -62,7 +62,7 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
         );
         return ("Use this key? It is in a .env file, and the judge needs it.", lines);
     }
-    let starts = asked.iter().any(|question| question.deed == Deed::Start);
+    let starts = asked.iter().any(|question| question.deed == TrustAction::Start);
     let title = match starts {
         true => "Start this program? The files of this folder name it.",
         false => "Allow this? The files of this folder name it.",
@@ -72,7 +72,7 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
 
 /// Whether keys of a file are asked about. They are asked about alone.
 fn is_about_keys(asked: &[TrustQuestion]) -> bool {
-    asked.iter().any(|question| question.deed == Deed::Use)
+    asked.iter().any(|question| question.deed == TrustAction::Use)
 }
 
 /// The part of the screen for the question. It is the same with and without a notice: a notice that goes away must not

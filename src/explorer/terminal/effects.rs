@@ -37,7 +37,7 @@ pub(crate) enum Arrival {
 }
 
 /// Does what the model asks for.
-pub(crate) struct Hands {
+pub(crate) struct EffectExecutor {
     pub(crate) workspace: Arc<Workspace>,
     /// What was opened: a folder or a file.
     pub(crate) opened: PathBuf,
@@ -54,12 +54,12 @@ pub(crate) struct Hands {
     pub(crate) declined: BTreeSet<String>,
 }
 
-impl Hands {
+impl EffectExecutor {
     /// Does an effect that needs no terminal.
     pub(crate) fn take(&mut self, effect: Effect) {
         match effect {
             Effect::LoadSet { set, ticket } => {
-                self.elsewhere(move |hands| Some(load_set(hands, set, ticket)))
+                self.elsewhere(move |context| Some(load_set(context, set, ticket)))
             }
             Effect::Rediscover => self.rediscover(),
             Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
@@ -71,9 +71,9 @@ impl Hands {
                 drop(outcomes);
                 None
             }),
-            Effect::WriteCriteria(change, sets) => self.elsewhere(move |hands| {
-                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| hands.sets.get(*set)).collect();
-                Some(match criteria::write(&hands.workspace, &paths, &change) {
+            Effect::WriteCriteria(change, sets) => self.elsewhere(move |context| {
+                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
+                Some(match criteria::write(&context.workspace, &paths, &change) {
                     Ok(words) => Msg::CriteriaWritten(words),
                     Err(error) => Msg::Failed(error.to_string()),
                 })
@@ -113,8 +113,8 @@ impl Hands {
         match effect {
             Effect::MakeEdit { words, jobs, anywhere } => {
                 let log = EditLog::of(self.places.as_ref());
-                self.elsewhere(move |hands| {
-                    Some(edits::make(&log, &hands.workspace.root, &words, &jobs, anywhere))
+                self.elsewhere(move |context| {
+                    Some(edits::make(&log, &context.workspace.root, &words, &jobs, anywhere))
                 })
             }
             Effect::TurnEdit { back } => {
@@ -135,8 +135,8 @@ impl Hands {
                 let results = reevaluated(&file, &notes, &cases);
                 Some(Msg::Reevaluated { set, digest, asked: asked(&cases), results })
             }),
-            Effect::KeepVerdicts(verdicts) => self.elsewhere(move |hands| {
-                let kept = keep_verdicts(&hands.workspace.root, &verdicts);
+            Effect::KeepVerdicts(verdicts) => self.elsewhere(move |context| {
+                let kept = keep_verdicts(&context.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not kept: {error}")))
             }),
             _ => {}
@@ -202,8 +202,8 @@ impl Hands {
 
     /// Reads past runs.
     pub(crate) fn read_history(&self, ticket: Ticket) {
-        self.elsewhere(move |hands| Some(Msg::History { ticket, results: history(hands) }));
-        self.elsewhere(move |hands| Some(Msg::Verdicts(kept_verdicts(&hands.workspace.root))));
+        self.elsewhere(move |context| Some(Msg::History { ticket, results: history(context) }));
+        self.elsewhere(move |context| Some(Msg::Verdicts(kept_verdicts(&context.workspace.root))));
     }
 
     /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
@@ -246,11 +246,11 @@ impl Hands {
         });
     }
 
-    fn elsewhere(&self, work: impl FnOnce(&Borrowed) -> Option<Msg> + Send + 'static) {
-        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+    fn elsewhere(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
+        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let back = self.back.clone();
         tokio::task::spawn_blocking(move || {
-            if let Some(msg) = work(&borrowed) {
+            if let Some(msg) = work(&context) {
                 let _ = back.blocking_send(Arrival::Msg(msg));
             }
         });
@@ -258,16 +258,16 @@ impl Hands {
 
     /// Starts a run of these cases. Their keys are of the files as the person saw them.
     pub(crate) fn start(&self, cases: Vec<ChosenCase>, granted: Vec<TrustQuestion>, against: Against) {
-        let borrowed = Borrowed { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let (back, places) = (self.back.clone(), self.places.clone());
         let allowed = Allowed { granted, declined: self.declined.clone() };
         tokio::spawn(async move {
-            let root = borrowed.workspace.root.clone();
+            let root = context.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
-                let prepared = prepare(&borrowed, cases, allowed, against, places.as_ref())?;
+                let prepared = prepare(&context, cases, allowed, against, places.as_ref())?;
                 let left_out = left_out(&prepared);
                 let run = runner::start(prepared, None, &root);
-                let removed = runner::remove_old(&borrowed.workspace);
+                let removed = runner::remove_old(&context.workspace);
                 Ok((run, [removed.map(Msg::Told), left_out.map(Msg::Failed)]))
             })
             .await;
@@ -290,13 +290,13 @@ impl Hands {
 pub(crate) type ChosenCase = (CaseRef, CaseKey);
 
 /// What a task may look at.
-pub(crate) struct Borrowed {
+pub(crate) struct TaskContext {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) sets: Arc<Vec<SetPath>>,
 }
 
-fn load_set(hands: &Borrowed, set: usize, ticket: Ticket) -> Msg {
-    Msg::SetLoaded(loaded(&hands.workspace, &hands.sets[set], set, ticket))
+fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {
+    Msg::SetLoaded(loaded(&context.workspace, &context.sets[set], set, ticket))
 }
 
 /// Opens a set and finds its agent.
@@ -355,7 +355,7 @@ struct Allowed {
 }
 
 fn prepare(
-    hands: &Borrowed,
+    context: &TaskContext,
     cases: Vec<ChosenCase>,
     allowed: Allowed,
     against: Against,
@@ -367,11 +367,11 @@ fn prepare(
     }
     let selection = |(set, cases): (usize, Vec<CaseKey>)| Selection {
         cases: Some(cases),
-        ..Selection::all(hands.sets[set].clone())
+        ..Selection::all(context.sets[set].clone())
     };
-    let kept = kept_attempts(hands, &cases, &against);
+    let kept = kept_attempts(context, &cases, &against);
     let repeat = match kept.first() {
-        None => hands.workspace.config.run_options().repeat,
+        None => context.workspace.config.run_options().repeat,
         Some((file, key, _)) => {
             kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
         }
@@ -384,10 +384,10 @@ fn prepare(
         Against::AgentWith(chosen) => chosen,
         _ => RunOverrides::default(),
     };
-    let configured = hands.workspace.config.run_options();
+    let configured = context.workspace.config.run_options();
     let jobs = chosen.jobs.unwrap_or(configured.jobs);
     let repeat = chosen.repeat.unwrap_or(repeat);
-    let judge = hands.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    let judge = context.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     let request = Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
@@ -397,14 +397,14 @@ fn prepare(
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);
-    let mut prepared = runner::prepare(&hands.workspace, &request, &runner::Stamp::now())
+    let mut prepared = runner::prepare(&context.workspace, &request, &runner::Stamp::now())
         .map_err(|error| refused(error.0))?;
     if prepared.plan.cases.is_empty()
         && let Some((file, why)) = prepared.problems.first()
     {
         return Err(refused(format!("{file}: {why}")));
     }
-    match open_questions(&hands.workspace, &mut prepared, allowed, places).map_err(refused)? {
+    match open_questions(&context.workspace, &mut prepared, allowed, places).map_err(refused)? {
         questions if questions.is_empty() => Ok(prepared),
         questions => {
             let cases = cases.iter().map(|(case, _)| *case).collect();
@@ -448,7 +448,7 @@ fn open_questions(
 
 /// What is to be judged again, by file and case.
 fn kept_attempts(
-    hands: &Borrowed,
+    context: &TaskContext,
     cases: &[ChosenCase],
     against: &Against,
 ) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
@@ -456,7 +456,7 @@ fn kept_attempts(
     let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
     let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
         let key = (*keys.get(case)?).clone();
-        Some((hands.sets[case.set].path.clone(), key, attempt.clone()))
+        Some((context.sets[case.set].path.clone(), key, attempt.clone()))
     };
     kept.iter().filter_map(of).collect()
 }

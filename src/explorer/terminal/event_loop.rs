@@ -2,7 +2,7 @@
 
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::Node;
-use crate::explorer::terminal::effects::{Arrival, Hands, loaded};
+use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
 use crate::explorer::terminal::guard::{Guard, Screen};
@@ -44,7 +44,7 @@ struct Loop {
     theme_of: String,
     screen: Screen,
     frames: Frames,
-    hands: Hands,
+    executor: EffectExecutor,
     arrivals: mpsc::Receiver<Arrival>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
     keys: Keys,
@@ -92,8 +92,9 @@ impl Loop {
         model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
-        let mut hands = Hands { workspace, opened, sets, since, back, run, places, chat, declined };
-        first_sets(&mut model, &mut hands, &remembered);
+        let mut executor =
+            EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
+        first_sets(&mut model, &mut executor, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -106,7 +107,7 @@ impl Loop {
             theme,
             screen,
             frames: Frames::new(began),
-            hands,
+            executor,
             arrivals,
             run_events: None,
             keys: Keys::open(signals.resized)?,
@@ -123,8 +124,8 @@ impl Loop {
     async fn go(mut self) -> io::Result<()> {
         let _guard = Guard;
         self.draw_if_due()?;
-        self.hands.read_history(self.model.ticket());
-        self.hands.watch();
+        self.executor.read_history(self.model.ticket());
+        self.executor.watch();
         while !self.done {
             self.wait().await?;
             self.draw_if_due()?;
@@ -193,7 +194,7 @@ impl Loop {
                 Ok(())
             }
             Arrival::Run(run) => {
-                self.hands.run = Some(run.handle);
+                self.executor.run = Some(run.handle);
                 self.run_events = Some(run.events);
                 self.take(Msg::Run(RunMsg::Started(Box::new(run.state))))
             }
@@ -204,16 +205,16 @@ impl Loop {
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
         self.model.judge = judge_of(&workspace);
-        let other_folders = self.hands.workspace.folders != workspace.folders;
-        self.hands.workspace = Arc::new(workspace);
+        let other_folders = self.executor.workspace.folders != workspace.folders;
+        self.executor.workspace = Arc::new(workspace);
         let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
-        let other_sets = *self.hands.sets != sets;
-        self.hands.sets = Arc::new(sets);
+        let other_sets = *self.executor.sets != sets;
+        self.executor.sets = Arc::new(sets);
         if other_sets {
-            self.hands.read_history(self.model.ticket());
+            self.executor.read_history(self.model.ticket());
         }
         if other_folders {
-            self.hands.watch();
+            self.executor.watch();
         }
         effects.into_iter().try_for_each(|effect| self.effect(effect))
     }
@@ -251,7 +252,7 @@ impl Loop {
             Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
             Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
             Effect::DeclineKeys(questions) => {
-                self.hands.declined.extend(questions.into_iter().map(|question| question.fingerprint));
+                self.executor.declined.extend(questions.into_iter().map(|question| question.fingerprint));
             }
             Effect::OpenEditor { path, line } => return self.edit(path, line),
             Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
@@ -264,14 +265,14 @@ impl Loop {
                 }
             }
             Effect::Suspend => self.suspend()?,
-            effect => self.hands.take(effect),
+            effect => self.executor.take(effect),
         }
         Ok(())
     }
 
     fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
         let chosen = cases.into_iter().map(|case| (case, self.model.case_key(case))).collect();
-        self.hands.start(chosen, granted, against);
+        self.executor.start(chosen, granted, against);
     }
 
     /// Gives the terminal to the editor. Nothing reads keys meanwhile but the editor.
@@ -299,7 +300,7 @@ impl Loop {
     }
 
     fn edit_criteria(&mut self, set: usize) -> io::Result<()> {
-        match criteria::text_of(&self.hands.sets[set]) {
+        match criteria::text_of(&self.executor.sets[set]) {
             Ok((path, read, text)) => {
                 self.edit_text(&text, "test_config", "json", EditorOf::Criteria(path, read))
             }
@@ -375,7 +376,7 @@ impl Loop {
     }
 
     fn remember(&self) {
-        let Some(places) = &self.hands.places else { return };
+        let Some(places) = &self.executor.places else { return };
         let model = &self.model;
         let set = match model.browse.nodes.get(model.browse.node) {
             Some(Node::Set(set)) => Some(model.sets[*set].path.shown.clone()),
@@ -389,7 +390,7 @@ impl Loop {
             filter: model.browse.filter.clone(),
         };
         // What is only convenient is not worth an error on the way out.
-        let _ = state.save(places, &self.hands.workspace.root);
+        let _ = state.save(places, &self.executor.workspace.root);
     }
 }
 
@@ -437,12 +438,12 @@ fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, 
 }
 
 /// The set that will be looked at first is opened before the first frame; the others follow.
-fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
+fn first_sets(model: &mut Model, executor: &mut EffectExecutor, remembered: &Remembered) {
     let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
     let mut effects = Vec::new();
-    if let Some(path) = hands.sets.get(first) {
-        let answer = loaded(&hands.workspace, path, first, model.ticket());
+    if let Some(path) = executor.sets.get(first) {
+        let answer = loaded(&executor.workspace, path, first, model.ticket());
         effects.extend(update(model, Msg::SetLoaded(answer)));
     }
     if let Some(shown) = &remembered.set {
@@ -452,7 +453,7 @@ fn first_sets(model: &mut Model, hands: &mut Hands, remembered: &Remembered) {
     for set in rest.collect::<Vec<_>>() {
         effects.push(load_set(model, set));
     }
-    effects.into_iter().for_each(|effect| hands.take(effect));
+    effects.into_iter().for_each(|effect| executor.take(effect));
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Past results of all files of the workspace, for the explorer.
 
 use crate::domain::InMemory;
-use crate::explorer::terminal::effects::Borrowed;
+use crate::explorer::terminal::effects::TaskContext;
 use crate::formats::SetFile;
 use crate::history::PastResult;
 use crate::runner::past_results;
 use crate::workspace::{SetPath, open_set};
 
 /// The oldest run first, so that the newest stays.
-pub(crate) fn history(hands: &Borrowed) -> Vec<PastResult> {
+pub(crate) fn history(context: &TaskContext) -> Vec<PastResult> {
     let open = |set| Some((set, open_set(set).ok()?.file));
-    let files: Vec<(&SetPath, SetFile)> = hands.sets.iter().filter_map(open).collect();
+    let files: Vec<(&SetPath, SetFile)> = context.sets.iter().filter_map(open).collect();
     let files: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, file)).collect();
-    past_results(&hands.workspace, &files, InMemory::Whole)
+    past_results(&context.workspace, &files, InMemory::Whole)
 }

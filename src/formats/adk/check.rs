@@ -4,7 +4,7 @@ use super::check_rubrics;
 use super::schema::{self, Finding, Verdict};
 use crate::domain::Reading;
 use crate::formats::index::{Top, top};
-use crate::formats::json::{self, JsonPath, Places};
+use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileProblem, Form, SetFile};
 use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics};
@@ -45,7 +45,7 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
     };
-    let checker = Checker { text, places: Places::default() };
+    let checker = Checker { text, places: JsonPositions::default() };
     let named = file_name.ends_with("test_config.json");
     let mut issues = match &parsed.value {
         _ if named => checker.config(&parsed.value),
@@ -90,7 +90,7 @@ fn problem(problem: FileProblem) -> Issue {
 
 struct Checker<'a> {
     text: &'a str,
-    places: Places,
+    places: JsonPositions,
 }
 
 impl Checker<'_> {

@@ -7,7 +7,7 @@ use crate::domain::{
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
-use crate::formats::json::{self, JsonPath, Places, SyntaxError};
+use crate::formats::json::{self, JsonPath, JsonPositions, SyntaxError};
 use crate::formats::read::{Node, Read};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub struct ResultFile {
     /// The cases in the order they finished.
     pub entries: Vec<ResultEntry>,
     text: Arc<str>,
-    places: Arc<Places>,
+    places: Arc<JsonPositions>,
 }
 
 /// One case of a result, before it is parsed.

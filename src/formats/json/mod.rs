@@ -19,6 +19,6 @@ pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
 pub use parse::{MAX_DEPTH, Parsed, SyntaxError, Unreadable, parse, parse_within};
 pub use path::{JsonPath, Step};
-pub use places::Places;
+pub use places::JsonPositions;
 pub use rewrite::{Names, insert_element, remove_elements, rewrite};
 pub use splice::{Splice, TextChange};

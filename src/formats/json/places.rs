@@ -1,4 +1,4 @@
-//! Places of many values in one text: what has been looked through is not looked through again, so that thousands of
+//! JsonPositions of many values in one text: what has been looked through is not looked through again, so that thousands of
 //! problems of a large file are placed about as fast as one.
 
 use super::cursor::Cursor;
@@ -11,7 +11,7 @@ const STRIDE: usize = 4096;
 
 /// What is known of the places in one text. All calls are about the same text.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct JsonPositions {
     marks: OnceLock<Marks>,
     /// By the offset of an object or a list.
     children: Mutex<HashMap<usize, Children>>,
@@ -33,7 +33,7 @@ enum Children {
     None,
 }
 
-impl Places {
+impl JsonPositions {
     /// Line and column (in characters), both from 1, of the value at a path, or of the deepest part of the path that
     /// exists. Of a key given twice the last one counts, as in reading.
     pub fn of(&self, text: &str, path: &JsonPath) -> (usize, usize) {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn it_places_as_looking_each_time_does() {
         let text = "\u{feff}{\n  \"a\": [1, {\"b\\n\": \"x\"}],\n  \"é\": 2, \"c\": 3, \"a\": [[], {}]\n}";
-        let places = Places::default();
+        let places = JsonPositions::default();
         let top = JsonPath::default();
         let paths = [
             top.clone(),
@@ -177,16 +177,16 @@ mod tests {
     proptest! {
         #[test]
         fn positions_are_those_of_counting(text in "[a\né{}\"\u{feff}]{0,40}", offset in 0..60usize) {
-            prop_assert_eq!(Places::default().position(&text, offset), position(&text, offset));
+            prop_assert_eq!(JsonPositions::default().position(&text, offset), position(&text, offset));
             let long = text.repeat(700);
             let offset = offset * 400;
-            prop_assert_eq!(Places::default().position(&long, offset), position(&long, offset));
+            prop_assert_eq!(JsonPositions::default().position(&long, offset), position(&long, offset));
         }
 
         #[test]
         fn any_text_is_looked_through(text in "[\\[\\]{}:,\"ab1 ]{0,30}", first in 0..3usize) {
             let path = JsonPath::default().index(first).key("a");
-            prop_assert_eq!(Places::default().offset(&text, &path), locate(&text, &path));
+            prop_assert_eq!(JsonPositions::default().offset(&text, &path), locate(&text, &path));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Conversations from spans: the spans of one conversation by their traces, a trace a turn.
 
-use super::Span;
+use super::TraceSpan;
 use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
 use crate::formats::json;
 use serde_json::Value;
@@ -43,8 +43,8 @@ const INPUT: &[&str] = &["gen_ai.input.messages", "gcp.vertex.agent.llm_request"
 const OUTPUT: &[&str] = &["gen_ai.output.messages", "gcp.vertex.agent.llm_response"];
 
 /// The conversations of spans, in the order they began.
-pub fn conversations(spans: &[Span]) -> Vec<Traced> {
-    let mut by_trace: Vec<(String, Vec<&Span>)> = Vec::new();
+pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
+    let mut by_trace: Vec<(String, Vec<&TraceSpan>)> = Vec::new();
     for span in spans {
         match by_trace.iter_mut().find(|(trace, _)| *trace == span.trace) {
             Some((_, found)) => found.push(span),
@@ -68,9 +68,9 @@ pub fn conversations(spans: &[Span]) -> Vec<Traced> {
 }
 
 /// A turn, when its spans are of an agent's work.
-fn turn_of(spans: &[&Span]) -> Option<Invocation> {
-    let tools: Vec<&&Span> = spans.iter().filter(|span| is_tool(span)).collect();
-    let models: Vec<&&Span> =
+fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
+    let tools: Vec<&&TraceSpan> = spans.iter().filter(|span| is_tool(span)).collect();
+    let models: Vec<&&TraceSpan> =
         spans.iter().filter(|span| first(span, INPUT).or(first(span, OUTPUT)).is_some()).collect();
     let works = tools.len() + models.len() > 0 || spans.iter().any(|span| string(span, AGENT).is_some());
     if !works {
@@ -99,15 +99,15 @@ fn turn_of(spans: &[&Span]) -> Option<Invocation> {
 
 /// What was said on the way, each with its author, and the response: the last that a model said without calling a
 /// tool, as ADK has it. A span that names no agent is of the agent named last before it.
-fn spoken(spans: &[&Span]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
-    let mut said: Vec<(&Span, String, String, bool)> = Vec::new();
+fn spoken(spans: &[&TraceSpan]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
+    let mut said: Vec<(&TraceSpan, String, String, bool)> = Vec::new();
     let mut author = String::new();
     for span in spans {
         author = string(span, AGENT).unwrap_or(author);
         let Some(output) = first(span, OUTPUT).map(messages) else { continue };
         let Some(words) = last_words(&output, "") else { continue };
         // The span of a model call may lie in another of the same call.
-        let is_twice = |(before, _, known, _): &(&Span, String, String, bool)| {
+        let is_twice = |(before, _, known, _): &(&TraceSpan, String, String, bool)| {
             *known == words && before.name != span.name
         };
         if !said.last().is_some_and(is_twice) {
@@ -130,13 +130,13 @@ fn has_calls(message: &Value) -> bool {
     message.get("parts").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_call))
 }
 
-fn missing(spans: &[&Span], turn: &Invocation, number: usize) -> Vec<String> {
+fn missing(spans: &[&TraceSpan], turn: &Invocation, number: usize) -> Vec<String> {
     let ask = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs";
     let mut missing = Vec::new();
     if turn.user.scored_text().is_empty() {
         missing.push(format!("turn {number}: the trace does not hold what the user said; {ask}"));
     }
-    let has_arguments = |span: &&&Span| first(span, ARGUMENTS).is_some();
+    let has_arguments = |span: &&&TraceSpan| first(span, ARGUMENTS).is_some();
     let tools = spans.iter().filter(|span| is_tool(span));
     if tools.clone().count() > tools.filter(has_arguments).count() {
         missing.push(format!("turn {number}: the trace holds calls without their arguments; {ask}"));
@@ -147,7 +147,7 @@ fn missing(spans: &[&Span], turn: &Invocation, number: usize) -> Vec<String> {
 /// The tool that ADK says it called when it only put the results of calls made at once together.
 const MERGED: &str = "(merged tools)";
 
-fn is_tool(span: &Span) -> bool {
+fn is_tool(span: &TraceSpan) -> bool {
     if string(span, TOOL).as_deref() == Some(MERGED) {
         return false;
     }
@@ -160,11 +160,11 @@ fn tool_in_name(name: &str) -> String {
     name.strip_prefix("execute_tool").unwrap_or(name).trim().to_string()
 }
 
-fn first<'a>(span: &'a Span, keys: &[&str]) -> Option<&'a Value> {
+fn first<'a>(span: &'a TraceSpan, keys: &[&str]) -> Option<&'a Value> {
     keys.iter().find_map(|key| span.attributes.get(*key)).filter(|value| !value.is_null())
 }
 
-fn string(span: &Span, keys: &[&str]) -> Option<String> {
+fn string(span: &TraceSpan, keys: &[&str]) -> Option<String> {
     first(span, keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_string)
 }
 
@@ -294,7 +294,7 @@ mod tests {
     /// What google-adk 2.13 records of two calls at once and of a hand-over to another agent.
     #[test]
     fn words_before_a_hand_over_stay_and_merged_calls_are_none() {
-        let span = |start: u128, name: &str, attributes: Value| Span {
+        let span = |start: u128, name: &str, attributes: Value| TraceSpan {
             trace: "t".into(),
             name: name.into(),
             start,
@@ -350,6 +350,6 @@ mod tests {
         assert_eq!(found[0].missing.len(), 2);
         assert!(found[0].missing[0].contains("CAPTURE_MESSAGE_CONTENT"));
         assert!(read_spans("{}").is_err() && read_spans("no").is_err());
-        assert_eq!(conversations(&[Span { name: "GET /".into(), ..Span::default() }]), []);
+        assert_eq!(conversations(&[TraceSpan { name: "GET /".into(), ..TraceSpan::default() }]), []);
     }
 }

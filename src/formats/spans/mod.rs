@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// A span.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Span {
+pub struct TraceSpan {
     /// The trace.
     pub trace: String,
     /// What it is called.

@@ -1,18 +1,18 @@
 //! Spans from files.
 
-use super::Span;
+use super::TraceSpan;
 use crate::formats::json;
 use serde_json::{Map, Value};
 
 /// The spans of a file of traces, the earliest first. The error says what the file should be.
-pub fn read_spans(text: &str) -> Result<Vec<Span>, String> {
+pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
     let documents = match json::parse(text) {
         Ok(parsed) => vec![parsed.value],
         Err(error) => {
             lines(text).ok_or_else(|| format!("the file is neither JSON nor JSON Lines: {error}"))?
         }
     };
-    let mut spans: Vec<Span> = documents.iter().flat_map(spans_of).collect();
+    let mut spans: Vec<TraceSpan> = documents.iter().flat_map(spans_of).collect();
     if spans.is_empty() {
         return Err(
             "no spans are here: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans"
@@ -28,7 +28,7 @@ fn lines(text: &str) -> Option<Vec<Value>> {
     lines.map(|line| json::parse(line).ok().map(|parsed| parsed.value)).collect()
 }
 
-fn spans_of(document: &Value) -> Vec<Span> {
+fn spans_of(document: &Value) -> Vec<TraceSpan> {
     let listed = |key: &str| document.get(key).and_then(Value::as_array);
     if let Some(resources) = listed("resourceSpans").or(listed("batches")) {
         return resources.iter().flat_map(of_resource).collect();
@@ -46,19 +46,19 @@ fn spans_of(document: &Value) -> Vec<Span> {
         .collect()
 }
 
-fn of_resource(resource: &Value) -> Vec<Span> {
+fn of_resource(resource: &Value) -> Vec<TraceSpan> {
     let scopes =
         ["scopeSpans", "instrumentationLibrarySpans"].iter().find_map(|key| resource.get(key)?.as_array());
     let spans = scopes.into_iter().flatten().filter_map(|scope| scope.get("spans")?.as_array());
     spans.flatten().map(of_otlp).collect()
 }
 
-fn of_otlp(span: &Value) -> Span {
+fn of_otlp(span: &Value) -> TraceSpan {
     let mut attributes = otlp_attributes(span.get("attributes"));
     for event in span.get("events").and_then(Value::as_array).into_iter().flatten() {
         attributes.extend(otlp_attributes(event.get("attributes")));
     }
-    Span {
+    TraceSpan {
         trace: text(span, "traceId"),
         name: text(span, "name"),
         start: nanos(span, "startTimeUnixNano"),
@@ -88,7 +88,7 @@ fn otlp_value(value: &Value) -> Value {
     }
 }
 
-fn of_jaeger(span: &Value) -> Span {
+fn of_jaeger(span: &Value) -> TraceSpan {
     let pairs = |list: Option<&Value>| -> Map<String, Value> {
         let tags = list.and_then(Value::as_array).into_iter().flatten();
         tags.filter_map(|tag| Some((tag.get("key")?.as_str()?.to_string(), tag.get("value")?.clone())))
@@ -99,12 +99,12 @@ fn of_jaeger(span: &Value) -> Span {
         attributes.extend(pairs(log.get("fields")));
     }
     let start = nanos(span, "startTime") * 1000;
-    Span { trace: text(span, "traceID"), name: text(span, "operationName"), start, attributes }
+    TraceSpan { trace: text(span, "traceID"), name: text(span, "operationName"), start, attributes }
 }
 
-fn of_adk(span: &Value) -> Span {
+fn of_adk(span: &Value) -> TraceSpan {
     let attributes = span.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
-    Span {
+    TraceSpan {
         trace: text(span, "trace_id"),
         name: text(span, "name"),
         start: nanos(span, "start_time"),

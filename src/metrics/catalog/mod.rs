@@ -9,7 +9,7 @@ mod vertex;
 
 use super::efficiency::Cost;
 use super::judged::JudgedKind;
-use super::matched::Reading;
+use super::matched::MatchReading;
 use super::text::RougeKind;
 use super::tool_call::Aspect;
 use super::vertex_trajectory::Comparison;
@@ -171,7 +171,7 @@ pub(in crate::metrics) enum Kind {
     Bleu,
     Rouge(RougeKind),
     ToolCall(Aspect),
-    Matched(Reading),
+    Matched(MatchReading),
     State,
     Judge(JudgedKind),
 }

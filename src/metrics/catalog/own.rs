@@ -1,7 +1,7 @@
 //! evaltrail's own metrics.
 
 use super::{BASE, BOTH_TRAJECTORIES, Family, Kind, MetricInfo, NAMES, Need, OptionInfo, option};
-use crate::metrics::matched::Reading;
+use crate::metrics::matched::MatchReading;
 
 const OWN_OPTIONS: &[OptionInfo] = &[NAMES, RULES];
 const RULES: OptionInfo = option(
@@ -13,7 +13,7 @@ const RULES: OptionInfo = option(
 
 const fn own(
     name: &'static str,
-    reading: Reading,
+    reading: MatchReading,
     summary: &'static str,
     definition: &'static str,
 ) -> MetricInfo {
@@ -47,7 +47,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         ],
         ..own(
             "trajectory_match",
-            Reading::Match,
+            MatchReading::Match,
             "the share of turns whose calls match under the rules of [[match]]",
             "1 for a turn whose calls match under the mode, else 0; the mean over turns. strict: the same calls in \
              order. in_order: as a subsequence. unordered: the same calls in any order. subset: nothing but expected \
@@ -56,19 +56,19 @@ pub(super) const METRICS: &[MetricInfo] = &[
     },
     own(
         "trajectory_match_precision",
-        Reading::Precision,
+        MatchReading::Precision,
         "the share of calls made that answer an expected one of their own",
         "Pairs by calls made, the mean over turns.",
     ),
     own(
         "trajectory_match_recall",
-        Reading::Recall,
+        MatchReading::Recall,
         "the share of expected calls that have one of their own",
         "Pairs by calls expected, the mean over turns.",
     ),
     own(
         "trajectory_match_f1",
-        Reading::F1,
+        MatchReading::F1,
         "the harmonic mean of trajectory_match_precision and trajectory_match_recall",
         "2PR / (P + R) in each turn, the mean over turns.",
     ),

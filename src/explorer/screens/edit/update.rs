@@ -22,7 +22,7 @@ use crate::explorer::widgets::text_field::request;
 use crate::formats::Edit;
 use crate::formats::adk::read_config;
 use crate::formats::json::TextChange;
-use crate::store::{Deed, FileJob};
+use crate::store::{FileAction, FileJob};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
@@ -330,9 +330,9 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
         Some(read) if *read == *text => return global::tell(model, NOTHING.into(), false),
         Some(read) => {
             let change = TextChange::one(0, &read, &text);
-            Deed::Change(read, change)
+            FileAction::Change(read, change)
         }
-        None => Deed::Create(text),
+        None => FileAction::Create(text),
     };
     let proposal = Proposal::new("edit the criteria".into(), vec![FileJob { path, deed }], |_| name.clone());
     authoring::show(model, proposal)
