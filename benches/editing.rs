@@ -5,7 +5,7 @@ use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::{Edit, SetFile, plan, preview};
-use evaltrail::store::{FileAction, EditLog, FileJob, Places};
+use evaltrail::store::{EditLog, FileAction, FileJob, Places};
 use evaltrail::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

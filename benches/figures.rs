@@ -237,7 +237,7 @@ fn keys_while_streaming() {
         for (key, open) in [("?", true), ("\x1b", false)] {
             let began = Instant::now();
             terminal.keys(key);
-            while terminal.screen().contains("keys here") != open {
+            while terminal.screen().contains("help   ?") != open {
                 std::thread::sleep(Duration::from_micros(100));
             }
             times.push(began.elapsed());

@@ -251,15 +251,31 @@ pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
     let width = width.max(1);
     let mut wrapper = Wrapper { lines: vec![Vec::new()], used: 0, width };
     for span in line {
-        for word in unbroken(&span.text) {
-            wrapper.word(word, span);
+        for run in runs(&span.text) {
+            match run.width() <= width {
+                true => wrapper.word(run, span),
+                false => parts(run).into_iter().for_each(|part| wrapper.word(part, span)),
+            }
         }
     }
     wrapper.lines
 }
 
-/// The parts of a text between which a line may end: words, with the punctuation that belongs to them.
-fn unbroken(text: &str) -> Vec<&str> {
+/// Runs of spaces and runs of everything else: lines end between them.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let is_space = rest.chars().next()?.is_whitespace();
+        let end = rest.find(|c: char| c.is_whitespace() != is_space).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        Some(run)
+    })
+}
+
+/// The parts of a run that is longer than a line, between which a line may end: words, with the punctuation that belongs
+/// to them.
+fn parts(text: &str) -> Vec<&str> {
     let is_closing = |word: &str| word.starts_with([',', ';', ':', '.', '!', '?', ')', ']', '}', '…', '”']);
     let is_opening = |word: &str| word.ends_with(['(', '[', '{', '“']);
     let mut parts: Vec<(usize, usize)> = Vec::new();
@@ -342,6 +358,7 @@ mod tests {
         };
         assert_eq!(wrapped("the file, then", 8), ["the ", "file, ", "then"]);
         assert_eq!(wrapped("differs (expected 6)", 12), ["differs ", "(expected 6)"]);
+        assert_eq!(wrapped("see *.test.json now", 14), ["see ", "*.test.json ", "now"]);
         assert_eq!(wrapped("litres: 5", 6), ["litres", ": 5"], "what does not fit on a line is cut");
     }
     use crate::diff::{align, diff_words};
