@@ -142,7 +142,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let browse = &model.browse;
     let window: Vec<CaseRef> = browse.visible.iter().skip(browse.offset).take(shown).copied().collect();
     let columns = Columns::fit(model, inner.width, &window);
-    if columns.reason == 0 && areas.panel.is_empty() {
+    if areas.panel.is_empty() {
         note_reason(model, area, theme, buffer);
     }
     heads(&columns, inner, theme, buffer);
