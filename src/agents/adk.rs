@@ -353,7 +353,7 @@ impl AdkSession {
     }
 }
 
-/// A conversation that was cut off is tidied up as well, behind our back.
+/// A conversation that was cut off is deleted as well, in the background.
 impl Drop for AdkSession {
     fn drop(&mut self) {
         if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {

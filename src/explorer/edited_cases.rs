@@ -3,11 +3,10 @@
 
 use crate::domain::EndedAttempt;
 use crate::explorer::effect::Effect;
-use crate::explorer::load;
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
 use crate::explorer::screens::browse::relist;
-use crate::explorer::what_if;
+use crate::explorer::{load, what_if};
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};

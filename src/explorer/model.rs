@@ -45,7 +45,7 @@ pub struct Model {
     /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
     /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
     pub sets: Vec<SetView>,
-    /// What came of the cases.
+    /// The latest results of the cases.
     pub outcomes: Outcomes,
     /// The list of sets and cases; it stays while other screens are open.
     pub browse: Browse,
@@ -65,7 +65,7 @@ pub struct Model {
     pub run_screen: RunScreen,
     /// The colour theme's name.
     pub theme: String,
-    /// Whether the mouse is ours.
+    /// Whether the mouse is used here, and not left to the terminal.
     pub mouse: bool,
     /// Seconds since the explorer opened.
     pub now: f64,

@@ -1,4 +1,4 @@
-//! What came of each case when it was last run.
+//! The latest result of each case.
 
 use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::CaseRef;
@@ -95,7 +95,7 @@ impl Outcomes {
     pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
         if attempt.turn.is_some() {
-            // A turn is not the case: what came of the case stays.
+            // A turn is not the case: the result of the case stays.
             self.alone.insert(case, attempt);
             return;
         }
@@ -204,7 +204,7 @@ impl Outcomes {
         self.cases.insert(case, after);
     }
 
-    /// Takes cases along that moved within their files; what came of cases that are gone is forgotten.
+    /// Takes cases along that moved within their files; results of cases that are gone are dropped.
     pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
         self.version += 1;
         let cases = std::mem::take(&mut self.cases).into_iter();

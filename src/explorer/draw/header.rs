@@ -47,7 +47,7 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
 }
 
-/// What goes on, or what came of it; on a case, which of the failing ones it is.
+/// The live run and its counts; on a case, which of the failing ones it is; else agent and judge.
 fn right_words(model: &Model) -> String {
     if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
         return live_words(run, model.now);

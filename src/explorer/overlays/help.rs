@@ -8,8 +8,8 @@ use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::screens::layout;
 use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::put;
-use crate::explorer::widgets::{over, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -94,19 +94,8 @@ impl Dialog for Help {
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let lines = lines(model, areas.body.width.min(WIDTH).saturating_sub(2));
         let title = format!("help   {} and esc close", HELP.key());
-        let inner = over(
-            areas.body,
-            WIDTH,
-            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2),
-            &title,
-            theme,
-            buffer,
-        );
-        let shown = usize::from(inner.height);
-        let first = self.scroll.min(lines.len().saturating_sub(shown));
-        let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
-        scrollbar(frame, first, shown, lines.len(), theme, buffer);
-        for (row, line) in lines.iter().skip(first).take(shown).enumerate() {
+        let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
+        for (row, line) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
             draw_line(line, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
         }
         None

@@ -9,8 +9,8 @@ use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Notice};
 use crate::explorer::screens::layout;
 use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::put_spans;
-use crate::explorer::widgets::{over, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -55,19 +55,8 @@ impl Dialog for MessageLog {
             false => lines(&model.notices, areas.body.width),
         };
         let title = format!("messages, the newest first   {} close", BACK.key());
-        let inner = over(
-            areas.body,
-            WIDTH,
-            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2),
-            &title,
-            theme,
-            buffer,
-        );
-        let shown = usize::from(inner.height);
-        let first = self.scroll.min(lines.len().saturating_sub(shown));
-        let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
-        scrollbar(frame, first, shown, lines.len(), theme, buffer);
-        for (row, (line, bad)) in lines.iter().skip(first).take(shown).enumerate() {
+        let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
+        for (row, (line, bad)) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
             let role = if *bad { Role::Bad } else { Role::Text };
             buffer.set_style(Rect { y: inner.y + row as u16, height: 1, ..inner }, theme.style(role));
             put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 2, line, theme, role);

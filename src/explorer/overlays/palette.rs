@@ -1,7 +1,7 @@
 //! The command palette: commands by name or description.
 
 use super::{Dialog, Overlay};
-use crate::explorer::commands::{COMMANDS, Command};
+use crate::explorer::commands::{COMMANDS, Command, Motion};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
@@ -54,7 +54,7 @@ impl Dialog for Palette {
         self.find(model);
     }
 
-    fn scroll(&mut self, _: &mut Model, motion: crate::explorer::commands::Motion) {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }
 

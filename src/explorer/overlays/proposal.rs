@@ -2,15 +2,14 @@
 //! something else meanwhile.
 
 use super::{Dialog, Overlay};
-use crate::explorer::authoring;
 use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::load;
 use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};
+use crate::explorer::{authoring, load};
 use crate::formats::json::TextChange;
 use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
 use crate::store::{FileAction, FileJob};

@@ -1,17 +1,15 @@
 //! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
 
 use crate::domain::{RunEvent, clean_json};
-use crate::explorer::Node;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
-use crate::explorer::terminal::guard as terminal;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
-use crate::explorer::terminal::{clipboard, criteria, editor, input};
+use crate::explorer::terminal::{clipboard, criteria, editor, guard as terminal, input};
 use crate::explorer::{
-    Against, CaseRef, EditorOf, Effect, Model, Msg, RunMsg, SetState, go_to, load_set, update,
+    Against, CaseRef, EditorOf, Effect, Model, Msg, Node, RunMsg, SetState, Theme, draw, go_to, load_set,
+    update,
 };
-use crate::explorer::{Theme, draw};
 use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered};
 use crate::workspace::{Watch, Workspace, root_of};

@@ -50,6 +50,25 @@ pub(crate) fn over(
     panel(area, title, true, theme, buffer)
 }
 
+/// A box over everything for a text of so many lines, with a scroll bar. Returns what is inside, and the first visible
+/// line.
+pub(crate) fn scrolled(
+    body: Rect,
+    width: u16,
+    (lines, scroll): (usize, usize),
+    title: &str,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> (Rect, usize) {
+    let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
+    let inner = over(body, width, height, title, theme, buffer);
+    let shown = usize::from(inner.height);
+    let first = scroll.min(lines.saturating_sub(shown));
+    let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
+    scrollbar(frame, first, shown, lines, theme, buffer);
+    (inner, first)
+}
+
 /// An empty box over the lowest rows.
 pub(crate) fn bottom(
     body: Rect,

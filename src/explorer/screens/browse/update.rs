@@ -7,8 +7,7 @@ use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
-use crate::explorer::screens::case;
-use crate::explorer::screens::layout;
+use crate::explorer::screens::{case, layout};
 use crate::formats::SetFile;
 use std::cmp::Reverse;
 

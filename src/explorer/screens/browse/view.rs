@@ -1,7 +1,6 @@
 //! The tree of sets, the list of cases, and the preview of one.
 
-use super::tree_offset;
-use super::{list, preview};
+use super::{list, preview, tree_offset};
 use crate::explorer::layout::TWO_PANES_FROM;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::theme::{Role, Theme};

@@ -31,7 +31,7 @@ pub struct CaseScreen {
     pub mode: CaseMode,
     /// The first line shown.
     pub scroll: usize,
-    /// Which of the pieces that differ is to hand.
+    /// The current difference: its position among [`Body::pieces`].
     pub piece: usize,
     /// The lines.
     pub body: Option<Arc<Body>>,
@@ -39,6 +39,6 @@ pub struct CaseScreen {
     pub key: Option<BodyKey>,
     /// The smallest change of criteria with which the attempt would pass.
     pub suggestion: Option<WhatIf>,
-    /// Whether `q` leads to the run screen rather than to the list.
+    /// Whether going back leads to the run screen rather than to the list.
     pub from_run: bool,
 }

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
-/// Which case, what came of it, where in it we are, and which run it is from.
+/// The case, its status, its turn and attempt, and the run that its result is from.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Screen::Case(case) = &model.screen else { return };
     let (mut x, end, room) = (area.x, area.right(), area.width);

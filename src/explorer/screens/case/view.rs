@@ -48,7 +48,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     None
 }
 
-/// The difference to hand: what `a` accepts.
+/// The mark of the current difference, which accepting takes.
 fn piece(case: &CaseScreen, body: &Body, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     let line = body.pieces.get(case.piece).and_then(|(_, line)| line.checked_sub(case.scroll));
     if let Some(row) = line.filter(|row| *row < usize::from(inner.height)) {
@@ -108,7 +108,7 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
     put(buffer, row.x + 2, row.y, row.width - 4, &format!(" {title} "), theme.style(Role::Faint));
 }
 
-/// What came of the case, and why.
+/// The metrics of the case with their reasons.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let lines = verdict_lines(model, usize::from(area.width));
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);

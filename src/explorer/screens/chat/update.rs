@@ -1,11 +1,10 @@
-//! Talking to an agent, and keeping what came of it as a case.
+//! Chatting with an agent, and saving the conversation as a case.
 
 use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
-use crate::explorer::message::ChatMsg;
-use crate::explorer::message::Mouse;
+use crate::explorer::message::{ChatMsg, Mouse};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::overlays::ask::{self, NameOf};
 use crate::explorer::overlays::confirm::{self, Confirmed};
@@ -13,8 +12,7 @@ use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::widgets::text_field::request;
 use crate::explorer::{authoring as author, global};
-use crate::formats::Edit;
-use crate::formats::json;
+use crate::formats::{Edit, json};
 use crate::runner::ChatEvent;
 use serde_json::Value;
 use tui_input::{Input, InputRequest};

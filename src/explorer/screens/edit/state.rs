@@ -36,7 +36,7 @@ pub struct EditScreen {
     pub future: Vec<EvalCase>,
     /// The rows of the draft.
     pub rows: Vec<FieldRow>,
-    /// The row to hand.
+    /// The row under the cursor.
     pub cursor: usize,
     /// The first row shown.
     pub scroll: usize,
@@ -84,7 +84,7 @@ impl EditScreen {
         }
     }
 
-    /// The row to hand.
+    /// The row under the cursor.
     pub fn row(&self) -> Option<&FieldRow> {
         self.rows.get(self.cursor)
     }

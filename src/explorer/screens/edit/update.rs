@@ -1,24 +1,21 @@
 //! The editor of a case: keys to changes of the draft.
 
 use crate::domain::{EvalCase, wrong_eval_id};
-use crate::explorer::authoring;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::{EditorOf, Effect};
-use crate::explorer::global;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::proposal::NOTHING;
-use crate::explorer::overlays::proposal::Proposal;
-use crate::explorer::screens::case;
-use crate::explorer::screens::edit::state;
+use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::edit::state::{
-    Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of, wrong_value,
+    self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
+    wrong_value,
 };
-use crate::explorer::screens::layout;
+use crate::explorer::screens::{case, layout};
 use crate::explorer::widgets::text_field::request;
+use crate::explorer::{authoring, global};
 use crate::formats::Edit;
 use crate::formats::adk::read_config;
 use crate::formats::json::TextChange;
@@ -27,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
-/// Opens the case to hand.
+/// Opens the current case.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
     let Some(file) = model.file(at.set) else { return Vec::new() };

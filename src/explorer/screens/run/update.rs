@@ -1,24 +1,18 @@
 //! Runs: starting, watching, ending them.
 
-use crate::domain::Status;
-use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState};
-use crate::explorer::authoring;
-use crate::explorer::commands::{ACCEPT, enabled::can_accept};
-use crate::explorer::commands::{CANCEL_ALL, Motion};
+use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
+use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::layout::inside;
-use crate::explorer::message::Mouse;
-use crate::explorer::message::RunMsg;
+use crate::explorer::message::{Mouse, RunMsg};
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::trust::{self, Allowed};
-use crate::explorer::screens::browse::relist;
-use crate::explorer::screens::browse::state::Order;
-use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::screens::layout;
+use crate::explorer::screens::browse::state::{Node, Order, Pane};
+use crate::explorer::screens::browse::{self, relist};
 use crate::explorer::screens::run::state::RunScreen;
-use crate::explorer::screens::{browse, case};
-use crate::explorer::{edited_cases, global, load};
+use crate::explorer::screens::{case, layout};
+use crate::explorer::{authoring, edited_cases, global, load};
 use crate::history::{PastResult, place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -183,7 +177,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     effects
 }
 
-/// Shows what came of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
+/// Shows the result of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
 /// waits for it.
 fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
     let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
@@ -348,7 +342,11 @@ fn list_with(model: &mut Model, case: CaseRef) {
 
 pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
     match under_cursor(model).filter(|_| !model.run_screen.in_finished) {
-        Some(key) => vec![Effect::CancelAttempt(key)],
+        Some(key) => {
+            let id = model.run.as_ref().and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
+            global::tell(model, format!("cancelled: {}", id.unwrap_or_default()), false);
+            vec![Effect::CancelAttempt(key)]
+        }
         None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
     }
 }
