@@ -634,3 +634,23 @@ fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
     press(&mut model, "t down down enter");
     assert_eq!(model.theme, "light");
 }
+
+/// The judges' responses of the case under the cursor: one key from the list.
+#[test]
+fn judges_are_opened_from_the_list_with_one_key() {
+    let mut model = with_something_done();
+    press(&mut model, "g J");
+    assert!(matches!(model.screen, Screen::Browse), "nothing was judged yet");
+    assert!(model.notice.as_ref().unwrap().text.contains("no judge scored this case"));
+    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let metric = MetricResult {
+        judgement: Some(Default::default()),
+        ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
+    };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    press(&mut model, "J");
+    let Screen::Case(shown) = &model.screen else { panic!("the case") };
+    assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
+}

@@ -1,5 +1,5 @@
-//! The one table of commands. Key bindings, hints, help, palette, the manual and the README's table of keys come from
-//! it. A command is one entry in the file of its family, and one line in [`COMMANDS`].
+//! The one table of commands. Key bindings, hints, help, palette, the manual and `docs/keys.md` come from it. A command is
+//! one entry in the file of its family, and one line in [`COMMANDS`].
 
 mod authoring;
 mod chatting;

@@ -1,6 +1,7 @@
 //! Dialogs over a screen: one file for each, with its state, its keys and its drawing.
 //!
-//! A dialog is registered by its variant of [`Overlay`] and one line in [`Overlay::dialog`].
+//! A dialog is registered by its variant of [`Overlay`] and a line each in [`Overlay::dialog`] and
+//! [`Overlay::dialog_mut`].
 
 pub mod agreement;
 pub mod ask;
