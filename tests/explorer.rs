@@ -654,3 +654,21 @@ fn judges_are_opened_from_the_list_with_one_key() {
     let Screen::Case(shown) = &model.screen else { panic!("the case") };
     assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
 }
+
+/// A notice goes with the screen that it was given on; one that comes with the other screen stays, also when the log is full.
+#[test]
+fn a_notice_goes_with_its_screen() {
+    let mut model = sample();
+    for _ in 0..evaltrail::explorer::global::NOTICES_AT_MOST {
+        press(&mut model, "V");
+    }
+    press(&mut model, "enter");
+    assert!(matches!(model.screen, Screen::Case(_)) && model.notice.is_none());
+    press(&mut model, "V q");
+    assert_eq!(model.notice, None);
+    press(&mut model, "t enter");
+    assert!(
+        model.notice.as_ref().is_some_and(|notice| notice.text.starts_with("theme")),
+        "said while it closes"
+    );
+}

@@ -12,7 +12,7 @@ use crate::explorer::{authoring, edited_cases, global, load, what_if};
 
 /// Takes a message in; returns what the outside must do.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let (place, notices) = (place(model), model.notices.len());
+    let (place, notice) = (place(model), model.notice.clone());
     let mut effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
@@ -59,7 +59,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Told(text) => global::tell(model, text, false),
         Msg::Failed(text) => global::tell(model, text, true),
     };
-    if place != self::place(model) && notices == model.notices.len() {
+    if place != self::place(model) && notice == model.notice {
         // What was said on another screen is in the message log.
         model.notice = None;
     }

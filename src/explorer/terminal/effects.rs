@@ -1,4 +1,4 @@
-//! Effects, done: on tasks and blocking threads, with the answers sent back as messages.
+//! Executes effects on tasks and blocking threads; their results come back as messages.
 
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
@@ -30,13 +30,13 @@ pub(crate) enum Arrival {
     Msg(Msg),
     /// What the folder holds now.
     Workspace(Box<Workspace>),
-    /// Files that change are told of while this is kept.
+    /// Changed files are reported for as long as this is held.
     Watching(Watch),
     /// A run in motion: the loop listens to it.
     Run(Run),
 }
 
-/// Does what the model asks for.
+/// Executes effects.
 pub(crate) struct EffectExecutor {
     pub(crate) workspace: Arc<Workspace>,
     /// What was opened: a folder or a file.
@@ -48,14 +48,14 @@ pub(crate) struct EffectExecutor {
     pub(crate) back: Sender<Arrival>,
     pub(crate) run: Option<RunHandle>,
     pub(crate) places: Option<Places>,
-    /// Where words for the agent go, while one is talked to.
+    /// Takes the messages to the agent, while a chat is open.
     pub(crate) chat: Option<Sender<String>>,
     /// Fingerprints of keys that a person does not want used: not asked about again in this session.
     pub(crate) declined: BTreeSet<String>,
 }
 
 impl EffectExecutor {
-    /// Does an effect that needs no terminal.
+    /// Executes an effect that needs no terminal.
     pub(crate) fn take(&mut self, effect: Effect) {
         match effect {
             Effect::LoadSet { set, ticket } => {
