@@ -2,7 +2,7 @@
 //!
 //! Parts that depend on the machine's speed are compared with a yardstick in the same run.
 
-#[path = "../tests/common/terminal.rs"]
+#[path = "../tests/integration/common/terminal.rs"]
 mod terminal;
 
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};

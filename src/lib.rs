@@ -1,6 +1,6 @@
 //! evaltrail explores agent evaluations: which cases failed, where they differ from the expected trajectory, and why.
 //!
-//! The modules in layers: each may use those above it in this list, never those below. `tests/architecture.rs` reads the
+//! The modules in layers: each may use those above it in this list, never those below. `tests/integration/architecture.rs` reads the
 //! imports and fails on a violation.
 //!
 //! | module | what it is for | may touch |

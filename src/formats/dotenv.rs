@@ -1,4 +1,4 @@
-//! `.env` files as python-dotenv 1.2 reads them, which is what ADK loads them with (`tests/dotenv.rs` compares). The
+//! `.env` files as python-dotenv 1.2 reads them, which is what ADK loads them with (`tests/integration/dotenv.rs` compares). The
 //! reader is our own: others give the whole file up at a line that python-dotenv passes over, and put variables of the
 //! environment into values.
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_python_dotenv_reads_is_read() {
-        // Checked against python-dotenv 1.2.4 by `tests/dotenv.rs`.
+        // Checked against python-dotenv 1.2.4 by `tests/integration/dotenv.rs`.
         let text = "\u{feff}A = 1\r\n# comment\nexport B=2 # c\nC=1#c\nD= # c\nE=#c\nF='a\\'b\\n'\nG=\"a\\n\\\"b\\q\"\n\
                     H=\"two\nlines\"\nI 'x' y\nJ\n=x\nK=\"open\nL=${A}\nM=\"x\" y\nN= spaced words \nA=again";
         let found = read_dotenv(text);

@@ -1,0 +1,322 @@
+//! Agents that misbehave: they hang, die, flood, leave processes behind, or want what they were not given.
+#![cfg(unix)]
+
+
+use crate::common::{both, evaltrail, output, wait_for};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn set(cases: usize) -> String {
+    let case = |n: usize| {
+        json!({"eval_id": format!("c{n}"), "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": "go"}]},
+            "final_response": {"role": "model", "parts": [{"text": "ok"}]},
+        }]})
+    };
+    json!({"eval_set_id": "s", "eval_cases": (0..cases).map(case).collect::<Vec<_>>()}).to_string()
+}
+
+/// A folder with so many cases and an agent.
+struct Work {
+    folder: tempfile::TempDir,
+    home: tempfile::TempDir,
+}
+
+impl Work {
+    fn new(cases: usize) -> Work {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("s.evalset.json"), set(cases)).unwrap();
+        Work { folder, home: tempfile::tempdir().unwrap() }
+    }
+
+    /// The agent is a shell script.
+    fn scripted(cases: usize, script: &str) -> Work {
+        let work = Work::new(cases);
+        work.write("agent.sh", script);
+        work.write("evaltrail.toml", "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n");
+        work
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_default()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = evaltrail(self.home.path());
+        command.current_dir(self.path()).args(["run", "--json", "--trust", "."]).args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        output(&mut self.command(args))
+    }
+}
+
+fn report(out: &Output) -> Value {
+    serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}", both(out)))
+}
+
+fn error_of(report: &Value, case: usize) -> &str {
+    report["cases"][case]["error"].as_str().unwrap_or_default()
+}
+
+fn is_alive(mark: &str) -> bool {
+    let entries = fs::read_dir("/proc").unwrap();
+    entries.filter_map(Result::ok).any(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.starts_with("sleep") && line.contains(mark)
+    })
+}
+
+/// A number of seconds that tells the processes of one test from all others.
+fn mark() -> String {
+    format!("1000.{}", uuid::Uuid::new_v4().as_u128() % 1_000_000_000)
+}
+
+const ANSWER: &str = "echo '{\"response\": \"ok\"}'";
+
+#[test]
+fn a_server_that_hangs_holds_up_no_more_than_two_attempts() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    // Connections are accepted by the system, and nobody answers.
+    let work = Work::new(12);
+    let began = Instant::now();
+    let agent = format!("adk+http://{address}/app");
+    let out = work.run(&["--agent", &agent, "--timeout", "700ms", "-j", "1"]);
+    let report = report(&out);
+    assert_eq!(report["summary"]["errored"], 12, "{}", both(&out));
+    assert!(error_of(&report, 11).contains("did not answer within"), "{}", error_of(&report, 11));
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_start_command_that_fails_is_started_once() {
+    let work = Work::new(5);
+    work.write("start.sh", "echo started >> log; echo 'no such module' >&2; exit 3");
+    work.write("evaltrail.toml", "[agents.a]\nkind = \"adk\"\nstart = \"sh start.sh {port}\"\n");
+    let out = work.run(&[]);
+    assert_eq!(work.read("log").lines().count(), 1, "{}", both(&out));
+    let report = report(&out);
+    for case in 0..5 {
+        assert!(error_of(&report, case).contains("no such module"), "{report}");
+    }
+}
+
+/// A server of an ADK application that ends after each answer.
+const MORTAL_SERVER: &str = r#"
+import http.server, json, sys, threading, os
+open("log", "a").write("started\n")
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.0"
+    def log_message(self, *a): pass
+    def say(self, body, kind="application/json"):
+        self.send_response(200); self.send_header("Content-Type", kind); self.end_headers()
+        self.wfile.write(body.encode()); self.wfile.flush()
+    def do_GET(self): self.say(json.dumps(["a"]))
+    def do_DELETE(self): self.say("{}")
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/run_sse":
+            event = {"author": "a", "content": {"role": "model", "parts": [{"text": "ok"}]}}
+            self.say("data: " + json.dumps(event) + "\n\n", "text/event-stream")
+            threading.Timer(0.05, lambda: os._exit(7)).start()
+        else: self.say(json.dumps({"id": "s", "events": []}))
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+#[test]
+fn a_server_of_ours_that_ended_is_started_again() {
+    let Some(python) = crate::common::python() else { return };
+    let work = Work::new(3);
+    work.write("server.py", MORTAL_SERVER);
+    let start = format!("{} server.py {{port}}", python.display());
+    work.write("evaltrail.toml", &format!("[agents.a]\nkind = \"adk\"\nstart = \"{start}\"\n"));
+    let out = work.run(&["-j", "1", "--rate", "60"]);
+    let report = report(&out);
+    assert_eq!(report["summary"]["errored"], 0, "{}", both(&out));
+    assert!(work.read("log").lines().count() >= 2, "{}", work.read("log"));
+}
+
+#[test]
+fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
+    let work = Work::scripted(1, "sleep 60 & exit 3");
+    let began = Instant::now();
+    let out = work.run(&["--timeout", "50s"]);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(error_of(&report(&out), 0).contains("exit status: 3"), "{}", both(&out));
+    let work = Work::scripted(1, "kill -9 $$");
+    let out = work.run(&["--timeout", "50s"]);
+    assert!(error_of(&report(&out), 0).contains("signal: 9"), "{}", both(&out));
+}
+
+/// The highest memory that a process took, in MB.
+fn peak_of(mut child: Child) -> u64 {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let mut output = child.stdout.take();
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = output.as_mut().map(|output| output.read_to_string(&mut text));
+        text
+    });
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(reading.join());
+    peak / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
+    let Some(python) = crate::common::python() else { return };
+    for flood in [
+        // Lists of empty lists: each takes 3 bytes of text and 70 of memory.
+        "print(json.dumps({'author': 'a', 'content': {'parts': [{'function_call': {'name': 't', 'args': {'x': [[]] * 6000000}}}]}}))",
+        "while True: print(json.dumps({'author': 'a', 'content': {'parts': [{'text': 'x' * 100000}]}}))",
+        "while True: sys.stdout.write('[' * 100000)",
+    ] {
+        let work = Work::new(2);
+        work.write("agent.py", &format!("import json, sys\n{flood}\n"));
+        let agent = format!("cmd:{} agent.py", python.display());
+        let mut command = work.command(&["--agent", &agent, "-j", "2", "--timeout", "60s"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let peak = peak_of(child);
+        assert!(peak < 500, "{peak} MB: {flood}");
+        let out = work.run(&["--agent", &agent, "--timeout", "60s"]);
+        let report = report(&out);
+        let error = error_of(&report, 0);
+        assert!(error.contains("MB") || error.contains("no JSON"), "{error}");
+    }
+}
+
+/// 120 MB of what agents said, in a run and in its reports. The report is read back from the journal.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_agents_did_does_not_stay_in_memory() {
+    let script = "head -c 1000000 /dev/zero | tr '\\0' x | sed 's/.*/{\"response\": \"&\"}/'; echo";
+    let work = Work::scripted(120, script);
+    work.write("test_config.json", &json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string());
+    let mut command = work.command(&["--report", "json=report.json", "--report", "html=report.html"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let peak = peak_of(child);
+    let report: Value = serde_json::from_str(&work.read("report.json")).unwrap();
+    let said = |case: &Value| case["invocations"][0]["actual"]["response"].as_str().map(str::len);
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!(cases.iter().filter(|case| said(case) == Some(1_000_000)).count(), 120);
+    assert!(work.read("report.html").len() > 120_000_000);
+    assert!(peak < 150, "{peak} MB");
+}
+
+/// What a program started, in whichever session, ends with it, with the run, and with evaltrail itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_that_an_agent_started_is_left() {
+    let endings: [(&str, &[i32]); 6] = [
+        ("setsid sleep MARK & echo '{\"response\": \"ok\"}'; exit 0", &[]),
+        ("(setsid sleep MARK &) & read x; echo '{\"response\": \"ok\"}'; sleep MARK", &[]),
+        ("(setsid sleep MARK &) & sleep MARK", &[15]),
+        ("(setsid sleep MARK &) & sleep MARK", &[2, 2]),
+        ("(setsid sleep MARK &) & sleep MARK", &[9]),
+        ("(setsid sleep MARK &) & sleep MARK", &[1]),
+    ];
+    for (script, signals) in endings {
+        let mark = mark();
+        let work = Work::scripted(1, &script.replace("MARK", &mark));
+        let mut command = work.command(&["--timeout", "40s"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        for (at, signal) in signals.iter().enumerate() {
+            wait_for("the agent's processes", Duration::from_secs(20), || is_alive(&mark).then_some(()));
+            let pid = rustix::process::Pid::from_child(&child);
+            let signal = rustix::process::Signal::from_named_raw(*signal).unwrap();
+            rustix::process::kill_process(pid, signal).unwrap();
+            if at + 1 < signals.len() {
+                // Two signals of a kind that nobody has seen yet are one.
+                said.read_line(&mut String::new()).unwrap();
+            }
+        }
+        let began = Instant::now();
+        child.wait().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(20), "{signals:?} were waited out");
+        wait_for("the end of all processes", Duration::from_secs(5), || (!is_alive(&mark)).then_some(()));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_keeper_that_is_killed_leaves_no_agent() {
+    let mark = mark();
+    let work = Work::scripted(1, &format!("exec sleep {mark}"));
+    let mut command = work.command(&["--timeout", "40s"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the agent", Duration::from_secs(20), || is_alive(&mark).then_some(()));
+    let keepers = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    let all = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().unwrap();
+    let keeper = String::from_utf8_lossy(&all.stdout).lines().next().map(str::to_string);
+    let keeper = keeper.or_else(|| keepers.split_whitespace().next().map(str::to_string)).expect("a keeper");
+    Command::new("kill").args(["-9", &keeper]).status().unwrap();
+    wait_for("the end of the agent", Duration::from_secs(5), || (!is_alive(&mark)).then_some(()));
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_program_gets_the_usual_environment_and_what_is_named() {
+    let script = format!("env > env.txt; {ANSWER}");
+    let work = Work::scripted(1, &script);
+    let environment = |work: &Work, args: &[&str]| {
+        let mut command = work.command(args);
+        command.env("SOME_API_KEY", "canary").env("ANOTHER_TOKEN", "canary2").env("LANG", "C.UTF-8");
+        let out = output(&mut command);
+        assert!(both(&out).contains("\"errored\": 0"), "{}", both(&out));
+        work.read("env.txt")
+    };
+    let plain = environment(&work, &[]);
+    assert!(plain.contains("PATH=") && plain.contains("LANG=C.UTF-8"), "{plain}");
+    assert!(!plain.contains("canary") && !plain.contains("EVALTRAIL_HOME"), "{plain}");
+    assert!(environment(&work, &["--env", "SOME_API_KEY"]).contains("SOME_API_KEY=canary\n"));
+    work.write(
+        "evaltrail.toml",
+        "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nenv = [\"ANOTHER_TOKEN\"]\n",
+    );
+    let named = environment(&work, &[]);
+    assert!(named.contains("ANOTHER_TOKEN=canary2") && !named.contains("SOME_API_KEY"), "{named}");
+}
+
+#[test]
+fn time_in_which_evaltrail_is_stopped_is_no_agents() {
+    let work = Work::scripted(1, &format!("echo > began; sleep 1.2; {ANSWER}"));
+    let mut command = work.command(&["--timeout", "3s"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    wait_for("the agent", Duration::from_secs(20), || work.path().join("began").exists().then_some(()));
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    // This is the time that is stopped for, and not a time that something is hoped to take.
+    std::thread::sleep(Duration::from_secs(4));
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    let out = child.wait_with_output().unwrap();
+    let report = report(&out);
+    assert_eq!(report["summary"]["errored"], 0, "{}", both(&out));
+    let latency = report["cases"][0]["latency_s"].as_f64().unwrap();
+    assert!(latency < 2.5, "{latency}");
+}

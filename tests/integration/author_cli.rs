@@ -1,0 +1,283 @@
+//! `evaltrail accept`, `edit`, `new` and `capture`, as a shell sees them.
+
+
+use crate::common::{Place, both, copy_folder, evaltrail, output, root, text};
+use std::path::PathBuf;
+use std::process::Output;
+
+struct Work {
+    folder: tempfile::TempDir,
+}
+
+impl Work {
+    /// The sample workspace, run once.
+    fn ran() -> Work {
+        let work = Work { folder: tempfile::tempdir().unwrap() };
+        copy_folder(&root().join("fixtures/workspace"), &work.folder.path().join("w"));
+        let ran = work.evaltrail(&["run", work.path().to_str().unwrap(), "-q"]);
+        assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+        work
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("w")
+    }
+
+    fn watering(&self) -> PathBuf {
+        self.path().join("garden/watering.evalset.json")
+    }
+
+    fn evaltrail(&self, arguments: &[&str]) -> Output {
+        let mut command = evaltrail(&self.folder.path().join("home"));
+        command.env("SAMPLE_PACE", "0").args(arguments);
+        output(&mut command)
+    }
+
+    fn read(&self) -> String {
+        std::fs::read_to_string(self.watering()).unwrap()
+    }
+}
+
+#[test]
+fn accept_shows_a_patch_and_writes_what_it_showed() {
+    let work = Work::ran();
+    let (folder, before) = (work.path().display().to_string(), work.read());
+    let shown = work.evaltrail(&["accept", "last", "lettuce_six_litres", "rain_tomorrow", "--in", &folder]);
+    assert!(shown.status.success(), "{}", both(&shown));
+    assert_eq!(work.read(), before, "nothing is written without --write");
+    let patch = work.folder.path().join("patch");
+    std::fs::write(&patch, &shown.stdout).unwrap();
+    let git = |arguments: &[&str]| {
+        let ran =
+            std::process::Command::new("git").args(arguments).current_dir(work.path()).output().unwrap();
+        assert!(ran.status.success(), "git {arguments:?}: {}", both(&ran));
+    };
+    git(&["init", "-q", "."]);
+    git(&["apply", patch.to_str().unwrap()]);
+    let patched = work.read();
+    std::fs::write(work.watering(), &before).unwrap();
+    let wrote = work.evaltrail(&[
+        "accept",
+        "last",
+        "lettuce_six_litres",
+        "rain_tomorrow",
+        "--write",
+        "--in",
+        &folder,
+    ]);
+    assert!(wrote.status.success(), "{}", both(&wrote));
+    assert_eq!(work.read(), patched, "the patch is what --write writes");
+    let ran = work.evaltrail(&[
+        "run",
+        &format!("{}:lettuce_six_litres,rain_tomorrow", work.watering().display()),
+        "-q",
+    ]);
+    assert!(ran.status.success(), "{}", both(&ran));
+    let undone = work.evaltrail(&["edit", work.watering().to_str().unwrap(), "--undo"]);
+    assert!(undone.status.success(), "{}", both(&undone));
+    assert_eq!(work.read(), before);
+    let redone = work.evaltrail(&["edit", work.watering().to_str().unwrap(), "--redo"]);
+    assert!(redone.status.success());
+    assert_eq!(work.read(), patched);
+    let nothing = work.evaltrail(&["edit", work.watering().to_str().unwrap(), "--redo"]);
+    assert!(both(&nothing).contains("nothing to redo"), "{}", both(&nothing));
+}
+
+#[test]
+fn accept_says_what_it_leaves_out() {
+    let work = Work::ran();
+    let folder = work.path().display().to_string();
+    let accept = |arguments: &[&str]| work.evaltrail(&[&["accept"], arguments, &["--in", &folder]].concat());
+    let broken = accept(&["last", "roses_valve"]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(both(&broken).contains("roses_valve: the agent did not finish"), "{}", both(&broken));
+    for (arguments, why) in
+        [(&["last", "nobody"][..], "no case \"nobody\""), (&["ffff"], "no run here begins with")]
+    {
+        let wrong = accept(arguments);
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(both(&wrong).contains(why), "{}", both(&wrong));
+    }
+    let calls = accept(&["last", "lettuce_wordy", "--only", "calls"]);
+    assert!(both(&calls).contains("nothing would change"), "its calls are as expected: {}", both(&calls));
+}
+
+fn set(id: &str) -> String {
+    format!(
+        "{{\"eval_set_id\": \"s\", \"eval_cases\": [\n  {{\"eval_id\": \"{id}\", \"conversation\": [{{\"user_content\": {{\"parts\": [{{\"text\": \"hi\"}}]}}}}]}}\n]}}\n"
+    )
+}
+
+#[test]
+fn edit_checks_before_it_writes_and_loses_nothing() {
+    let place = Place::new(&[("s.evalset.json", set("a"))]);
+    let file = place.path().join("s.evalset.json");
+    let edit = |editor: &str| {
+        let mut command = evaltrail(place.path());
+        command.env("EDITOR", editor).env_remove("VISUAL").arg("edit").arg(&file);
+        output(&mut command)
+    };
+    let fine = edit("sed -i s/hi/ho/");
+    assert!(fine.status.success(), "{}", both(&fine));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), set("a").replace("hi", "ho"));
+    let broken = edit("sed -i s/ho/ho\\\"/");
+    assert_eq!(broken.status.code(), Some(2));
+    let said = both(&broken);
+    let kept = said.split("what you typed is in ").nth(1).unwrap_or_else(|| panic!("{said}")).trim();
+    assert!(std::fs::read_to_string(kept).unwrap().contains("ho\"\""));
+    std::fs::remove_file(kept).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), set("a").replace("hi", "ho"));
+    let other = edit("sed -i s/conversation/conversion/");
+    assert!(both(&other).contains("expected a key \"conversation\""), "{}", both(&other));
+    let typed = both(&other);
+    std::fs::remove_file(typed.split("what you typed is in ").nth(1).unwrap().trim()).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_may_not_be_replaced_are_said() {
+    use std::os::unix::fs::PermissionsExt;
+    let outside = Place::new(&[("s.evalset.json", set("a"))]);
+    let file = outside.path().join("s.evalset.json");
+    let from = outside.path().join("new.json");
+    std::fs::write(&from, set("a").lines().nth(1).unwrap().replace("hi", "ho")).unwrap();
+    let edit = |path: &std::path::Path| {
+        let mut command = evaltrail(outside.path());
+        command.arg("edit").arg(path).arg("--from").arg(&from);
+        output(&mut command)
+    };
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = edit(&file);
+    assert!(both(&refused).contains("read-only; nothing was written"), "{}", both(&refused));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::hard_link(&file, outside.path().join("other")).unwrap();
+    assert!(both(&edit(&file)).contains("hard links"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), set("a"));
+}
+
+#[test]
+fn new_makes_what_adk_takes() {
+    let place = Place::new(&[]);
+    let new = |target: &str, more: &[&str]| {
+        let mut command = evaltrail(place.path());
+        command.current_dir(place.path()).arg("new").arg(target).args(more);
+        output(&mut command)
+    };
+    let made = new("lights:first", &["--user", "hi", "--response", "ho", "--user", "again", "--app", "home"]);
+    assert!(made.status.success(), "{}", both(&made));
+    let mut check = evaltrail(place.path());
+    let checked = output(check.arg("check").arg(place.path().join("lights.evalset.json")));
+    assert!(text(&checked).contains("0 errors, 0 refused by ADK, 0 warnings"), "{}", both(&checked));
+    for (target, more, why) in [
+        ("li-ghts", &[][..], "ADK takes letters, digits and underscores"),
+        ("lights", &[], "is there already"),
+        ("lights:first", &["--user", "x"], "there is a case first in this file already"),
+        ("lights:a/b", &["--user", "x"], "cannot be a case's id"),
+        ("lights:silent", &[], "what does the user say?"),
+    ] {
+        let wrong = new(target, more);
+        assert_eq!(wrong.status.code(), Some(2), "{target}");
+        assert!(both(&wrong).contains(why), "{target}: {}", both(&wrong));
+    }
+}
+
+#[test]
+fn runs_and_recordings_are_captured() {
+    let work = Work::ran();
+    let into = |id: &str| format!("{}:{id}", work.watering().display());
+    let kept = work.evaltrail(&["capture", "run:last", "--case", "rain_tomorrow", "--into", &into("as_run")]);
+    assert!(kept.status.success(), "{}", both(&kept));
+    let recording = work.path().join("recordings/garden.jsonl").display().to_string();
+    let kept = work.evaltrail(&[
+        "capture",
+        &recording,
+        "--case",
+        "morning_round",
+        "--turns",
+        "2-3",
+        "--into",
+        &into("as_recorded"),
+    ]);
+    assert!(kept.status.success(), "{}", both(&kept));
+    assert!(both(&kept).contains("the case begins at turn 2"), "{}", both(&kept));
+    let set: serde_json::Value = serde_json::from_str(&work.read()).unwrap();
+    let cases = set["eval_cases"].as_array().unwrap();
+    let (run, recorded) = (&cases[cases.len() - 2], &cases[cases.len() - 1]);
+    assert_eq!(run["conversation"][0]["intermediate_data"]["tool_uses"].as_array().unwrap().len(), 2);
+    assert_eq!(run["session_input"]["app_name"], "garden");
+    assert_eq!(recorded["conversation"].as_array().unwrap().len(), 2);
+    assert_eq!(recorded["conversation"][0]["user_content"]["parts"][0]["text"], "Check the tomatoes.");
+    for (arguments, why) in [
+        (vec!["capture", "run:last", "--into", "x"], "--into FILE:CASE"),
+        (vec!["capture", &recording, "--into", "PLACE"], "which one? --case"),
+        (
+            vec!["capture", &recording, "--case", "morning_round", "--turns", "3-9", "--into", "PLACE"],
+            "there are turns 1 to 4",
+        ),
+    ] {
+        let place = into("other");
+        let arguments: Vec<&str> =
+            arguments.into_iter().map(|word| if word == "PLACE" { &place } else { word }).collect();
+        let wrong = work.evaltrail(&arguments);
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(both(&wrong).contains(why), "{}", both(&wrong));
+    }
+}
+
+#[test]
+fn edit_refuses_what_adk_refuses() {
+    let work = Work::ran();
+    let before = work.read();
+    let set: serde_json::Value = serde_json::from_str(&before).unwrap();
+    let place = format!("{}:water_tomatoes", work.watering().display());
+    let typed = work.folder.path().join("typed.json");
+    for (key, value) in [("colour", serde_json::json!("red")), ("invocation_id", serde_json::Value::Null)] {
+        let mut case = set["eval_cases"][0].clone();
+        case["conversation"][0][key] = value;
+        std::fs::write(&typed, case.to_string()).unwrap();
+        let refused = work.evaltrail(&["edit", &place, "--from", typed.to_str().unwrap()]);
+        assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+        assert!(
+            both(&refused).contains("ADK refuses this") && both(&refused).contains(key),
+            "{}",
+            both(&refused)
+        );
+        assert_eq!(work.read(), before);
+    }
+}
+
+/// Nobody can be asked here: nothing is written. A file that is named itself is.
+#[cfg(unix)]
+#[test]
+fn a_named_link_out_of_the_folder_is_asked_about() {
+    let work = Work::ran();
+    let (out, inside) = (work.folder.path().join("out"), work.folder.path().join("in"));
+    std::fs::create_dir_all(&out).unwrap();
+    std::fs::create_dir_all(&inside).unwrap();
+    let real = out.join("real.evalset.json");
+    std::fs::copy(work.watering(), &real).unwrap();
+    let link = inside.join("link.evalset.json");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let before = std::fs::read_to_string(&real).unwrap();
+    let typed = work.folder.path().join("typed.json");
+    let set: serde_json::Value = serde_json::from_str(&before).unwrap();
+    let mut case = set["eval_cases"][0].clone();
+    case["conversation"][0]["user_content"]["parts"][0]["text"] = "other".into();
+    std::fs::write(&typed, case.to_string()).unwrap();
+    let at = |path: &std::path::Path, id: &str| format!("{}:{id}", path.display());
+    let (first, made, captured) = (at(&link, "water_tomatoes"), at(&link, "made"), at(&link, "captured"));
+    for arguments in [
+        vec!["edit", &first, "--from", typed.to_str().unwrap()],
+        vec!["new", &made, "--user", "hi"],
+        vec!["capture", "recordings/garden.jsonl", "--case", "morning_round", "--into", &captured],
+    ] {
+        let mut command = evaltrail(&work.folder.path().join("home"));
+        let asked = output(command.current_dir(work.path()).args(&arguments));
+        assert_eq!(asked.status.code(), Some(2), "{arguments:?}: {}", both(&asked));
+        assert!(both(&asked).contains("outside its folder"), "{arguments:?}: {}", both(&asked));
+        assert!(both(&asked).contains("Name the file itself"), "{}", both(&asked));
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), before);
+    }
+    let named = work.evaltrail(&["edit", &at(&real, "water_tomatoes"), "--from", typed.to_str().unwrap()]);
+    assert!(named.status.success(), "{}", both(&named));
+}

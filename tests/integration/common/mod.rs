@@ -1,0 +1,213 @@
+//! What the whole-program tests share.
+
+pub mod judge;
+pub mod past;
+pub mod server;
+pub mod terminal;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The repository.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The oracle, when it lies beside the checkout.
+pub fn oracle() -> Option<PathBuf> {
+    let folder = root().join("../shared/oracle");
+    folder.is_dir().then(|| folder.canonicalize().expect("it is there"))
+}
+
+/// The binary, with its own places kept apart from the user's.
+pub fn evaltrail(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evaltrail"));
+    command.env("EVALTRAIL_HOME", home).env_remove("NO_COLOR").stdin(Stdio::null());
+    command
+}
+
+/// A folder with files of its own.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    /// With these files.
+    pub fn new(files: &[(&str, String)]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Place { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Runs to the end.
+pub fn output(command: &mut Command) -> Output {
+    command.output().expect("the binary runs")
+}
+
+/// Standard output as text.
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Both streams, for a failed assertion.
+pub fn both(output: &Output) -> String {
+    format!("{}{}", text(output), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Copies a folder.
+pub fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}
+
+/// Waits for a condition; panics with what was waited for.
+pub fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited {limit:?} for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The real `adk`: `EVALTRAIL_ADK`, or in a virtual environment of the checkout, or on PATH.
+pub fn adk() -> Option<PathBuf> {
+    let named = std::env::var_os("EVALTRAIL_ADK").map(PathBuf::from);
+    let here = root().join(".venv/bin/adk");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("adk")).collect::<Vec<_>>();
+    named.into_iter().chain([here]).chain(on_path).find(|file| file.is_file())
+}
+
+/// The program, or a word that the test is skipped.
+pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
+    let found = adk();
+    if found.is_none() {
+        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
+        println!("{test}: skipped, google-adk is not installed");
+    }
+    found
+}
+
+/// A server that dies with the test.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+}
+
+impl Server {
+    /// `adk api_server` or `adk web` on these agents, up and answering.
+    pub fn start(adk: &Path, command: &str, agents: &Path) -> Server {
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let log = std::fs::File::create(agents.join("server.log")).expect("a log");
+        let child = Command::new(adk)
+            .args([command, "--port", &port.to_string(), "--no-reload"])
+            .args(["--session_service_uri", "memory://", "--artifact_service_uri", "memory://"])
+            .arg(agents)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .expect("adk starts");
+        let server = Server { child, port };
+        wait_for("the server", Duration::from_secs(120), || server.get("/list-apps"));
+        server
+    }
+
+    /// A GET, by hand: no client of ours takes part.
+    pub fn get(&self, path: &str) -> Option<String> {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port);
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.lines().next()?.contains(" 200 ").then(|| body.to_string())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The oracle's judge, which answers from a script.
+pub struct ScriptedJudge {
+    child: Child,
+    pub port: u16,
+}
+
+impl ScriptedJudge {
+    /// With these rules, up and answering. `python` is any Python 3.
+    pub fn start(python: &Path, oracle: &Path, rules: &Path) -> ScriptedJudge {
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let child = Command::new(python)
+            .arg(oracle.join("judge_server.py"))
+            .arg("--rules")
+            .arg(rules)
+            .args(["--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the judge starts");
+        let judge = ScriptedJudge { child, port };
+        let up = || std::net::TcpStream::connect(("127.0.0.1", port)).ok();
+        wait_for("the judge", Duration::from_secs(60), up);
+        judge
+    }
+
+    /// Points a command at it, as ADK is pointed at it.
+    pub fn judges(&self, command: &mut Command) {
+        command
+            .env("GOOGLE_API_KEY", "dummy")
+            .env("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{}", self.port))
+            .env("OPENAI_API_KEY", "dummy")
+            .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", self.port));
+    }
+}
+
+impl Drop for ScriptedJudge {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The Python beside the real `adk`, or the system's.
+pub fn python() -> Option<PathBuf> {
+    let beside = adk().and_then(|adk| Some(adk.parent()?.join("python")));
+    let system = ["/usr/bin/python3", "/usr/local/bin/python3"].map(PathBuf::from);
+    beside.into_iter().chain(system).find(|file| file.is_file())
+}
+
+/// A number, or a text that spells one.
+pub fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.to_string().parse().ok(),
+    }
+}

@@ -1,0 +1,186 @@
+//! The real binary in a pseudo-terminal, with an independent reader of what it writes.
+// Shared by a test and a bench that use other parts of it.
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A program on a terminal.
+pub struct Terminal {
+    pub child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    bytes: Arc<Mutex<Vec<u8>>>,
+    parser: Arc<Mutex<vt100::Parser>>,
+}
+
+/// The reader wants two cells at least.
+fn cells(count: u16) -> std::num::NonZero<u16> {
+    std::num::NonZero::new(count.max(2)).expect("two at least")
+}
+
+/// Waits for the screen no longer than this.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Terminal {
+    /// Starts a program of so many columns and rows.
+    pub fn start(program: &str, args: &[&str], home: &Path, size: (u16, u16)) -> Terminal {
+        Terminal::start_in(program, args, home, size, home, &[])
+    }
+
+    /// Starts a program in a folder, with more environment.
+    pub fn start_in(
+        program: &str,
+        args: &[&str],
+        home: &Path,
+        (columns, rows): (u16, u16),
+        folder: &Path,
+        env: &[(&str, &str)],
+    ) -> Terminal {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
+        let mut command = CommandBuilder::new(program);
+        command.args(args);
+        command.cwd(folder);
+        command.env("TERM", "xterm-256color");
+        command.env("EVALTRAIL_HOME", home);
+        command.env_remove("NO_COLOR");
+        command.env_remove("COLORTERM");
+        // Whoever runs the tests has keys of their own.
+        ["GOOGLE_API_KEY", "GEMINI_API_KEY"].iter().for_each(|key| command.env_remove(key));
+        for (key, value) in env {
+            command.env(key, value);
+        }
+        let child = pair.slave.spawn_command(command).expect("the program starts");
+        let writer = pair.master.take_writer().expect("a writer");
+        let mut reader = pair.master.try_clone_reader().expect("a reader");
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)));
+        let (kept, screen) = (bytes.clone(), parser.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                kept.lock().unwrap().extend_from_slice(&buffer[..count]);
+                screen.lock().unwrap().process(&buffer[..count]);
+            }
+        });
+        Terminal { child, master: pair.master, writer, bytes, parser }
+    }
+
+    /// Types.
+    pub fn keys(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).expect("typed");
+        self.writer.flush().expect("typed");
+    }
+
+    /// What stands on the screen.
+    pub fn screen(&self) -> String {
+        self.parser.lock().unwrap().screen().contents()
+    }
+
+    /// Everything that was written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+
+    /// How much was written so far.
+    pub fn written(&self) -> usize {
+        self.bytes.lock().unwrap().len()
+    }
+
+    /// Whether the alternate screen is on.
+    pub fn is_alternate(&self) -> bool {
+        self.parser.lock().unwrap().screen().alternate_screen()
+    }
+
+    /// Waits until the screen shows this.
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(&format!("{text:?}"), |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen is so.
+    pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + LIMIT;
+        while !is_so(&self.screen()) {
+            assert!(Instant::now() < deadline, "waited for {what}; the screen is\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until nothing has been written for a while.
+    pub fn wait_until_quiet(&self, quiet: Duration) {
+        let mut last = (self.written(), Instant::now());
+        let deadline = Instant::now() + LIMIT;
+        while last.1.elapsed() < quiet {
+            assert!(Instant::now() < deadline, "it never stops writing");
+            std::thread::sleep(Duration::from_millis(10));
+            if self.written() != last.0 {
+                last = (self.written(), Instant::now());
+            }
+        }
+    }
+
+    /// Another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
+        self.master.resize(size).expect("resized");
+    }
+
+    /// The process's id.
+    pub fn pid(&self) -> i32 {
+        self.child.process_id().expect("it runs") as i32
+    }
+
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        let status =
+            std::process::Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// Waits for the end; says the exit code.
+    pub fn wait_for_end(&mut self) -> u32 {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                return status.exit_code();
+            }
+            assert!(Instant::now() < deadline, "it does not end; the screen is\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether lines are edited and keys are echoed, as a shell expects it.
+    pub fn is_cooked(&self) -> bool {
+        // Not through the master: to open that by its path makes another terminal.
+        let path = self.master.tty_name().expect("a name");
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+        let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).expect("the terminal");
+        let modes = rustix::termios::tcgetattr(&file).expect("its modes").local_modes;
+        modes.contains(rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO)
+    }
+
+    /// Asserts that every report that was switched on was switched off again, in the bytes.
+    pub fn assert_restored(&self) {
+        let text = String::from_utf8_lossy(&self.bytes()).into_owned();
+        for mode in ["1049", "1000", "1002", "1003", "1006", "2004", "2026"] {
+            let (on, off) = (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l"));
+            let last_on = text.rfind(&on);
+            let last_off = text.rfind(&off);
+            assert!(last_on.is_none() || last_off > last_on, "mode {mode} is left on");
+        }
+        assert!(text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"), "the cursor is left hidden");
+        let left = text.rfind("\x1b[?1049l").unwrap_or(0);
+        assert!(!text[left..].contains("\x1b[?2026"), "a frame was drawn after leaving");
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,239 @@
+//! The documents say what is so: keys, options, commands, configuration, links.
+
+
+use crate::common::{evaltrail, output, root, text};
+use evaltrail::explorer::commands::Group;
+use evaltrail::explorer::{COMMANDS, Command, Context};
+
+const BEGIN: &str =
+    "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test integration docs::` -->\n";
+const END: &str = "<!-- /keys -->";
+
+fn key_table() -> String {
+    let mut tables = String::new();
+    for group in Group::ALL {
+        let is_here = |command: &&&Command| {
+            command.group == *group && command.contexts.iter().any(|context| place(*context).is_some())
+        };
+        tables
+            .push_str(&format!("\n## {}\n\n| key | what it does | where |\n|---|---|---|\n", group.title()));
+        for command in COMMANDS.iter().filter(is_here) {
+            let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
+            let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
+            let (keys, help) = (keys.join(", "), command.help);
+            tables.push_str(&format!("| {keys} | {help} | {} |\n", places.join(", ")));
+        }
+    }
+    tables + "\n"
+}
+
+fn place(context: Context) -> Option<&'static str> {
+    Some(match context {
+        Context::Browse => "list",
+        Context::Case => "case",
+        Context::Run => "run",
+        Context::Reading => "help and tables",
+        Context::Proposal => "proposed change",
+        Context::Edit => "editor",
+        Context::Chat => "chat",
+        Context::Confirm | Context::Trust => return None,
+    })
+}
+
+#[test]
+fn the_keys_are_documented() {
+    let path = root().join("docs/keys.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(BEGIN).expect("the place of the keys");
+    let (kept, after) = rest.split_once(END).expect("its end");
+    let table = key_table();
+    if std::env::var_os("EVALTRAIL_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+        return;
+    }
+    assert!(kept == table, "docs/keys.md is stale; EVALTRAIL_DOCS=write cargo test --test integration docs:: writes them");
+}
+
+#[test]
+fn every_option_of_run_is_documented() {
+    let home = tempfile::tempdir().unwrap();
+    let help = text(&output(evaltrail(home.path()).args(["run", "--help"])));
+    let readme = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();
+    for option in help.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help") {
+        let option = option.trim_end_matches([',', '.', ';']);
+        assert!(readme.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn completions_and_manual_are_printed() {
+    let home = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = output(evaltrail(home.path()).args(["completions", shell]));
+        assert!(script.status.success() && text(&script).contains("evaltrail"), "{shell}");
+    }
+    let manual = text(&output(evaltrail(home.path()).arg("man")));
+    assert!(manual.contains(".TH evaltrail") && manual.contains("next failing"), "{manual}");
+}
+
+#[test]
+fn the_sample_is_built_in_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let to = home.path().join("sample");
+    let out = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
+    assert_eq!(out.status.code(), Some(2), "there is no terminal here");
+    let mut kept = Vec::new();
+    list(&root().join("fixtures/workspace"), &mut kept);
+    let mut written = Vec::new();
+    list(&to, &mut written);
+    assert_eq!(written, kept);
+    let ran = output(evaltrail(home.path()).arg("run").arg(&to));
+    assert!(text(&ran).contains("passed"), "{}", crate::common::both(&ran));
+}
+
+fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('.') || name == "__pycache__" {
+            continue;
+        }
+        match path.is_dir() {
+            true => list(&path, out),
+            false => out.push((name, std::fs::read(&path).unwrap())),
+        }
+    }
+}
+
+/// The commented example of the sample workspace is one that works.
+#[test]
+fn the_samples_template_is_a_metric() {
+    let path = root().join("fixtures/workspace/evaltrail.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example: String =
+        text.lines().filter_map(|line| line.strip_prefix("#: ")).map(|line| format!("{line}\n")).collect();
+    let config = evaltrail::config::ConfigFile::parse(&example, &root()).unwrap();
+    assert_eq!(config.metrics[0].name, "response_follows_trajectory");
+}
+
+/// A sentence that names a key takes it from the table of commands, so that it stays right when the key changes.
+#[test]
+fn no_sentence_names_a_key_by_hand() {
+    /// Keys of text lines, which are no commands.
+    const OF_TEXT_LINES: &[&str] = &[
+        "your verdicts   tab yes/no/none, type a note, enter save, esc cancel",
+        // No key.
+        "a status from 1 to 4",
+    ];
+    let key = regex::Regex::new(
+        r#"(^|[;,:(] | {2,}|…)(esc|enter|tab|ctrl-[a-z]|[A-Za-z?]) (again )?[a-z]+(s|es)\b"#,
+    )
+    .unwrap();
+    let mut found = Vec::new();
+    let mut folders = vec![crate::common::root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let code = text.split("\nmod tests {").next().unwrap_or_default();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                for literal in line.split('"').skip(1).step_by(2) {
+                    let is_prose = !literal.contains('\\') && !OF_TEXT_LINES.contains(&literal);
+                    if is_prose && key.is_match(literal) {
+                        found.push(format!("{}: {literal}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The documents, each with its path.
+fn documents() -> Vec<(std::path::PathBuf, String)> {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.extend(["README.md", "SECURITY.md"].map(|name| root().join(name)));
+    paths.sort();
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The code blocks of a document in a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut block: Option<(String, String)> = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), &mut block) {
+            (Some(name), None) => block = Some((name.to_string(), String::new())),
+            (Some(_), Some(_)) => blocks.extend(block.take()),
+            (None, Some((_, code))) => code.push_str(&format!("{line}\n")),
+            (None, None) => {}
+        }
+    }
+    assert!(block.is_none(), "a code block does not end");
+    blocks.into_iter().filter(|(name, _)| name == language).map(|(_, code)| code).collect()
+}
+
+#[test]
+fn configuration_in_the_documents_can_be_read() {
+    let mut read = 0;
+    for (path, text) in documents() {
+        for code in blocks(&text, "toml") {
+            let parsed = evaltrail::config::ConfigFile::parse(&code, &root());
+            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            read += 1;
+        }
+        for code in blocks(&text, "json") {
+            let parsed = evaltrail::formats::adk::read_config(&code);
+            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            read += 1;
+        }
+    }
+    assert!(read >= 6, "{read}");
+}
+
+/// Every `evaltrail` command of a code block: its subcommand exists, and so do its options.
+#[test]
+fn commands_in_the_documents_exist() {
+    let home = tempfile::tempdir().unwrap();
+    let help = |args: &[&str]| text(&output(evaltrail(home.path()).args(args).arg("--help")));
+    let general = help(&[]);
+    let mut seen = 0;
+    for (path, text) in documents() {
+        for line in blocks(&text, "").concat().lines().chain(blocks(&text, "yaml").concat().lines()) {
+            let Some((_, command)) = line.split_once("evaltrail ") else { continue };
+            let command = command.split(['#', '>']).next().unwrap();
+            let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "run:").collect();
+            let Some(first) = words.first().filter(|word| word.chars().all(char::is_lowercase)) else {
+                continue;
+            };
+            assert!(general.contains(&format!("  {first}")), "{}: {line}", path.display());
+            let of_command = help(&[first]);
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                let option = option.trim_end_matches(|c: char| !c.is_alphanumeric());
+                assert!(of_command.contains(option), "{}: {line}: {option}", path.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 20, "{seen}");
+}
+
+#[test]
+fn links_in_the_documents_lead_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").unwrap();
+    for (path, text) in documents() {
+        for found in link.captures_iter(&text).filter(|found| !found[1].contains("://")) {
+            assert!(path.parent().unwrap().join(&found[1]).exists(), "{}: {}", path.display(), &found[1]);
+        }
+    }
+}

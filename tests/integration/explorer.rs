@@ -1,0 +1,673 @@
+//! The explorer's logic without a terminal: messages in, state and effects out.
+
+
+use crate::common::root;
+use evaltrail::domain::{
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
+    Invocation, MetricResult, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan,
+    RunRef, RunState, Status,
+};
+use evaltrail::explorer::{
+    Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
+    RunOverrides, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
+};
+use evaltrail::metrics::unscored;
+use evaltrail::runner::TrustQuestion;
+use evaltrail::workspace::{Workspace, open_set};
+use std::sync::Arc;
+
+fn sample() -> Model {
+    let workspace = Workspace::open(&root().join("fixtures/workspace")).unwrap();
+    let mut model = Model::new("w".into(), workspace.sets, (120, 40));
+    for set in 0..model.sets.len() {
+        load(&mut model, set);
+    }
+    press(&mut model, "left g j j right");
+    model
+}
+
+fn load(model: &mut Model, set: usize) -> Vec<Effect> {
+    let open = open_set(&model.sets[set].path).unwrap();
+    let result = Ok(OpenedSet {
+        file: Arc::new(open.file),
+        digest: open.digest,
+        agent: Ok("a".into()),
+        notes: Ok(Default::default()),
+    });
+    let ticket = model.ticket();
+    update(model, Msg::SetLoaded(SetLoaded { set, ticket, result }))
+}
+
+fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
+}
+
+fn case(set: usize, index: usize) -> CaseRef {
+    CaseRef { set, index }
+}
+
+/// The cases of the sample's first set.
+const IDS: &[&str] =
+    &["water_tomatoes", "beans_are_wet", "herbs_moisture", "lettuce_six_litres", "check_then_water"];
+
+/// A run of the first set's cases.
+fn run_state(model: &Model, cases: usize) -> RunState {
+    let view = &model.sets[0];
+    let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
+    let set = PlannedSet {
+        user: Default::default(),
+        id: "watering".into(),
+        file: view.path.shown.clone(),
+        path: view.path.path.clone(),
+        digest: digest.clone(),
+        agent: AgentSpec::Replay { path: "r".into(), speed: 0 },
+        agent_name: "garden".into(),
+        agent_jobs: None,
+        app_dir: None,
+        criteria: vec![],
+    };
+    let case = |index| PlannedCase { set: 0, index, eval_id: IDS[index].into(), content: String::new() };
+    RunState::new(Arc::new(RunPlan {
+        judge: evaltrail::domain::JudgeSpec::standard(),
+        run_id: "r1".into(),
+        started: String::new(),
+        sets: vec![set],
+        cases: (0..cases).map(case).collect(),
+        options: RunOptions::default(),
+    }))
+}
+
+fn finished(attempt: Attempt) -> RunEvent {
+    RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))
+}
+
+fn ended(case: usize, status: Status) -> RunEvent {
+    finished(Attempt {
+        asked: vec![],
+        rubrics: vec![],
+        scenario: None,
+        variables: serde_json::Map::new(),
+        expected_state: None,
+        actual_state: None,
+        key: AttemptKey { case, attempt: 1 },
+        eval_id: IDS[case].into(),
+        status,
+        adk_status: status,
+        started: String::new(),
+        latency_s: case as f64,
+        error: None,
+        metrics: vec![],
+        expected: [].into(),
+        actual: [].into(),
+        session_id: String::new(),
+        user_id: String::new(),
+        tries: 1,
+        turn: None,
+    })
+}
+
+fn with_run(statuses: &[Status]) -> Model {
+    let mut model = sample();
+    let state = run_state(&model, statuses.len());
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let mut events: Vec<RunEvent> =
+        statuses.iter().enumerate().map(|(at, status)| ended(at, *status)).collect();
+    events.push(RunEvent::Ended { duration_s: 1.0 });
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    press(&mut model, "q");
+    model
+}
+
+#[test]
+fn r_runs_the_case_the_selection_or_the_set() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "r"), [Effect::StartRun(vec![case(0, 0)], Against::Agent)]);
+    assert_eq!(
+        press(&mut model, "j space space r"),
+        [Effect::StartRun(vec![case(0, 1), case(0, 2)], Against::Agent)]
+    );
+    press(&mut model, "esc left");
+    let effects = press(&mut model, "r");
+    assert!(matches!(&effects[..], [Effect::StartRun(cases, Against::Agent)] if cases.len() == 10));
+    press(&mut model, "right enter");
+    assert_eq!(press(&mut model, "r").len(), 1, "on a case it runs that case");
+}
+
+#[test]
+fn rerun_failed_takes_what_did_not_pass() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "R"), [], "nothing has failed");
+    assert!(model.notice.as_ref().unwrap().text.contains("nothing listed has failed"));
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
+    assert_eq!(
+        press(&mut model, "R"),
+        [Effect::StartRun(vec![case(0, 1), case(0, 2), case(0, 3)], Against::Agent)]
+    );
+}
+
+#[test]
+fn next_failing_goes_around() {
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Passed, Errored]);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        press(&mut model, "n");
+        seen.push(model.browse.cursor);
+    }
+    press(&mut model, "N");
+    seen.push(model.browse.cursor);
+    assert_eq!(seen, [1, 3, 1, 3]);
+}
+
+#[test]
+fn a_run_can_be_ended_gently_and_at_once() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "X"), []);
+    let state = run_state(&model, 4);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    assert!(matches!(model.screen, Screen::Run));
+    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Finish)]);
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
+    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Stop)]);
+    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(true)]);
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Paused(true)])));
+    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(false)]);
+    let key = AttemptKey { case: 2, attempt: 1 };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
+    assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key)]);
+    assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
+    assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.then == Confirmed::Quit));
+    assert_eq!(press(&mut model, "y"), [Effect::Quit]);
+}
+
+#[test]
+fn programs_are_asked_about_and_no_is_the_default() {
+    let question = TrustQuestion {
+        deed: evaltrail::runner::TrustAction::Start,
+        command: "adk api_server".into(),
+        folder: "/w".into(),
+        fingerprint: "f".into(),
+    };
+    let asked = |model: &mut Model| {
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Agent);
+        update(model, Msg::Run(msg));
+    };
+    let mut model = sample();
+    for no in ["enter", "esc", "n", "q"] {
+        asked(&mut model);
+        assert_eq!(press(&mut model, no), [], "{no} is no");
+        assert!(model.overlay.is_none());
+    }
+    asked(&mut model);
+    assert_eq!(
+        press(&mut model, "y"),
+        [Effect::StartTrusted(vec![case(0, 0)], vec![question.clone()], Against::Agent)]
+    );
+}
+
+/// What is below the screen, or behind blanks, is not allowed unread.
+#[test]
+fn a_yes_counts_only_when_all_of_the_question_was_seen() {
+    let question = |n: usize| TrustQuestion {
+        deed: evaltrail::runner::TrustAction::Start,
+        command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
+        folder: "/w".into(),
+        fingerprint: n.to_string(),
+    };
+    let questions: Vec<TrustQuestion> = (0..15).map(question).collect();
+    let mut model = sample();
+    let ask = |model: &mut Model, size: (u16, u16)| {
+        update(model, Msg::Resize(size.0, size.1));
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], questions.clone(), Against::Agent);
+        update(model, Msg::Run(msg));
+    };
+    for size in [(120, 24), (60, 12), (30, 5), (10, 3)] {
+        ask(&mut model, size);
+        assert_eq!(press(&mut model, "y"), [], "{size:?}: there is more below");
+        assert!(model.overlay.is_some());
+    }
+    ask(&mut model, (120, 24));
+    let mut pressed = 0;
+    while press(&mut model, "y").is_empty() {
+        press(&mut model, "j");
+        pressed += 1;
+        assert!(pressed < 200);
+    }
+    assert!(pressed > 10, "{pressed}");
+    ask(&mut model, (120, 24));
+    press(&mut model, "G");
+    assert_eq!(press(&mut model, "y").len(), 1, "at its end");
+}
+
+#[test]
+fn a_key_that_may_not_be_used_is_declined_for_the_session() {
+    let question = TrustQuestion {
+        deed: evaltrail::runner::TrustAction::Use,
+        command: "use GOOGLE_API_KEY of /w/.env to ask gemini-2.5-flash".into(),
+        folder: "/w".into(),
+        fingerprint: "f".into(),
+    };
+    for (key, allowed) in [("y", true), ("n", false), ("esc", false)] {
+        let mut model = sample();
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Saved);
+        update(&mut model, Msg::Run(msg));
+        let questions = vec![question.clone()];
+        let wanted = match allowed {
+            true => Effect::StartTrusted(vec![case(0, 0)], questions, Against::Saved),
+            false => Effect::DeclineKeys(questions),
+        };
+        assert_eq!(press(&mut model, key), [wanted], "{key} starts nothing but what was allowed");
+    }
+}
+
+#[test]
+fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
+    let mut model = sample();
+    let read = |model: &mut Model| -> Vec<Effect> {
+        let sets = model.sets.iter().map(|set| set.path.clone()).collect();
+        assert_eq!(update(model, Msg::FilesChanged), [Effect::Rediscover]);
+        update(model, Msg::Found(sets))
+    };
+    let answer = |effect: &Effect, why: &str| match effect {
+        Effect::LoadSet { set, ticket } => {
+            Msg::SetLoaded(SetLoaded { set: *set, ticket: *ticket, result: Err(why.into()) })
+        }
+        other => panic!("{other:?}"),
+    };
+    let (first, second) = (read(&mut model), read(&mut model));
+    assert_eq!((first.len(), second.len()), (model.sets.len(), model.sets.len()));
+    update(&mut model, answer(&first[0], "first"));
+    let failed = |model: &Model| matches!(&model.sets[0].state, SetState::Failed(why) if why == "first");
+    assert!(failed(&model), "a file that changes all the time is shown all the same");
+    let third = read(&mut model);
+    update(&mut model, answer(&third[0], "third"));
+    update(&mut model, answer(&second[0], "second"));
+    assert!(matches!(&model.sets[0].state, SetState::Failed(why) if why == "third"), "not an older answer");
+    let asked = load(&mut model, 0);
+    assert!(matches!(&asked[..], [Effect::Summarise { set: 0, .. }]), "{asked:?}");
+    assert!(model.file(0).is_some());
+}
+
+#[test]
+fn answers_outlive_a_file_change_that_does_not_concern_them() {
+    let mut model = sample();
+    let (history, results) = (model.ticket(), vec![]);
+    let SetState::Ready(_, digest) = &model.sets[0].state else { panic!() };
+    let digest = digest.clone();
+    let sets = model.sets.iter().map(|set| set.path.clone()).collect();
+    update(&mut model, Msg::Found(sets));
+    update(&mut model, Msg::History { ticket: history, results });
+    assert_eq!(model.history, history, "past results are taken although files were looked for since");
+    update(&mut model, Msg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) });
+    assert!(model.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
+    update(&mut model, Msg::Summarised { set: 1, digest: "of another".into(), summaries: Arc::default() });
+    assert!(model.sets[1].summaries.is_none());
+}
+
+#[test]
+fn a_large_folder_is_looked_through_after_the_first_frame() {
+    let full = sample();
+    let mut model = Model::new("w".into(), vec![], (100, 30));
+    model.looking = true;
+    let effects = update(&mut model, Msg::Found(full.sets.iter().map(|set| set.path.clone()).collect()));
+    assert!(!model.looking);
+    assert_eq!((model.sets.len(), effects.len()), (6, 6));
+    load(&mut model, 0);
+    assert_eq!(model.browse.visible.len(), 10, "the first set is listed as soon as it is there");
+}
+
+#[test]
+fn files_that_come_and_go_leave_the_rest_where_it_is() {
+    let mut model = with_run(&[Status::Passed, Status::Failed]);
+    press(&mut model, "g j enter");
+    let mut sets: Vec<_> = model.sets.iter().map(|set| set.path.clone()).collect();
+    let mut new = sets[0].clone();
+    (new.shown, new.path, new.stem) = ("garden/a_new.evalset.json".into(), "a_new".into(), "a_new".into());
+    sets.push(new);
+    update(&mut model, Msg::Found(sets.clone()));
+    let first = model.listed_sets().next().unwrap();
+    assert_eq!((model.sets[first].path.stem.as_str(), model.listed_sets().count()), ("a_new", 7));
+    assert_eq!(model.shown_attempt().unwrap().status, Status::Failed, "the case that was open stays open");
+    assert_eq!(model.current_case(), Some(case(0, 1)), "a set keeps its index");
+    sets.retain(|set| set.stem != "watering");
+    update(&mut model, Msg::Found(sets));
+    assert!(matches!(model.screen, Screen::Browse), "its file is gone");
+    assert!(model.listed_sets().all(|set| model.sets[set].path.stem != "watering"));
+}
+
+#[test]
+fn the_filter_follows_every_key_and_escape_takes_it_away() {
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Passed]);
+    press(&mut model, "/ s t a t u s : f a i l");
+    assert_eq!(model.browse.visible, [case(0, 1)]);
+    press(&mut model, "x");
+    assert_eq!(model.browse.visible, [case(0, 1)], "a filter that cannot be read changes nothing");
+    press(&mut model, "backspace enter");
+    assert_eq!(model.browse.filter, "status:fail");
+    press(&mut model, "esc");
+    assert_eq!(model.browse.visible.len(), 10);
+    press(&mut model, "o");
+    assert_eq!(model.browse.visible[0], case(0, 1), "failing first");
+    press(&mut model, "o");
+    assert_eq!(model.browse.visible[0], case(0, 2), "slowest first");
+}
+
+#[test]
+fn the_palette_gives_any_command_of_the_screen() {
+    let mut model = sample();
+    press(&mut model, ": q u i t");
+    let Some(Overlay::Palette(palette)) = &model.overlay else { panic!("the palette") };
+    assert_eq!(palette.picker.found[0].0.name, "quit");
+    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+}
+
+#[test]
+fn a_case_that_is_open_shows_its_new_attempt() {
+    let mut model = sample();
+    press(&mut model, "enter");
+    assert!(model.shown_attempt().is_none());
+    let state = run_state(&model, 1);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    assert!(matches!(model.screen, Screen::Case(_)), "one case is watched where it is");
+    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
+    assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
+}
+
+#[test]
+fn the_mouse_chooses_opens_and_scrolls() {
+    let mut model = sample();
+    let mut at = |kind, x, y| update(&mut model, Msg::Mouse(Mouse { x, y, kind }));
+    // The third case: below the header, the border and the column heads.
+    at(MouseKind::Click, 50, 5);
+    at(MouseKind::ScrollDown, 50, 5);
+    assert_eq!(model.current_case(), Some(case(0, 5)), "the wheel goes three rows on");
+    let click = Msg::Mouse(Mouse { x: 50, y: 8, kind: MouseKind::Click });
+    update(&mut model, click);
+    assert!(
+        matches!(&model.screen, Screen::Case(shown) if shown.at == case(0, 5)),
+        "a click on the chosen row opens it"
+    );
+    press(&mut model, "q");
+    update(&mut model, Msg::Mouse(Mouse { x: 5, y: 5, kind: MouseKind::Click }));
+    assert_eq!(model.current_case(), Some(case(1, 0)), "a click in the tree lists that set");
+}
+
+#[test]
+fn copy_and_editor_say_what_to_do() {
+    use Status::*;
+    let mut model = with_run(&[Failed]);
+    let effects = press(&mut model, "g y");
+    let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(value["status"], "failed");
+    let effects = press(&mut model, "j c e");
+    assert!(
+        matches!(&effects[..], [Effect::OpenEditor { path, line }] if path.ends_with("watering.evalset.json") && *line > 10)
+    );
+}
+
+/// A run of two cases whose agent did something.
+fn with_something_done() -> Model {
+    let mut model = sample();
+    let state = run_state(&model, 2);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let done = |at| {
+        let RunEvent::Finished(attempt) = ended(at, Status::Passed) else { unreachable!() };
+        let turn =
+            Invocation { final_response: Some(Content::text("model", "done")), ..Invocation::default() };
+        finished(Attempt { actual: [turn].into(), ..(*attempt.read().unwrap()).clone() })
+    };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
+    press(&mut model, "q");
+    model
+}
+
+#[test]
+fn a_case_that_comes_while_it_is_looked_for_is_found() {
+    let mut model = sample();
+    let last = model.sets.len() - 1;
+    let file = std::mem::replace(&mut model.sets[last].state, SetState::Loading);
+    assert!(matches!(file, SetState::Ready(..)));
+    press(&mut model, "f");
+    let listed = |model: &Model| match &model.overlay {
+        Some(Overlay::Jump(finder)) => finder.picker.found.len(),
+        other => panic!("{other:?}"),
+    };
+    let before = listed(&model);
+    load(&mut model, last);
+    assert!(listed(&model) > before);
+}
+
+#[test]
+fn judging_again_takes_what_the_agent_did() {
+    let mut model = sample();
+    assert_eq!(press(&mut model, "m j"), [], "nothing was done yet");
+    assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
+    let mut model = with_something_done();
+    let effects = press(&mut model, "space space m j");
+    let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(cases, &[case(0, 0), case(0, 1)]);
+    assert!(kept.iter().all(|(_, attempt)| attempt.actual_turns == 1));
+}
+
+/// A journal whose run was removed.
+struct Lost;
+
+impl AttemptRecords for Lost {
+    fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+        Err("the run was removed".into())
+    }
+}
+
+#[test]
+fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
+    let mut model = with_something_done();
+    let whole = model.outcomes.get(case(0, 0)).unwrap().attempts[0].read().unwrap();
+    let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
+    let at = RecordedAt { offset: 0, length: 1 << 20 };
+    let large = EndedAttempt::recorded(whole.clone(), at, &lost, InMemory::Summary);
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(large));
+    let asked = |effects: Vec<Effect>| {
+        let [Effect::ReadAttempt(key, _)] = &effects[..] else { panic!("{effects:?}") };
+        key.clone()
+    };
+    let lines = |model: &Model| {
+        let Screen::Case(case) = &model.screen else { panic!("no case is open") };
+        format!("{:?}", case.body.as_ref().expect("lines"))
+    };
+    let key = asked(press(&mut model, "enter"));
+    assert_eq!(press(&mut model, "tab"), [], "it is asked for once");
+    assert_eq!(update(&mut model, Msg::AttemptRead(key, Ok(whole))), []);
+    assert!(lines(&model).contains("done"), "{}", lines(&model));
+    let key = asked(press(&mut model, "v"));
+    assert_eq!(update(&mut model, Msg::AttemptRead(key, Err("the run was removed".into()))), []);
+    assert!(lines(&model).contains("cannot be read any more"), "{}", lines(&model));
+}
+
+#[test]
+fn a_persons_verdict_stands_beside_the_computed_one() {
+    let mut model = with_something_done();
+    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let metric = MetricResult {
+        status: Status::Failed,
+        ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
+    };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    press(&mut model, "enter m v tab");
+    update(&mut model, Msg::Paste("it is fine\n".into()));
+    let effects = press(&mut model, "enter");
+    let [Effect::KeepVerdicts(kept)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(
+        (kept[0].computed, kept[0].verdict, kept[0].note.as_str()),
+        (Some(false), Some(true), "it is fine")
+    );
+    assert_eq!((kept[0].run_id.as_str(), kept[0].metric.as_str()), ("r2", "m"));
+    assert_eq!(model.shown_attempt().unwrap().metrics[0].status, Status::Failed, "the computed one stays");
+    // Nothing new is nothing to keep; tab goes on to agreeing, then to nothing.
+    assert_eq!(press(&mut model, "m v enter"), []);
+    press(&mut model, "m v tab");
+    assert!(
+        matches!(&model.overlay, Some(Overlay::Verdicts(given)) if given.items[0].verdict == Some(false))
+    );
+    press(&mut model, "tab");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(&effects[..], [Effect::KeepVerdicts(kept)] if kept[0].verdict.is_none()), "{effects:?}");
+    assert!(model.verdicts.is_empty());
+}
+
+#[test]
+fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
+    let mut model = with_run(&[Status::Failed, Status::Passed]);
+    let mut state = run_state(&model, 2);
+    let plan = RunPlan { run_id: "r2".into(), ..(*state.plan).clone() };
+    state = RunState::new(Arc::new(plan));
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let key = AttemptKey { case: 0, attempt: 1 };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
+    press(&mut model, "enter");
+    assert_eq!(model.current_case(), Some(case(0, 0)));
+    let first = |model: &Model| format!("{:?}", verdict_lines(model, 100).first());
+    assert!(first(&model).contains("what is shown is of an earlier run"), "{}", first(&model));
+    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
+    assert!(!first(&model).contains("earlier run"), "{}", first(&model));
+    assert_eq!(model.outcomes.worst(case(0, 0)), Some(Status::Passed));
+}
+
+#[test]
+fn the_usual_steps_take_few_keys() {
+    let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
+    // Why a case failed, without a key: the preview shows it.
+    press(&mut model, "n");
+    let case = model.shown_case().expect("a preview");
+    assert!(model.shown_attempt().is_some_and(|attempt| attempt.status == Status::Failed));
+    assert_eq!(case.at, self::case(0, 1));
+    // Run a set: 1, from the tree.
+    press(&mut model, "left");
+    let effects = press(&mut model, "r");
+    assert!(matches!(&effects[..], [Effect::StartRun(cases, _)] if cases.len() == 10));
+    // Undo from anywhere: 1.
+    for place in ["right", "enter", "esc left"] {
+        press(&mut model, place);
+        assert_eq!(press(&mut model, "u"), [Effect::TurnEdit { back: true }], "{place}");
+    }
+}
+
+#[test]
+fn the_hint_names_what_would_run() {
+    let mut model = sample();
+    let scope = |model: &Model| evaltrail::explorer::commands::RUN.scope.unwrap()(model);
+    assert_eq!(scope(&model), "case");
+    press(&mut model, "left");
+    assert_eq!(scope(&model), "set (10)");
+    press(&mut model, "g");
+    assert_eq!(scope(&model), "all (30)");
+    press(&mut model, "right space space");
+    assert_eq!(scope(&model), "2 selected");
+    press(&mut model, "left");
+    assert_eq!(scope(&model), "2 selected", "a selection counts wherever the cursor is");
+}
+
+#[test]
+fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
+    let mut model = sample();
+    press(&mut model, "c");
+    assert_eq!(model.pressed.len(), 1);
+    press(&mut model, "esc");
+    assert!(model.pressed.is_empty() && matches!(model.screen, Screen::Browse));
+    press(&mut model, "c n");
+    assert!(matches!(&model.overlay, Some(Overlay::Ask(_))), "new case");
+    press(&mut model, "esc c Z");
+    assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
+    press(&mut model, "v");
+    assert!(model.notice.as_ref().unwrap().text.contains("elsewhere it is timeline (case)"));
+}
+
+#[test]
+fn enter_confirms_a_question_and_notices_are_kept() {
+    let mut model = sample();
+    let state = run_state(&model, 3);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    press(&mut model, "q q");
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
+    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+    press(&mut model, "V");
+    press(&mut model, "!");
+    assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
+    assert!(!model.notices.is_empty());
+}
+
+#[test]
+fn a_case_is_repeated_five_times_with_three_keys() {
+    let mut model = sample();
+    let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
+    let wanted = [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(five))];
+    assert_eq!(press(&mut model, "O 5 enter"), wanted);
+    assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
+    assert_eq!(
+        press(&mut model, "r"),
+        [Effect::StartRun(vec![case(0, 0)], Against::Agent)],
+        "r is as configured"
+    );
+    let other = RunOverrides { repeat: Some(2), jobs: Some(16), samples: None };
+    assert_eq!(
+        press(&mut model, "O 2 x down 1 6 enter"),
+        [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(other))]
+    );
+    assert_eq!(press(&mut model, "O backspace backspace esc"), []);
+    assert_eq!(model.run_overrides, other, "esc changes nothing");
+}
+
+#[test]
+fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
+    let mut model = sample();
+    press(&mut model, "t down");
+    assert_eq!(model.theme, "dark");
+    press(&mut model, "esc");
+    assert_eq!(model.theme, "default");
+    press(&mut model, "t down down enter");
+    assert_eq!(model.theme, "light");
+}
+
+/// The judges' responses of the case under the cursor: one key from the list.
+#[test]
+fn judges_are_opened_from_the_list_with_one_key() {
+    let mut model = with_something_done();
+    press(&mut model, "g J");
+    assert!(matches!(model.screen, Screen::Browse), "nothing was judged yet");
+    assert!(model.notice.as_ref().unwrap().text.contains("no judge scored this case"));
+    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let metric = MetricResult {
+        judgement: Some(Default::default()),
+        ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
+    };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    press(&mut model, "J");
+    let Screen::Case(shown) = &model.screen else { panic!("the case") };
+    assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
+}
+
+/// A notice goes with the screen that it was given on; one that comes with the other screen stays, also when the log is full.
+#[test]
+fn a_notice_goes_with_its_screen() {
+    let mut model = sample();
+    for _ in 0..evaltrail::explorer::global::NOTICES_AT_MOST {
+        press(&mut model, "V");
+    }
+    press(&mut model, "enter");
+    assert!(matches!(model.screen, Screen::Case(_)) && model.notice.is_none());
+    press(&mut model, "V q");
+    assert_eq!(model.notice, None);
+    press(&mut model, "t enter");
+    assert!(
+        model.notice.as_ref().is_some_and(|notice| notice.text.starts_with("theme")),
+        "said while it closes"
+    );
+}

@@ -1,0 +1,692 @@
+//! Screens drawn without a terminal: reviewed snapshots at several sizes and themes, the pictures of
+//! the README, and what hostile text looks like.
+
+
+use crate::common::root;
+use evaltrail::domain::{
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, MetricResult, Part, PlannedCase,
+    PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall,
+    adk_status, case_status, is_hidden,
+};
+use evaltrail::explorer::{
+    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, SetState,
+    parse_key, update,
+};
+use evaltrail::explorer::{Theme, draw, svg};
+use evaltrail::formats::adk::{Event, invocations_of};
+use evaltrail::formats::recording::read_recording;
+use evaltrail::formats::{SetFile, read_answers};
+use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
+use evaltrail::runner::ChatEvent;
+use evaltrail::workspace::{Workspace, criteria_for, open_set};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use std::sync::Arc;
+
+fn workspace() -> Workspace {
+    Workspace::open(&root().join("fixtures/workspace")).unwrap()
+}
+
+/// The sample workspace in a model, nothing run.
+fn sample(size: (u16, u16)) -> Model {
+    let workspace = workspace();
+    let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
+    model.judge = workspace.config.judge.as_ref().and_then(|judge| judge.label());
+    for set in 0..model.sets.len() {
+        let open = open_set(&model.sets[set].path).unwrap();
+        let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
+        let notes = Ok(Default::default());
+        let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes });
+        let ticket = model.ticket();
+        update(&mut model, Msg::SetLoaded(SetLoaded { set, ticket, result }));
+        let file = model.file(set).unwrap().clone();
+        let digest = digest_of(&model, set);
+        let turns =
+            |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
+        let summaries = Arc::new((0..file.len()).map(turns).collect());
+        update(&mut model, Msg::Summarised { set, digest, summaries });
+    }
+    keys(&mut model, "left g j j right");
+    model
+}
+
+fn digest_of(model: &Model, set: usize) -> String {
+    match &model.sets[set].state {
+        SetState::Ready(_, digest) => digest.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
+    let read = |text: &str| parse_key(text).unwrap_or_else(|| panic!("{text}"));
+    keys.split_whitespace().flat_map(|text| update(model, Msg::Key(read(text)))).collect()
+}
+
+/// The plan of every case of the sample, in the model's order of sets.
+fn plan(model: &Model) -> RunPlan {
+    let mut plan = RunPlan {
+        judge: evaltrail::domain::JudgeSpec::standard(),
+        run_id: "7f3a1c09d2e4".into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        sets: vec![],
+        cases: vec![],
+        options: RunOptions::default(),
+    };
+    for (set, view) in model.sets.iter().enumerate() {
+        let SetState::Ready(file, digest) = &view.state else { panic!("the set is open") };
+        let Some(app) = view.path.app.clone() else { continue };
+        plan.sets.push(PlannedSet {
+            user: Default::default(),
+            id: file.id.clone(),
+            file: view.path.shown.clone(),
+            path: view.path.path.clone(),
+            digest: digest.clone(),
+            agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100 },
+            agent_name: app,
+            agent_jobs: None,
+            app_dir: None,
+            criteria: criteria_for(&workspace(), &view.path, file, None, &[]).unwrap().0,
+        });
+        plan.cases.extend((0..file.len()).map(|index| PlannedCase {
+            set,
+            index,
+            eval_id: file.eval_id(index).into_owned(),
+            content: file.content_hash(index),
+        }));
+    }
+    plan
+}
+
+/// What the recordings make of a case: scored by the real metrics.
+fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
+    let planned = &plan.cases[case];
+    let app = &plan.sets[planned.set].agent_name;
+    let recording = root().join("fixtures/workspace/recordings").join(format!("{app}.jsonl"));
+    let recorded = read_recording(&std::fs::read_to_string(recording).unwrap()).unwrap();
+    let case_file = model.file(planned.set).unwrap().case(planned.index).unwrap();
+    let of_case = recorded.iter().find(|r| r.eval_id == planned.eval_id);
+    let of_case = of_case.expect("recorded").clone();
+    let actual: Vec<_> = of_case
+        .turns
+        .iter()
+        .zip(case_file.turns())
+        .map(|(turn, expected)| {
+            let user =
+                Event { author: "user".into(), content: Some(expected.user.clone()), ..Event::default() };
+            let events: Vec<Event> = std::iter::once(user).chain(turn.events.clone()).collect();
+            let mut invocation = invocations_of(&events).remove(0);
+            invocation.durations.total = turn.events.last().and_then(|event| event.at);
+            invocation
+        })
+        .collect();
+    let error = of_case.turns.iter().find_map(|turn| turn.error.clone());
+    let metrics = match error {
+        Some(_) => vec![],
+        None => {
+            let evidence = Evidence::turns(Some(case_file.turns()), &actual);
+            let criteria = &plan.sets[planned.set].criteria;
+            let mut metrics = score_case(criteria, &evidence);
+            for (at, criterion) in criteria.iter().enumerate() {
+                let judged = JudgedMetric::of(criterion, Reading::Careful, None).unwrap();
+                if let Some(judged) = judged {
+                    metrics[at] = judge(&judged, &planned.eval_id, &evidence);
+                }
+            }
+            metrics
+        }
+    };
+    let criteria = plan.sets[planned.set].criteria.iter();
+    let asked = if error.is_some() { criteria.map(|one| one.metric.clone()).collect() } else { vec![] };
+    Attempt {
+        asked,
+        rubrics: vec![],
+        scenario: None,
+        variables: serde_json::Map::new(),
+        expected_state: None,
+        actual_state: None,
+        key: AttemptKey { case, attempt: 1 },
+        eval_id: planned.eval_id.clone(),
+        status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
+        adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
+        started: String::new(),
+        latency_s: actual.iter().filter_map(|turn| turn.durations.total).fold(0.0, |all, one| all + one),
+        error,
+        metrics,
+        expected: case_file.turns().into(),
+        actual: actual.into(),
+        session_id: "s".into(),
+        user_id: "u".into(),
+        tries: 1,
+        turn: None,
+    }
+}
+
+/// What the recorded judge says.
+fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricResult {
+    let recording = root().join("fixtures/workspace/recordings/judge.jsonl");
+    let recorded = read_answers(&std::fs::read_to_string(recording).unwrap()).unwrap();
+    let name = &metric.criterion().metric;
+    let answers =
+        recorded.iter().find(|one| one.eval_id == eval_id && one.metric == *name).expect("recorded");
+    let sample = |reply: &String| Sample { reply: Some(reply.clone()), ..Sample::default() };
+    let asked = |question: Question| Asked {
+        id: question.id,
+        about: question.about.into(),
+        samples: answers.replies.iter().take(question.samples as usize).map(sample).collect(),
+    };
+    let asked: Vec<Asked> = metric.questions(evidence, &[]).unwrap().into_iter().map(asked).collect();
+    let spent =
+        Spent { asked: 5, input_tokens: 2410, output_tokens: 305, cost: Some(0.0012), ..Spent::default() };
+    metric.result(evidence, asked, "gemini-2.5-flash", spent)
+}
+
+/// A run of the whole sample, `done` of its attempts ended and the next four in flight.
+fn run(model: &mut Model, done: usize) {
+    let plan = plan(model);
+    let attempts: Vec<Attempt> = (0..plan.cases.len()).map(|case| attempt(model, &plan, case)).collect();
+    let all = attempts.len();
+    update(model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    let mut events: Vec<RunEvent> = Vec::new();
+    events.extend(
+        attempts
+            .into_iter()
+            .take(done)
+            .map(|attempt| RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))),
+    );
+    for (slot, case) in (done..all.min(done + 4)).enumerate() {
+        let key = AttemptKey { case, attempt: 1 };
+        events.push(RunEvent::Started { key, slot });
+        events.push(RunEvent::Progress { key, progress: Progress::Turn { turn: 1, of: 2 } });
+        let progress = match slot {
+            0 => Progress::Calls("water_bed(bed=\"herbs\", litres=2)".into()),
+            1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),
+            2 => Progress::Retrying { delay_ms: 1200, error: "the server answered 429".into() },
+            _ => Progress::Answered("read_soil".into()),
+        };
+        events.push(RunEvent::Progress { key, progress });
+    }
+    if done >= all {
+        events.push(RunEvent::Ended { duration_s: 6.2 });
+    }
+    update(model, Msg::Run(RunMsg::Events(events)));
+    update(model, Msg::Tick(30.0));
+}
+
+fn frame(model: &Model, theme: &str) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &Theme::named(theme, true).unwrap(), &mut buffer);
+    buffer
+}
+
+fn text(buffer: &Buffer) -> String {
+    let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (0..buffer.area.height).map(|y| row(y).trim_end().to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn screens() {
+    for size in [(40, 12), (80, 24), (120, 40)] {
+        let name = |screen: &str| format!("{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        insta::assert_snapshot!(name("browse_not_run"), text(&frame(&model, "default")));
+        run(&mut model, 9);
+        insta::assert_snapshot!(name("run_live"), text(&frame(&model, "default")));
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        insta::assert_snapshot!(name("browse_ended"), text(&frame(&model, "default")));
+        keys(&mut model, "n enter");
+        insta::assert_snapshot!(name("case_failed"), text(&frame(&model, "default")));
+        keys(&mut model, "v");
+        insta::assert_snapshot!(name("case_timeline"), text(&frame(&model, "default")));
+        keys(&mut model, "?");
+        insta::assert_snapshot!(name("help"), text(&frame(&model, "default")));
+    }
+    insta::assert_snapshot!("too_small", text(&frame(&sample((39, 12)), "default")));
+}
+
+#[test]
+fn overlays() {
+    let mut model = sample((100, 24));
+    run(&mut model, 30);
+    keys(&mut model, "q / s t a t u s : f a i l");
+    insta::assert_snapshot!("filter", text(&frame(&model, "default")));
+    keys(&mut model, "esc : r e r");
+    insta::assert_snapshot!("palette", text(&frame(&model, "default")));
+    keys(&mut model, "esc f w a l k");
+    insta::assert_snapshot!("jump", text(&frame(&model, "default")));
+}
+
+#[test]
+fn what_if() {
+    for size in [(40, 12), (120, 32)] {
+        let name = |screen: &str| format!("what_if_{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        keys(&mut model, "w r");
+        update(&mut model, Msg::Paste("water_* litres ignore".into()));
+        insta::assert_snapshot!(name("rule"), text(&frame(&model, "default")));
+        keys(&mut model, "enter");
+        insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
+        keys(&mut model, "w f");
+        insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
+        keys(&mut model, "esc w w");
+        let written = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
+        assert!(written.contains("Write this?") && written.contains("y yes"), "{written}");
+        keys(&mut model, "n m s");
+        insta::assert_snapshot!(name("statistics"), text(&frame(&model, "default")));
+        keys(&mut model, "esc m m");
+        insta::assert_snapshot!(name("metrics"), text(&frame(&model, "default")));
+    }
+}
+
+/// The case whose judges disagree, with what they said.
+fn judged(size: (u16, u16)) -> Model {
+    let mut model = sample(size);
+    run(&mut model, usize::MAX / 2);
+    keys(&mut model, "q f u s e l e s s enter J");
+    model
+}
+
+#[test]
+fn judges() {
+    for size in [(40, 12), (120, 40)] {
+        let name = |screen: &str| format!("judges_{screen}_{}x{}", size.0, size.1);
+        let mut model = judged(size);
+        insta::assert_snapshot!(name("panel"), text(&frame(&model, "default")));
+        keys(&mut model, "q");
+        insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
+        keys(&mut model, "enter m v down down down down tab");
+        update(&mut model, Msg::Paste("a question is a step".into()));
+        insta::assert_snapshot!(name("opinions"), text(&frame(&model, "default")));
+        keys(&mut model, "enter m a");
+        insta::assert_snapshot!(name("agreement"), text(&frame(&model, "default")));
+        keys(&mut model, "esc J");
+        let panel = text(&frame(&model, "default"));
+        assert!(size.0 < 100 || panel.contains("a person says yes  a question is a step"), "{panel}");
+    }
+}
+
+/// What is proposed, edited, typed, allowed and talked about.
+#[test]
+fn authoring() {
+    for size in [(40, 12), (120, 40)] {
+        let name = |screen: &str| format!("authoring_{screen}_{}x{}", size.0, size.1);
+        let mut model = sample(size);
+        run(&mut model, 30);
+        keys(&mut model, "q n n n enter space a");
+        insta::assert_snapshot!(name("proposal"), text(&frame(&model, "default")));
+        keys(&mut model, "esc c v");
+        insta::assert_snapshot!(name("variants"), text(&frame(&model, "default")));
+        keys(&mut model, "esc e j j j j j enter ctrl-u x");
+        insta::assert_snapshot!(name("editor"), text(&frame(&model, "default")));
+        keys(&mut model, "esc esc q C");
+        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened)));
+        keys(&mut model, "h i enter");
+        let calls = Progress::Calls("read_soil(bed=\"beans\")".into());
+        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Progress(calls))));
+        insta::assert_snapshot!(name("chat"), text(&frame(&model, "default")));
+    }
+}
+
+#[test]
+fn what_judges_disagree_on_comes_first_and_is_found() {
+    let mut model = judged((120, 40));
+    keys(&mut model, "q");
+    let listed = |model: &Model| -> Vec<String> {
+        model.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
+    };
+    assert_eq!(listed(&model), ["angry_reader", "useless"]);
+    keys(&mut model, "o o o");
+    assert_eq!(listed(&model), ["useless", "angry_reader"]);
+    keys(&mut model, "/ s t a t u s : u n s t e a d y enter");
+    assert_eq!(listed(&model), ["useless"]);
+}
+
+/// Nothing is told by colour alone: without colours the same frame says the same.
+#[test]
+fn every_theme_draws_the_same_words() {
+    let mut model = sample((120, 32));
+    run(&mut model, 30);
+    keys(&mut model, "q n enter");
+    let words = text(&frame(&model, "default"));
+    for theme in Theme::names() {
+        assert_eq!(text(&frame(&model, theme)), words, "{theme}");
+    }
+    let mono = frame(&model, "mono");
+    let marked = mono.content().iter().any(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+    assert!(marked, "differences are underlined where there is no colour");
+}
+
+/// The pictures in `assets/` are drawn from these frames. `EVALTRAIL_PICTURES=write` writes them.
+#[test]
+fn pictures_are_current() {
+    let mut ended = sample((116, 24));
+    run(&mut ended, 30);
+    keys(&mut ended, "q");
+    let mut failing = sample((116, 24));
+    run(&mut failing, 30);
+    keys(&mut failing, "q n enter");
+    let mut live = sample((116, 18));
+    run(&mut live, 9);
+    let mut trial = sample((116, 24));
+    run(&mut trial, usize::MAX / 2);
+    keys(&mut trial, "q w");
+    update(&mut trial, Msg::Paste("water_* litres ignore".into()));
+    keys(&mut trial, "enter m m");
+    let mut accepted = sample((116, 24));
+    run(&mut accepted, 30);
+    keys(&mut accepted, "q n n n enter a");
+    let judged = judged((116, 34));
+    let pictures = [
+        ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
+        ("accept", &accepted, "A call that was made is accepted: the change of the file, before it is saved"),
+        ("browse", &ended, "Sets and cases"),
+        ("case", &failing, "A failing case"),
+        ("run", &live, "A run"),
+        ("what_if", &trial, "What if: a rule and a match type on trial"),
+    ];
+    for (name, model, title) in pictures {
+        let path = root().join("assets").join(format!("{name}.svg"));
+        let drawn = svg(&frame(model, "dark"), title);
+        if std::env::var_os("EVALTRAIL_PICTURES").is_some() {
+            std::fs::write(&path, &drawn).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == drawn,
+            "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test integration frames::"
+        );
+    }
+}
+
+/// A judge that is as bad as the agent.
+fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult {
+    let rubric = serde_json::json!({"rubric_id": bad, "rubric_content": {"text_property": long}});
+    let name = "rubric_based_final_response_quality_v1";
+    let mut criterion = Criterion::new(name, Some(0.5));
+    criterion.options.insert("rubrics".into(), serde_json::json!([rubric]));
+    let metric = JudgedMetric::of(&criterion, Reading::Adk, Some(2)).unwrap().unwrap();
+    let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
+    let sample = Sample { reply: Some(reply), ..Sample::default() };
+    let broken = Sample { error: Some(bad.into()), ..Sample::default() };
+    let question = metric.questions(evidence, &[]).unwrap().remove(0);
+    let asked = Asked { id: question.id, about: question.about.into(), samples: vec![sample, broken] };
+    metric.result(evidence, vec![asked], bad, Spent::default())
+}
+
+/// Escapes, bidi, zero-width, tabs and megabytes in every place where text can stand.
+fn hostile() -> (Model, String) {
+    let bad = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J a\tb \u{202e}evil\u{2066} z\u{200b}w \u{e0041}\r\u{8}"
+        .to_string();
+    let long = format!("{bad}{}", "x".repeat(1 << 20));
+    let args = serde_json::json!({ long.clone(): [bad.clone(), {"k\u{1b}": long.clone()}] });
+    let turn = |text: &str| {
+        let mut event =
+            Event { author: bad.clone(), content: Some(Content::text("model", text)), ..Event::default() };
+        let call = ToolCall::new(long.clone(), args.as_object().cloned());
+        let part = Part { call: Some(call), ..Part::default() };
+        event.content.as_mut().unwrap().parts.insert(0, part);
+        event.error = Some(bad.clone());
+        let answer =
+            Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
+        let user =
+            Event { author: "user".into(), content: Some(Content::text("user", &long)), ..Event::default() };
+        invocations_of(&[user, event, answer]).remove(0)
+    };
+    let mut model = sample((120, 32));
+    let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": long, "conversation": []}]});
+    let file = SetFile::open(Arc::from(set.to_string()), "x").unwrap();
+    let result = Ok(OpenedSet {
+        file: Arc::new(file),
+        digest: "other".into(),
+        agent: Ok(bad.clone()),
+        notes: Ok(Default::default()),
+    });
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    model.sets[0].path.stem = long.clone();
+    model.sets[0].path.shown = bad.clone();
+    model.title = bad.clone();
+    let mut plan = plan(&sample((80, 24)));
+    plan.cases.truncate(1);
+    plan.cases[0].eval_id = long.clone();
+    let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
+    let evidence = Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual));
+    let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
+    metrics.push(hostile_judgement(&bad, &long, &evidence));
+    let attempt = Attempt {
+        asked: vec![],
+        rubrics: vec![],
+        scenario: None,
+        variables: serde_json::Map::new(),
+        key: AttemptKey { case: 0, attempt: 1 },
+        eval_id: long.clone(),
+        status: case_status(&metrics),
+        adk_status: adk_status(&metrics),
+        started: bad.clone(),
+        latency_s: 1.0,
+        error: None,
+        metrics,
+        expected: [expected].into(),
+        actual: [actual].into(),
+        expected_state: None,
+        actual_state: None,
+        session_id: bad.clone(),
+        user_id: bad.clone(),
+        tries: 1,
+        turn: None,
+    };
+    let key = attempt.key;
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    let events = vec![
+        RunEvent::Started { key, slot: 0 },
+        RunEvent::Progress { key, progress: Progress::Calls(long.clone()) },
+        RunEvent::Warning(bad.clone()),
+    ];
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    assert_clean(&model);
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))])),
+    );
+    (model, bad)
+}
+
+fn assert_clean(model: &Model) {
+    for cell in frame(model, "default").content() {
+        assert!(!cell.symbol().chars().any(|c| c.is_control() || is_hidden(c)), "{:?}", cell.symbol());
+    }
+}
+
+#[test]
+fn hostile_text_never_reaches_a_cell() {
+    let (mut model, bad) = hostile();
+    assert_clean(&model);
+    for screen in [
+        "L",
+        "q left g j j right",
+        "enter",
+        "v",
+        "J",
+        "m v",
+        "x esc",
+        "m a",
+        "esc",
+        "right",
+        "?",
+        "esc",
+        "f",
+        "esc",
+        "q : x",
+        "esc q e",
+        "down enter x",
+        "esc o x",
+        "esc esc y c c",
+        "esc C h i enter",
+        "esc c d",
+        "esc enter A",
+        "esc c v",
+    ] {
+        let effects = keys(&mut model, screen);
+        for effect in effects {
+            if let Effect::BuildBody(key, compared) = effect {
+                let body = evaltrail::explorer::build_body(&compared, key.width, key.mode);
+                update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
+            }
+        }
+        assert_clean(&model);
+    }
+    update(&mut model, Msg::Failed(bad.clone()));
+    assert_clean(&model);
+    update(&mut model, Msg::Run(RunMsg::Refused(bad)));
+    assert_clean(&model);
+}
+
+fn any_key() -> impl Strategy<Value = Key> {
+    let codes =
+        vec![KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::Tab, KeyCode::PageDown];
+    prop_oneof![
+        any::<char>().prop_map(Key::char),
+        "[a-zA-Z/?:*. ]".prop_map(|text| Key::char(text.chars().next().unwrap())),
+        proptest::sample::select(codes).prop_map(Key::plain),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Any keys at any size: no panic, and nothing is drawn outside.
+    #[test]
+    fn any_keys_at_any_size(keys in proptest::collection::vec(any_key(), 0..40), width in 0..200u16, height in 0..70u16) {
+        let mut model = sample((100, 30));
+        run(&mut model, 12);
+        for key in keys {
+            update(&mut model, Msg::Key(key));
+            update(&mut model, Msg::Resize(width, height));
+            if width > 0 && height > 0 {
+                let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                draw(&model, &Theme::named("default", false).unwrap(), &mut buffer);
+            }
+            update(&mut model, Msg::Resize(100, 30));
+        }
+    }
+}
+
+/// Screens and dialogs of the sample workspace after a run, each reached from the list by keys.
+const PLACES: &[&str] = &[
+    "",
+    "n",
+    "left",
+    "L",
+    "L down down",
+    "n enter",
+    "n enter v",
+    "n enter ]",
+    "n enter e down down down",
+    "n enter e down enter",
+    "?",
+    ": r",
+    "f w",
+    "m m",
+    "m s",
+    "m a",
+    "n w",
+    "w m",
+    "w m w f",
+    "n enter m v",
+    "n a",
+    "C",
+    "!",
+    "/ s",
+    "t down",
+    "O 5",
+];
+
+/// The models of all places at a size.
+fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
+    let model = |place: &&'static str| {
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q");
+        keys(&mut model, place);
+        (*place, model)
+    };
+    PLACES.iter().map(model).collect()
+}
+
+/// WCAG's relative luminance of a colour given as red, green and blue.
+fn luminance(colour: ratatui::style::Color) -> Option<f64> {
+    let ratatui::style::Color::Rgb(r, g, b) = colour else { return None };
+    let linear = |v: u8| {
+        let v = f64::from(v) / 255.0;
+        if v <= 0.03928 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+    };
+    Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
+}
+
+/// Whether a cell holds text: no space, no line, no block.
+fn is_text(symbol: &str) -> bool {
+    symbol.chars().all(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
+}
+
+/// WCAG asks for 4.5 to 1. Colours that the terminal decides cannot be looked at; there, a reversed cell has no colour of
+/// its own, which would leave a patch in the row under the cursor.
+#[test]
+fn every_text_on_every_screen_can_be_read() {
+    use ratatui::style::{Color, Modifier};
+    let places = places((120, 40));
+    for theme in evaltrail::explorer::THEMES {
+        for (place, model) in &places {
+            for cell in frame(model, theme).content().iter().filter(|cell| is_text(cell.symbol())) {
+                let at =
+                    format!("{:?} in {theme} at {place:?}: {:?} on {:?}", cell.symbol(), cell.fg, cell.bg);
+                match (luminance(cell.fg), luminance(cell.bg)) {
+                    (Some(fg), Some(bg)) => {
+                        let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
+                        assert!(contrast >= 4.5, "{contrast:.1} {at}");
+                    }
+                    _ if cell.modifier.contains(Modifier::REVERSED) => {
+                        assert!(cell.fg == Color::Reset && cell.bg == Color::Reset, "{at}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Nothing is drawn over the sides of a pane.
+fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
+    if model.overlay.is_some() || !model.pressed.is_empty() {
+        return;
+    }
+    let areas = evaltrail::explorer::layout(model);
+    let is_list = matches!(model.screen, evaltrail::explorer::Screen::Browse);
+    let panes = [(areas.left, true), (areas.main, true), (areas.panel, is_list)];
+    for (area, _) in panes.iter().filter(|(area, has_border)| *has_border && !area.is_empty()) {
+        for y in area.y..area.bottom() {
+            for x in [area.x, area.right() - 1] {
+                let symbol = buffer[(x, y)].symbol();
+                assert!("│┃╭╮╰╯".contains(symbol), "{:?} {place:?} at {x},{y}: {symbol:?}", model.size);
+            }
+        }
+    }
+}
+
+/// Every screen and dialog at every size, as it looks.
+#[test]
+fn every_place_at_every_size() {
+    for size in [(40, 12), (80, 24), (120, 40), (200, 60)] {
+        let frames = places(size).into_iter().map(|(place, model)| {
+            let buffer = frame(&model, "default");
+            assert_inside_panes(place, &model, &buffer);
+            let shown = text(&buffer).replace(&root().display().to_string(), "…");
+            format!("== {place}\n{shown}\n")
+        });
+        insta::assert_snapshot!(format!("places_{}x{}", size.0, size.1), frames.collect::<String>());
+    }
+}

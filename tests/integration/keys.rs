@@ -1,0 +1,276 @@
+//! Keys of a `.env` file beside an agent, with the real binary: used when a person allows it, and only then; shown
+//! nowhere.
+
+
+use crate::common::{Place, both, evaltrail, output, python, text};
+use crate::common::judge::{JudgeDouble, KEY, KEYS, Say};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+const MATCH: &str = "final_response_match_v2";
+
+/// An agent's folder with a set that is judged, what it did recorded beside it, and a `.env`.
+fn place(model: &str, dotenv: &str, toml: &str) -> Place {
+    let row = json!({"eval_case_id": "a", "prompt": "a", "reference": "Done", "response": "Done"});
+    let options = json!({"judge_model": model, "num_samples": 1});
+    let criteria = json!({"criteria": {
+        "response_match_score": 0.5,
+        MATCH: {"threshold": 0.5, "judge_model_options": options},
+    }});
+    Place::new(&[
+        (".git/HEAD", String::new()),
+        ("evaltrail.toml", toml.to_string()),
+        ("garden/agent.py", "root_agent = None\n".into()),
+        ("garden/__init__.py", "from . import agent\n".into()),
+        ("garden/.env", dotenv.to_string()),
+        ("garden/rows.jsonl", row.to_string() + "\n"),
+        ("garden/test_config.json", criteria.to_string()),
+    ])
+}
+
+/// `evaltrail score` of the set, without any key in the environment.
+fn score(place: &Place, judge: &JudgeDouble) -> Command {
+    let mut command = evaltrail(&place.path().join("home"));
+    judge.answers_for(&mut command);
+    for name in KEYS.iter().chain(&["GEMINI_API_KEY", "GOOGLE_OAUTH_ACCESS_TOKEN", "GROQ_API_KEY"]) {
+        command.env_remove(name);
+    }
+    command.args(["score", "garden/rows.jsonl", "--config", "garden/test_config.json", "--json", "-q"]);
+    command.current_dir(place.path());
+    command
+}
+
+/// The status of the judged metric, the exit code, and all that was told.
+fn scored(command: &mut Command) -> (String, i32, String) {
+    let ran = output(command);
+    let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    let metrics = report["cases"][0]["metrics"].as_array().unwrap();
+    let found = metrics.iter().find(|metric| metric["metric"] == MATCH).unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    (found["status"].as_str().unwrap().to_string(), ran.status.code().unwrap(), told)
+}
+
+#[test]
+fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
+    let judge = JudgeDouble::agreeing();
+    let place = place("gemini-x", &format!("export GOOGLE_API_KEY='{KEY}'\n"), "");
+    let (status, code, told) = scored(&mut score(&place, &judge));
+    assert_eq!((status.as_str(), code), ("not_evaluated", 1), "{told}");
+    assert!(
+        told.contains("GOOGLE_API_KEY in ") && told.contains("garden/.env") && told.contains("--trust"),
+        "{told}"
+    );
+    assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
+    let (status, code, told) = scored(score(&place, &judge).arg("--trust"));
+    assert_eq!((status.as_str(), code), ("passed", 0), "{told}");
+    // The double takes no other key.
+    judge.was_asked_rightly();
+    assert_eq!(judge.questions().len(), 1);
+    holds_no_key(place.path());
+}
+
+/// Each file below a folder but the `.env` itself.
+fn holds_no_key(folder: &Path) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => holds_no_key(&entry.path()),
+            false if entry.file_name() == ".env" => {}
+            false => {
+                let bytes = std::fs::read(entry.path()).unwrap();
+                assert!(!String::from_utf8_lossy(&bytes).contains("canary"), "{}", entry.path().display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_environment_goes_before_the_file() {
+    let judge = JudgeDouble::agreeing();
+    let place = place("openai/gpt-x", "OPENAI_API_KEY=another\n", "");
+    let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", KEY));
+    assert_eq!(status, "passed");
+    assert!(!told.contains(".env"), "nothing is offered that is not needed: {told}");
+    judge.was_asked_rightly();
+    // ADK lets an exported empty variable win, too.
+    let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", "").arg("--trust"));
+    assert_eq!(status, "not_evaluated");
+    assert!(told.contains("needs a key") && !told.contains(".env"), "{told}");
+}
+
+#[test]
+fn nothing_but_keys_and_places_is_taken() {
+    let (judge, other) = (JudgeDouble::agreeing(), JudgeDouble::agreeing());
+    let dotenv =
+        format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={}/v1\nHTTPS_PROXY={}\n", other.url(), other.url());
+    let (status, ..) = scored(score(&place("openai/gpt-x", &dotenv, ""), &judge).arg("--trust"));
+    assert_eq!((status.as_str(), other.seen.lock().unwrap().len()), ("passed", 0));
+    // A value that would be filled in from another variable could carry that one out.
+    let dotenv = "OPENAI_API_KEY=${AWS_SECRET_ACCESS_KEY}\n";
+    let (status, _, told) = scored(score(&place("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
+    assert_eq!(status, "not_evaluated");
+    assert!(!told.contains(".env"), "{told}");
+    // A project is no secret: it is shown.
+    let dotenv =
+        format!("CLOUDSDK_AUTH_ACCESS_TOKEN={KEY}\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=l\n");
+    let place = place("vertex_ai/gemini-x", &dotenv, "");
+    let without = |command: &mut Command| {
+        scored(command.env_remove("GOOGLE_CLOUD_PROJECT").env_remove("GOOGLE_CLOUD_LOCATION"))
+    };
+    let (_, _, told) = without(&mut score(&place, &judge));
+    assert!(told.contains("GOOGLE_CLOUD_PROJECT=p") && !told.contains("canary"), "{told}");
+    assert_eq!(without(score(&place, &judge).arg("--trust")).0, "passed");
+    judge.was_asked_rightly();
+}
+
+#[test]
+fn the_name_of_ones_own_key_is_found_in_the_file() {
+    let judge = JudgeDouble::agreeing();
+    let toml = format!(
+        "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"JUDGE_KEY\"\n",
+        judge.url()
+    );
+    let place = place("gpt-x", &format!("JUDGE_KEY={KEY}\n"), &toml);
+    let (status, _, told) = scored(score(&place, &judge).arg("--trust"));
+    assert_eq!(status, "passed", "{told}");
+    judge.was_asked_rightly();
+}
+
+#[test]
+fn what_tells_adk_to_load_none_is_heard_and_files_above_the_repository_are_not_read() {
+    let judge = JudgeDouble::agreeing();
+    let place = place("gemini-x", "", "");
+    let outer = place.path().join("outer");
+    std::fs::create_dir_all(outer.join("repository/.git")).unwrap();
+    std::fs::write(outer.join(".env"), format!("GOOGLE_API_KEY={KEY}\n")).unwrap();
+    std::fs::remove_file(place.path().join("garden/.env")).unwrap();
+    std::fs::rename(place.path().join("garden"), outer.join("repository/garden")).unwrap();
+    let mut command = score(&place, &judge);
+    command.current_dir(outer.join("repository")).arg("--trust");
+    assert_eq!(scored(&mut command).0, "not_evaluated");
+    std::fs::rename(outer.join(".env"), outer.join("repository/.env")).unwrap();
+    for (variable, word) in [("ADK_DISABLE_LOAD_DOTENV", "on"), ("PYTHON_DOTENV_DISABLED", "T")] {
+        let (status, _, told) = scored(
+            score(&place, &judge).current_dir(outer.join("repository")).arg("--trust").env(variable, word),
+        );
+        assert_eq!(status, "not_evaluated", "{told}");
+    }
+    let mut command = score(&place, &judge);
+    command.current_dir(outer.join("repository")).arg("--trust");
+    assert_eq!(scored(&mut command).0, "passed");
+    judge.was_asked_rightly();
+}
+
+/// A model plays the user of a scenario, whatever is judged: it is asked about like a judge, and its key is offered.
+#[test]
+fn a_scenario_that_nothing_judges_sends_nothing_unasked() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| Say::Text("All done. </finished>".into()));
+    let case = |key: &str| {
+        json!({"eval_id": "fly", key: {"starting_prompt": "Hi", "conversation_plan": "Book."},
+               "session_input": {"app_name": "a", "user_id": "u"}})
+    };
+    let plain = json!({"eval_set_id": "s", "eval_cases": [case("conversation_scenario")]}).to_string();
+    let camel = json!({"eval_set_id": "s", "eval_cases": [case("conversationScenario")]}).to_string();
+    let escaped = plain.replace("_scenario", "_sc\\u0065nario");
+    for set in [plain, camel, escaped] {
+        let toml = format!(
+            "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n",
+            judge.url()
+        );
+        let place = Place::new(&[
+            ("evaltrail.toml", toml),
+            ("s.evalset.json", set),
+            ("test_config.json", json!({"criteria": {"response_match_score": 0.0}}).to_string()),
+            (
+                "agent.py",
+                "import json\nwhile input():\n    print(json.dumps({'response': 'ok'}), flush=True)\n".into(),
+            ),
+            (".env", format!("OPENAI_API_KEY={KEY}\n")),
+        ]);
+        let run = |args: &[&str]| {
+            let mut command = evaltrail(&place.path().join("home"));
+            command.env_remove("OPENAI_API_KEY").args(["run", "s.evalset.json", "--agent"]);
+            command.arg(format!("cmd:{} agent.py", python.display())).args(args);
+            output(command.current_dir(place.path()))
+        };
+        let before = judge.seen.lock().unwrap().len();
+        let refused = run(&[]);
+        assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+        assert!(both(&refused).contains("with the key in OPENAI_API_KEY"), "{}", both(&refused));
+        assert_eq!(judge.seen.lock().unwrap().len(), before, "nothing is sent");
+        let ran = run(&["--trust"]);
+        judge.was_asked_rightly();
+        assert_eq!(judge.questions().len(), before + 1, "{}", both(&ran));
+    }
+}
+
+/// Where the model that plays the user cannot be asked, the agent is not asked either.
+#[test]
+fn a_scenario_without_a_key_asks_no_agent() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    let case = json!({"eval_id": "fly", "conversation_scenario": {"starting_prompt": "Hi", "conversation_plan": "Book."},
+                      "session_input": {"app_name": "a", "user_id": "u"}});
+    let agent = "import json\nwhile input():\n    open('asked', 'w')\n    print(json.dumps({'response': 'ok'}), flush=True)\n";
+    let place = Place::new(&[
+        ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
+        ("agent.py", agent.into()),
+    ]);
+    let mut command = evaltrail(&place.path().join("home"));
+    judge.answers_for(&mut command);
+    command.env_remove("GOOGLE_API_KEY").env_remove("GEMINI_API_KEY");
+    command.args(["run", "s.evalset.json", "--agent", &format!("cmd:{} agent.py", python.display())]);
+    let ran = output(command.current_dir(place.path()));
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    assert!(both(&ran).contains("cannot be played: gemini-2.5-flash needs a key"), "{}", both(&ran));
+    assert!(!place.path().join("asked").exists());
+}
+
+/// Rows that no model judges or plays ask nothing, whatever the folder says of a judge.
+#[test]
+fn what_asks_no_model_asks_no_person() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
+    let toml = format!("[judge]\nkind = \"ollama\"\nbase_url = \"{}\"\n", judge.url());
+    for (name, rows) in [
+        ("rows.jsonl", "{\"prompt\": \"a\", \"reference\": \"ok\"}\n"),
+        ("rows.csv", "prompt,reference\na,ok\n"),
+        ("rows.json", "{\"eval_cases\": [{\"prompt\": \"a\", \"reference\": \"ok\"}]}"),
+    ] {
+        let place = Place::new(&[
+            ("evaltrail.toml", toml.clone()),
+            (name, rows.into()),
+            ("test_config.json", json!({"criteria": {"response_match_score": 0.5}}).to_string()),
+            (
+                "agent.py",
+                "import json\nwhile input():\n    print(json.dumps({'response': 'ok'}), flush=True)\n".into(),
+            ),
+        ]);
+        let mut command = evaltrail(&place.path().join("home"));
+        let agent = format!("cmd:{} agent.py", python.display());
+        let ran = output(command.args(["run", name, "--agent", &agent]).current_dir(place.path()));
+        assert_eq!(ran.status.code(), Some(0), "{name}: {}", both(&ran));
+    }
+}
+
+#[test]
+fn the_judge_says_hello_with_a_key_of_a_file() {
+    let judge = JudgeDouble::agreeing();
+    let place = place("gemini-x", &format!("GEMINI_API_KEY={KEY}\n"), "[judge]\nmodel = \"gemini-x\"\n");
+    let hello = |args: &[&str]| {
+        let mut command = evaltrail(&place.path().join("home"));
+        judge.answers_for(&mut command);
+        KEYS.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        output(command.args(["judge"]).args(args).current_dir(place.path()))
+    };
+    let refused = hello(&[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+    assert!(both(&refused).contains("GEMINI_API_KEY in "), "{}", both(&refused));
+    let asked = hello(&["--trust"]);
+    judge.was_asked_rightly();
+    assert!(text(&asked).contains("its provider holds it to the form of the answer"), "{}", both(&asked));
+    assert!(!both(&asked).contains("canary"));
+}

@@ -1,0 +1,582 @@
+//! The real binary in a pseudo-terminal: keys in, screen out, the terminal restored afterwards.
+#![cfg(unix)]
+
+
+use crate::common::judge::{JudgeDouble, KEY, Say};
+use std::time::{Duration, Instant};
+use crate::common::terminal::Terminal;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
+
+fn demo(home: &std::path::Path, size: (u16, u16)) -> Terminal {
+    let terminal = Terminal::start(BINARY, &["demo"], home, size);
+    terminal.wait_for("water_tomatoes");
+    terminal
+}
+
+#[test]
+fn the_demo_runs_and_a_failing_case_shows_its_argument() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("*r");
+    terminal.wait_for("in flight");
+    // A failed case is opened while the rest still runs.
+    terminal.wait_for("✗ lettuce_six");
+    terminal.keys("\t\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("q");
+    terminal.wait_for("ended after");
+    terminal.keys("q");
+    terminal.wait_for("✗ lettuce_six_litres");
+    terminal.keys("gn\r");
+    terminal.wait_for("litres  6");
+    terminal.wait_for("litres  5");
+    terminal.wait_for("EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.keys("v");
+    terminal.wait_for("← read_soil");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+    assert!(terminal.is_cooked());
+}
+
+/// The demo of the README, key by key.
+#[test]
+fn the_five_steps_of_the_readme() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 40));
+    terminal.wait_for("all           30");
+    terminal.keys("hjr");
+    terminal.wait_for("finished, what did not pass first");
+    terminal.wait_for("✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.keys("\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("=");
+    terminal.wait_for("what if  water_bed: litres ignore");
+    terminal.wait_for("pass");
+    terminal.keys("wd");
+    terminal.wait_until("no what-if", |screen| !screen.contains("what if  water_bed"));
+    terminal.keys("a");
+    terminal.wait_for("change nothing");
+    terminal.keys("\r");
+    terminal.wait_for("done: accept litres of call 2 water_bed");
+    terminal.keys("u");
+    terminal.wait_for("undone: accept litres of call 2 water_bed");
+    terminal.keys("fuseless\r");
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("≈ failed, unsteady");
+    terminal.keys("J");
+    terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// Forty cases, nine of which fail: from the start to having read all nine reasons.
+#[test]
+fn nine_reasons_are_read_with_few_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("w");
+    std::fs::create_dir_all(&folder).unwrap();
+    let turn =
+        |said: &str| serde_json::json!({"prompt": "x", "reference": "the lamp is on", "response": said});
+    let rows: Vec<String> = (0..40)
+        .map(|n| {
+            turn(&if n % 4 == 0 && n < 36 { format!("no lamp {n}") } else { "the lamp is on".into() })
+                .to_string()
+        })
+        .collect();
+    std::fs::write(folder.join("rows.jsonl"), rows.join("\n")).unwrap();
+    let mut terminal = Terminal::start(BINARY, &[folder.to_str().unwrap()], home.path(), (120, 40));
+    terminal.wait_for("rows.jsonl");
+    let keys = ["*", "s"];
+    keys.iter().for_each(|key| terminal.keys(key));
+    terminal.wait_until("nine reasons", |screen| {
+        let is_reason = |line: &&str| line.contains("✗ row-") && line.contains("words shared of 4 expected");
+        screen.lines().filter(is_reason).count() == 9
+    });
+    assert!(keys.len() <= 9);
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 40));
+    terminal.wait_for("judge recorded");
+    terminal.wait_for("tone         2");
+    terminal.keys("fuseless\r");
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("≈ failed, unsteady");
+    terminal.keys("J");
+    terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
+    terminal.wait_for("A question back is no step.");
+    terminal.keys("mv\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
+    terminal.wait_for("a person says yes  a question is one  (not what the judge says)");
+    terminal.keys("ma");
+    terminal.wait_for("agreement of judges and people");
+    terminal.wait_for("next_step · rubric_based");
+    terminal.keys("\x1b");
+    terminal.wait_until("agreement is closed", |screen| !screen.contains("agreement of judges and people"));
+    terminal.keys("mj");
+    // Another run, so nobody has said anything of its verdicts yet.
+    terminal
+        .wait_until("judged again", |screen| !screen.contains("a person says") && screen.contains("✓✗✗✓✗"));
+    terminal.keys("L");
+    terminal.wait_for("judged again · 1 cases");
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+/// From red to green and back, without leaving the terminal; the undo is of another day.
+#[test]
+fn an_argument_is_accepted_saved_rerun_and_taken_back() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let work = folder.path().join("w");
+    crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), &work);
+    let file = work.join("garden/watering.evalset.json");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let open = || {
+        let mut terminal = Terminal::start(BINARY, &[work.to_str().unwrap()], home.path(), (120, 40));
+        terminal.wait_for("watering    10");
+        terminal.keys("flettuce_six\r");
+        terminal
+    };
+    let mut terminal = open();
+    terminal.wait_for("not run");
+    terminal.keys("r");
+    terminal.wait_for("✗ failed");
+    terminal.wait_for("▸");
+    terminal.keys("a");
+    terminal.wait_for("accept litres of call 2 water_bed in lettuce_six_litres");
+    let shown = terminal.screen();
+    let signs = |sign: &str| shown.lines().filter(|line| line.contains(&format!("│ {sign} "))).count();
+    assert_eq!((signs("-"), signs("+")), (1, 1), "one line goes and one comes\n{shown}");
+    assert!(shown.contains("\"litres\": 6") && shown.contains("\"litres\": 5"), "{shown}");
+    terminal.keys("\r");
+    terminal.wait_for("edited since this run");
+    let saved = std::fs::read_to_string(&file).unwrap();
+    let other: Vec<_> = before.lines().zip(saved.lines()).filter(|(a, b)| a != b).collect();
+    assert_eq!(other.len(), 1, "{other:?}");
+    terminal.keys("r");
+    terminal.wait_until("green after a run", |screen| {
+        screen.contains("✓ passed") && !screen.contains("edited since this run")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let mut terminal = open();
+    terminal.wait_for("✓ passed");
+    terminal.keys("u");
+    terminal.wait_for("undone: accept litres of call 2 water_bed");
+    terminal.wait_for("✗ failed");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    terminal.keys("r");
+    terminal.wait_until("red after a run", |screen| {
+        screen.contains("✗ failed") && !screen.contains("edited since this run")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+/// A judge that repeats the key shows none of it on the screen.
+#[test]
+fn a_key_is_not_on_the_screen() {
+    let leaking = || {
+        Say::Text(format!(
+            "{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"
+        ))
+    };
+    let judge = JudgeDouble::start(move |_| leaking());
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let row = r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "z"}"#;
+    let config = r#"{"criteria": {"final_response_match_v2": {"threshold": 1, "judge_model_options": {"judge_model": "gemini-x"}}}}"#;
+    std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
+    std::fs::write(folder.path().join("test_config.json"), config).unwrap();
+    let url = judge.url();
+    let env = [("GOOGLE_API_KEY", KEY), ("GOOGLE_GEMINI_BASE_URL", url.as_str())];
+    let mut terminal = Terminal::start_in(BINARY, &["."], home.path(), (120, 40), folder.path(), &env);
+    terminal.wait_for("· a ");
+    terminal.keys("s");
+    terminal.wait_for("✗ a ");
+    terminal.keys("\rJ");
+    terminal.wait_until("the panel", |screen| {
+        assert!(!screen.contains("canary"), "{screen}");
+        screen.contains("key [key]")
+    });
+    terminal.keys("qq");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// A no is remembered for the session, a yes for good, also when the key in the file is another.
+#[test]
+fn a_key_of_a_file_is_asked_about() {
+    let judge = JudgeDouble::agreeing();
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("rows.jsonl", r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "y"}"#);
+    let criteria = r#"{"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": {"judge_model": "gemini-x", "num_samples": 1}}}}"#;
+    write("test_config.json", criteria);
+    write(".env", &format!("GOOGLE_API_KEY={KEY}\n"));
+    let url = judge.url();
+    let open = || {
+        let env = [("GOOGLE_GEMINI_BASE_URL", url.as_str())];
+        let terminal = Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &env);
+        terminal.wait_for(" a  ");
+        terminal
+    };
+    let ended = |count: usize| {
+        let runs = folder.path().join(".evaltrail/runs");
+        move |screen: &str| {
+            assert!(!screen.contains("canary"), "{screen}");
+            let journals = std::fs::read_dir(&runs).into_iter().flatten().flatten();
+            let written = journals.filter(|run| {
+                let journal = std::fs::read_to_string(run.path().join("journal.jsonl"));
+                journal.is_ok_and(|text| text.ends_with('\n'))
+            });
+            written.count() == count && screen.contains("run ended")
+        }
+    };
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_for("Use this key? It is in a .env file");
+    terminal.wait_for("use GOOGLE_API_KEY of");
+    terminal.keys("\x1b");
+    terminal.wait_for("not started; from now on runs go without the key");
+    terminal.keys("s");
+    terminal.wait_for("gemini-x needs a key");
+    terminal.wait_until("a run without it", ended(1));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_for("Use this key? It is in a .env file");
+    terminal.keys("y");
+    terminal.wait_for("✓ a");
+    terminal.wait_until("a run with it", ended(2));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    write(".env", &format!("# another\nGOOGLE_API_KEY=\"{KEY}\"\n"));
+    let mut terminal = open();
+    terminal.keys("s");
+    terminal.wait_until("a run with the next one", ended(3));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    judge.was_asked_rightly();
+    terminal.assert_restored();
+}
+
+#[test]
+fn filter_palette_jump_and_help_are_reached_by_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("/tool:forecast");
+    terminal
+        .wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
+    terminal.keys("\x15colour:red");
+    terminal.wait_for("no filter is called");
+    terminal.keys("\x15\r?");
+    terminal.wait_for("help   ?");
+    terminal.wait_for("nothing has been run");
+    terminal.keys("G");
+    terminal.wait_for("quit evaltrail from any screen");
+    terminal.keys("\x1b");
+    terminal.wait_until("help is closed", |screen| !screen.contains("help   ?"));
+    terminal.keys(":theme\r");
+    terminal.wait_for("enter keep, esc cancel");
+    terminal.keys("\x1b[B\r");
+    terminal.wait_for("theme dark");
+    terminal.keys("fwalks\r");
+    terminal.wait_for("walks_and_maps");
+    terminal.wait_for("not run yet");
+    terminal.keys("\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+    // What was chosen is remembered.
+    assert!(std::fs::read_dir(home.path().join("state")).unwrap().count() == 1);
+}
+
+#[test]
+fn the_terminal_is_restored_after_signals() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
+        let home = tempfile::tempdir().unwrap();
+        let mut terminal = demo(home.path(), (100, 30));
+        terminal.keys("*r");
+        terminal.wait_for("in flight");
+        terminal.signal(signal);
+        assert_eq!(terminal.wait_for_end(), code, "after SIG{signal}");
+        terminal.wait_until_quiet(Duration::from_millis(50));
+        terminal.assert_restored();
+        assert!(!terminal.is_alternate() && terminal.is_cooked(), "after SIG{signal}");
+    }
+}
+
+#[test]
+fn the_terminal_is_restored_after_a_panic() {
+    let home = tempfile::tempdir().unwrap();
+    let env = [("EVALTRAIL_TEST_PANIC", "draw")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    assert_eq!(terminal.wait_for_end(), 101);
+    terminal.wait_until_quiet(Duration::from_millis(50));
+    terminal.assert_restored();
+    assert!(!terminal.is_alternate() && terminal.is_cooked());
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("panicked"));
+}
+
+#[test]
+fn suspended_and_resumed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
+    // The shell's own use of bracketed paste would hide ours.
+    terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));
+    terminal.wait_for("water_tomatoes");
+    for round in 0..3 {
+        terminal.keys("\x1a");
+        terminal.wait_until("the shell", |screen| screen.contains("Stopped") || screen.contains("shell>"));
+        terminal.wait_until("the normal screen", |_| !terminal.is_alternate());
+        terminal.assert_restored();
+        terminal.resize(90 + round, 28);
+        terminal.keys("fg\n");
+        terminal.wait_until("the explorer", |screen| {
+            screen.contains("water_tomatoes") && screen.contains("Eval sets")
+        });
+    }
+    terminal.keys("q");
+    terminal.wait_until("the end", |_| !terminal.is_alternate());
+    terminal.assert_restored();
+}
+
+#[test]
+fn the_editor_gets_the_terminal_and_gives_it_back() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("editor.sh");
+    std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\necho \"got $line\"\n").unwrap();
+    let editor = format!("sh {}", script.display());
+    let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    terminal.keys("ce");
+    terminal.wait_for("editing");
+    assert!(terminal.is_cooked());
+    terminal.keys("jjqq\n");
+    terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+/// Each key counts, also the one that is typed while the editor ends. `EVALTRAIL_ROUNDS=1000` with as many busy loops as
+/// the machine has cores twice over is the long form.
+#[test]
+fn no_key_is_lost_when_the_editor_ends() {
+    let rounds: usize = std::env::var("EVALTRAIL_ROUNDS").map_or(15, |text| text.parse().unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("editor.sh");
+    std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\n").unwrap();
+    let editor = format!("sh {}", script.display());
+    let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    for round in 0..rounds {
+        terminal.keys("ce");
+        terminal.wait_for("editing");
+        // The help is asked for in the same moment in which the editor gets its line and ends.
+        terminal.keys("x\n");
+        terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+        terminal.keys("?");
+        terminal.resize(100 + (round % 2) as u16, 30);
+        terminal.wait_until("the help", |screen| screen.contains("help   ?"));
+        terminal.keys("\u{1b}");
+        terminal.wait_until("no help", |screen| {
+            !screen.contains("help   ?") && screen.contains("water_tomatoes")
+        });
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn the_first_event_may_be_a_resize() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (100, 30));
+    terminal.resize(84, 26);
+    terminal.wait_until("a frame of the new width", |screen| {
+        screen.lines().any(|line| line.starts_with('╭') && line.ends_with('╮') && line.chars().count() == 84)
+    });
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (100, 30));
+    for _ in 0..3 {
+        terminal.wait_until_quiet(Duration::from_millis(100));
+        terminal.signal("TSTP");
+        // A shell goes on with what has stopped.
+        let status = format!("/proc/{}/status", terminal.pid());
+        let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("State:\tT"));
+        terminal.wait_until("the stop", |_| is_stopped());
+        terminal.wait_until("the normal screen", |_| !terminal.is_alternate() && terminal.is_cooked());
+        terminal.assert_restored();
+        terminal.signal("CONT");
+        terminal.wait_until("the explorer", |screen| {
+            terminal.is_alternate() && !terminal.is_cooked() && screen.contains("water_tomatoes")
+        });
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
+}
+
+/// Without a desktop's clipboard program, and over ssh, the terminal itself is asked (OSC 52).
+#[test]
+fn a_copy_goes_through_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let env = [("SSH_CONNECTION", "here"), ("DISPLAY", ""), ("WAYLAND_DISPLAY", "")];
+    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    terminal.wait_for("water_tomatoes");
+    terminal.keys("y");
+    terminal.wait_for("through the terminal");
+    // "water_tomatoes" in base 64.
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("\u{1b}]52;c;d2F0ZXJfdG9tYXRvZXM="));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn idle_writes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let terminal = demo(home.path(), (120, 32));
+    terminal.wait_until_quiet(Duration::from_millis(500));
+    let before = terminal.written();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(terminal.written() - before, 0);
+}
+
+#[test]
+fn any_size_is_survived() {
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = demo(home.path(), (120, 32));
+    terminal.keys("*r");
+    for (columns, rows) in
+        [(1, 1), (2, 2), (10, 300), (300, 100), (39, 12), (40, 11), (40, 12), (3, 50), (80, 24)]
+    {
+        terminal.resize(columns, rows);
+        terminal.keys("j?");
+        terminal.wait_until_quiet(Duration::from_millis(60));
+        terminal.keys("\x1b");
+        terminal.wait_until_quiet(Duration::from_millis(30));
+    }
+    terminal.resize(100, 30);
+    terminal.wait_for("ended after");
+    terminal.keys("\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// Hostile files in the real program: the bytes hold no title, no clipboard, no cursor of theirs.
+#[test]
+fn hostile_files_do_not_reach_the_terminal() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let bad = "\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[6n\u{9b}31m\u{202e}x\u{200b}";
+    let long = format!("{bad}{}", "w".repeat(1 << 20));
+    let turn = serde_json::json!({
+        "user_content": {"parts": [{"text": long}]}, "final_response": {"parts": [{"text": long}]},
+        "intermediate_data": {"tool_uses": [{"name": bad, "args": {bad: long}}]},
+    });
+    let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": format!("begin {long}"), "conversation": [turn]}]});
+    std::fs::write(folder.path().join("h.evalset.json"), set.to_string()).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
+    terminal.wait_for("begin");
+    terminal.keys("\r");
+    terminal.wait_for("more lines");
+    terminal.keys("jjjjGgvq?");
+    terminal.wait_for("help   ?");
+    terminal.keys("\x1b");
+    terminal.wait_until("help is closed", |screen| !screen.contains("help   ?"));
+    terminal.keys("fbegin");
+    terminal.wait_for("› begin");
+    terminal.keys("\r");
+    terminal.wait_for("expected │ actual");
+    terminal.keys("\x03");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    for hostile in ["\u{1b}]0;", "\u{1b}]52", "\u{1b}[6n", "\u{9b}", "\u{202e}", "\u{200b}", "\u{7}"] {
+        assert!(!text.contains(hostile), "{hostile:?} reached the terminal");
+    }
+    terminal.assert_restored();
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use() {
+    let home = tempfile::tempdir().unwrap();
+    let output = crate::common::output(crate::common::evaltrail(home.path()).arg("."));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(crate::common::both(&output).contains("evaltrail run"), "{}", crate::common::both(&output));
+    assert!(!output.stdout.contains(&0x1b));
+}
+
+#[test]
+fn changed_files_are_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let set =
+        |id: &str| format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#);
+    let file = folder.path().join("s.evalset.json");
+    std::fs::write(&file, set("before_change")).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (100, 24));
+    terminal.wait_for("before_change");
+    let other = folder.path().join("new");
+    std::fs::write(&other, set("after_change")).unwrap();
+    std::fs::rename(&other, &file).unwrap();
+    terminal.wait_for("after_change");
+    std::fs::write(&file, "{oops").unwrap();
+    terminal.wait_for("line 1, column 2");
+    std::fs::write(&file, set("mended")).unwrap();
+    terminal.wait_for("mended");
+    std::fs::write(folder.path().join("another.evalset.json"), set("x")).unwrap();
+    terminal.wait_for("another");
+    std::fs::create_dir(folder.path().join("deeper")).unwrap();
+    std::fs::write(folder.path().join("deeper/below.evalset.json"), set("x")).unwrap();
+    terminal.wait_for("below");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// As often as `EVALTRAIL_ROUNDS` says; once unless it says.
+#[test]
+fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let reference = |n: u32| if n.is_multiple_of(4) { "other".to_string() } else { format!("answer {n}") };
+    let row = |n: u32| serde_json::json!({"prompt": format!("question {n}"), "response": format!("answer {n}"), "reference": reference(n)});
+    let rows: String = (0..20_000).map(|n| format!("{}\n", row(n))).collect();
+    std::fs::write(folder.path().join("answers.jsonl"), rows).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
+    terminal.wait_for("question 0");
+    terminal.keys("h");
+    let rounds = std::env::var("EVALTRAIL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let mut before = "no run yet".to_string();
+    for _ in 0..rounds {
+        terminal.keys("s");
+        terminal.wait_until("a new run", |screen| screen.starts_with(" run ") && !screen.contains(&before));
+        terminal.wait_for("ended after");
+        let screen = terminal.screen();
+        assert!(screen.contains("20000/20000  ✓ 15000  ✗ 5000"), "{screen}");
+        before = screen.split_whitespace().nth(1).unwrap().to_string();
+        terminal.keys("q");
+        terminal.wait_for("✓ 15000  ✗ 5000 ─╮");
+    }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}

@@ -1,0 +1,271 @@
+//! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
+//! written or dropped.
+
+
+use evaltrail::domain::{
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
+    Trajectory, case_status,
+};
+use evaltrail::explorer::{
+    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
+    update,
+};
+use evaltrail::formats::SetFile;
+use evaltrail::formats::adk::write_case;
+use evaltrail::metrics::{Evidence, score_case};
+use evaltrail::workspace::SetPath;
+use crate::common::past::past;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
+}
+
+fn type_text(model: &mut Model, text: &str) {
+    update(model, Msg::Paste(text.into()));
+}
+
+fn turn(calls: &[(&str, Value)], said: &str) -> Invocation {
+    let call = |(name, args): &(&str, Value)| ToolCall::new(*name, args.as_object().cloned());
+    let calls = calls.iter().map(call).collect();
+    Invocation {
+        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        final_response: Some(Content::text("model", said)),
+        ..Invocation::default()
+    }
+}
+
+fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt> {
+    let criteria = [
+        Criterion::new("tool_trajectory_avg_score", Some(1.0)),
+        Criterion::new("response_match_score", Some(0.8)),
+    ];
+    let mut attempt = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("c{case}"));
+    (attempt.expected, attempt.actual) = ([expected].into(), [actual].into());
+    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.status = case_status(&attempt.metrics);
+    Arc::new(attempt)
+}
+
+const FILE: &str = "/w/x.evalset.json";
+const SAID: &str = "the lamp is off now";
+
+/// Four cases: passes; other order; other argument; other words.
+fn model() -> Model {
+    let path = SetPath { path: FILE.into(), shown: "x.evalset.json".into(), stem: "x".into(), app: None };
+    let mut model = Model::new("w".into(), vec![path], (120, 40));
+    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
+    let golden = || turn(&[a.clone(), b.clone()], SAID);
+    let case = |at| EvalCase {
+        eval_id: format!("c{at}"),
+        conversation: Conversation::Turns(vec![golden()]),
+        ..EvalCase::default()
+    };
+    let cases: Vec<Value> = (0..4).map(|at| write_case(&case(at))).collect();
+    let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
+    let file = Arc::new(SetFile::open(Arc::from(text), "x").unwrap());
+    let result = Ok(OpenedSet {
+        file,
+        digest: String::new(),
+        agent: Err("none".into()),
+        notes: Ok(Default::default()),
+    });
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    let outcomes = [
+        attempt(0, golden(), golden()),
+        attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
+        attempt(2, golden(), turn(&[("search_web", json!({"query": "y"})), b.clone()], SAID)),
+        attempt(3, golden(), turn(&[a, b], "the lamp is on")),
+    ];
+    let results = past(Path::new(FILE), "r", outcomes.into());
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, results });
+    press(&mut model, "right");
+    model
+}
+
+fn statuses(model: &Model) -> Vec<Status> {
+    (0..4).map(|index| model.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
+}
+
+const P: Status = Status::Passed;
+const F: Status = Status::Failed;
+
+#[test]
+fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
+    let mut model = model();
+    assert_eq!(statuses(&model), [P, F, F, F]);
+    press(&mut model, "w m");
+    assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
+    press(&mut model, "w m");
+    assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
+    assert_eq!(model.trial.as_ref().unwrap().counts(), (1, 0));
+    press(&mut model, "w i");
+    assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
+    press(&mut model, "down down down");
+    press(&mut model, "w - w - w -");
+    assert_eq!(model.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
+    assert_eq!(statuses(&model), [P, P, P, P]);
+    assert_eq!(model.trial.as_ref().unwrap().flips.len(), 3);
+    press(&mut model, "w d");
+    assert!(model.trial.is_none());
+    assert_eq!(statuses(&model), [P, F, F, F], "dropped");
+}
+
+#[test]
+fn a_typed_rule_shows_at_once_which_cases_turn_green() {
+    let mut model = model();
+    press(&mut model, "w r");
+    type_text(&mut model, "search_* query sometimes");
+    press(&mut model, "enter");
+    assert!(
+        matches!(&model.overlay, Some(Overlay::Rule(line)) if line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
+    );
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "search_* query ignore");
+    press(&mut model, "enter");
+    assert_eq!(statuses(&model), [P, F, P, F]);
+    let attempt = &model.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
+    let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
+    assert_eq!((of("trajectory_match").score, of("tool_trajectory_avg_score").score), (Some(1.0), Some(0.0)));
+    assert_eq!(attempt.adk_status, F, "ADK would still say failed");
+    press(&mut model, "w f");
+    assert!(matches!(&model.overlay, Some(Overlay::Flips(list)) if list.picker.found.len() == 1));
+    press(&mut model, "enter");
+    assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
+}
+
+#[test]
+fn the_case_says_the_smallest_change_that_would_do() {
+    let mut model = model();
+    let said = |model: &mut Model, keys: &str| {
+        press(model, keys);
+        let evaltrail::explorer::Screen::Case(case) = &model.screen else { panic!("a case is open") };
+        case.suggestion.as_ref().map(|change| change.words().join(" + "))
+    };
+    assert_eq!(said(&mut model, "enter"), None);
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("ANY_ORDER"));
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("search_web: query ignore"));
+    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("response_match_score at 0.66"));
+}
+
+#[test]
+fn a_change_is_written_only_after_a_yes() {
+    let mut model = model();
+    press(&mut model, "w m w w");
+    let Some(Overlay::Confirm(confirm)) = &model.overlay else { panic!("it asks") };
+    assert!(
+        confirm.question.lines.iter().any(|line| line.contains("test_config.json")),
+        "{:?}",
+        confirm.question.lines
+    );
+    assert!(
+        matches!(&confirm.then, Confirmed::WriteCriteria(change, sets) if change.match_type.is_some() && *sets == [0])
+    );
+    assert_eq!(press(&mut model, "n"), []);
+    let effects = press(&mut model, "w w y");
+    assert!(matches!(&effects[..], [Effect::WriteCriteria(..)]), "{effects:?}");
+    assert_eq!(update(&mut model, Msg::CriteriaWritten("done".into())), [Effect::Rediscover]);
+    assert!(model.trial.is_none());
+}
+
+#[test]
+fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
+    let mut model = model();
+    press(&mut model, "w m w m");
+    let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
+    let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
+    let results = past(Path::new(FILE), "r2", vec![swapped]);
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, results });
+    assert_eq!(statuses(&model)[0], P);
+    press(&mut model, "w d");
+    assert_eq!(statuses(&model)[0], F);
+}
+
+#[test]
+fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
+    let mut model = model();
+    let one = model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
+    let many: Vec<_> = (0..3000u32)
+        .map(|at| {
+            let key = AttemptKey { case: 1, attempt: at + 1 };
+            Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })
+        })
+        .collect();
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", many) });
+    let first = press(&mut model, "w m");
+    let second = press(&mut model, "w m");
+    let answer = |effects: &[Effect]| {
+        let [Effect::Rescore { ticket, change, before }] = effects else { panic!("{effects:?}") };
+        let (outcomes, flips) = rescored(before, change);
+        Msg::Rescored(*ticket, Box::new(outcomes), flips)
+    };
+    assert!(model.trial.as_ref().unwrap().pending.is_some());
+    update(&mut model, answer(&first));
+    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
+    update(&mut model, answer(&second));
+    assert_eq!(statuses(&model)[1], P);
+    assert!(model.trial.as_ref().unwrap().pending.is_none());
+    press(&mut model, "w d");
+    let dropped = press(&mut model, "w m");
+    press(&mut model, "w d");
+    let shown = press(&mut model, "w m w m");
+    update(&mut model, answer(&dropped));
+    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
+    let key = AttemptKey { case: 1, attempt: 5000 };
+    let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
+    let ticket = model.ticket();
+    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", late) });
+    let again = update(&mut model, answer(&shown[1..]));
+    assert!(matches!(&again[..], [Effect::Rescore { .. }]), "the outcomes are others by now: {again:?}");
+    update(&mut model, answer(&again));
+    assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
+}
+
+#[test]
+fn s_scores_and_metrics_and_statistics_open() {
+    let mut model = model();
+    assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
+    press(&mut model, "m s");
+    assert!(matches!(&model.overlay, Some(Overlay::Statistics(table)) if table.lines[0].total == 4));
+    press(&mut model, "esc");
+    let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
+    let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
+    let result =
+        Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()), notes: Ok(Default::default()) });
+    let ticket = model.ticket();
+    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    let saved = vec![CaseRef { set: 0, index: 0 }];
+    assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
+    press(&mut model, "m m");
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found.len() > 30));
+    type_text(&mut model, "bleu");
+    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
+}
+
+/// In the list, with a preview: the suggestion is tried with one key, what is shown then is of the what-if, and the same
+/// suggestion is not added twice.
+#[test]
+fn a_suggestion_is_tried_from_the_list_once() {
+    let mut model = model();
+    press(&mut model, "down down");
+    assert_eq!(model.shown_attempt().unwrap().status, F);
+    let suggestion = model.shown_case().unwrap().suggestion.clone().expect("a suggestion");
+    press(&mut model, "=");
+    assert_eq!(model.trial.as_ref().unwrap().change, suggestion);
+    assert_eq!(model.shown_attempt().unwrap().status, P, "the preview is of the what-if");
+    assert_eq!(model.shown_case().unwrap().suggestion, None);
+    let mut twice = suggestion.clone();
+    twice.add(suggestion.clone());
+    assert_eq!(twice, suggestion);
+    // The same while another screen was open meanwhile.
+    press(&mut model, "w d enter");
+    press(&mut model, "= q");
+    assert_eq!(model.shown_attempt().unwrap().status, P);
+    assert_eq!(model.shown_case().unwrap().suggestion, None, "no stale suggestion in the list");
+}
