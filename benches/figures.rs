@@ -2,6 +2,8 @@
 //!
 //! Parts that depend on the machine's speed are compared with a yardstick in the same run.
 
+// The benches need less of it than the tests.
+#[allow(dead_code)]
 #[path = "../tests/integration/common/terminal.rs"]
 mod terminal;
 

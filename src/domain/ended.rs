@@ -1,7 +1,7 @@
 //! Attempts that ended, as they are held while evaltrail is open. A summary of each is in memory; the rest is read
 //! from where it was recorded when it is needed.
 
-use super::{Attempt, AttemptKey, MetricResult, Spent, Status};
+use super::{Attempt, AttemptKey, Finding, FindingRule, MetricResult, Spent, Status};
 use std::fmt;
 use std::io;
 use std::ops::Deref;
@@ -68,6 +68,8 @@ pub struct MetricSummary {
     pub status: Status,
     /// A sentence a person can act on.
     pub explanation: String,
+    /// The allowed variant of the trajectory that matches, where one decided.
+    pub variant: Option<String>,
     /// The scores of its rubrics.
     pub rubrics: Vec<Option<f64>>,
     /// Whether a judge was asked.
@@ -83,6 +85,11 @@ impl AttemptSummary {
         let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
         let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
         format!("{}{repeat}{alone}", self.eval_id)
+    }
+
+    /// The allowed variant of the trajectory that matches, where one decided.
+    pub fn variant(&self) -> Option<&str> {
+        self.metrics.iter().find_map(|metric| metric.variant.as_deref())
     }
 
     /// Why it did not pass, in the words of what failed first; empty when it passed.
@@ -147,11 +154,16 @@ impl MetricResult {
             threshold: self.threshold,
             status: self.status,
             explanation: self.explanation.clone(),
+            variant: self.findings.iter().find_map(matched_variant),
             rubrics: self.rubrics.iter().map(|rubric| rubric.score).collect(),
             judged: self.judgement.is_some(),
             unsteady: self.is_unsteady(),
         }
     }
+}
+
+fn matched_variant(finding: &Finding) -> Option<String> {
+    finding.text.clone().filter(|_| finding.rule == FindingRule::VariantMatched)
 }
 
 /// The place of an attempt's record in its journal or result file.

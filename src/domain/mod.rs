@@ -16,6 +16,7 @@ mod criterion;
 mod custom;
 mod ended;
 mod eval_set;
+mod finding;
 mod human;
 mod ids;
 mod invocation;
@@ -44,6 +45,7 @@ pub use ended::{
     WHOLE_AT_MOST,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
+pub use finding::{Finding, FindingRule};
 pub use human::HumanVerdict;
 pub use ids::{free_id, wrong_eval_id, wrong_set_id};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};

@@ -316,6 +316,7 @@ mod tests {
             threshold: Some(0.8),
             status: Status::Failed,
             explanation: String::new(),
+            variant: None,
             rubrics: vec![],
             judged: false,
             unsteady: false,

@@ -1,6 +1,6 @@
 //! Scores and statuses, of metrics and of cases.
 
-use super::{Judgement, Votes};
+use super::{Finding, Judgement, Votes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -107,6 +107,10 @@ pub struct MetricResult {
     pub status: Status,
     /// A sentence a person can act on: the step, the argument, the number.
     pub explanation: String,
+    /// Why it is this score, as facts: what is wrong in each turn, in the order of turns and calls. A result that
+    /// failed or was not evaluated has at least one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// The same for each turn.
     pub per_invocation: Vec<InvocationScore>,
     /// Rubrics with the judge's verdicts.
@@ -249,6 +253,7 @@ mod tests {
             threshold: None,
             status: *status,
             explanation: String::new(),
+            findings: vec![],
             per_invocation: vec![],
             rubrics: vec![],
             criterion: None,

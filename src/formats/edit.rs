@@ -5,7 +5,7 @@
 //! case as meant ─▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back: is it what was meant?
 //! ```
 
-use super::adk::{Finding, refusals, respelt, write_case, write_named_case, write_turns};
+use super::adk::{SchemaProblem, refusals, respelt, write_case, write_named_case, write_turns};
 use super::json::{self, JsonPath, Names, TextChange};
 use super::{FileProblem, Form, SetFile};
 use crate::domain::EvalCase;
@@ -87,8 +87,8 @@ fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> O
         return None;
     }
     let mut known = refusals(before);
-    let is_new = |finding: &Finding| {
-        let same = |one: &Finding| (&one.expected, &one.found) == (&finding.expected, &finding.found);
+    let is_new = |finding: &SchemaProblem| {
+        let same = |one: &SchemaProblem| (&one.expected, &one.found) == (&finding.expected, &finding.found);
         known.iter().position(same).map(|at| known.remove(at)).is_none()
     };
     let finding = refusals(after).into_iter().find(is_new)?;

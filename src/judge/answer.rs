@@ -1,8 +1,10 @@
 //! What a program answers, as a metric's result.
 
-use crate::domain::{Criterion, InvocationScore, MetricResult, Status};
+use crate::domain::{Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status};
 use crate::metrics::unscored;
 use serde_json::Value;
+
+const REPORTED_NO_REASON: &str = "the program gave no reason";
 
 /// Reads an answer: a number, or `{"score", "explanation", "status", "per_invocation"}`; or `{"error"}`.
 pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> MetricResult {
@@ -52,6 +54,10 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
     };
     let mut result = unscored(criterion, turns, status(score, decided(answer)), explanation);
     result.score = score;
+    if result.status != Status::Errored {
+        let text = if explanation.is_empty() { REPORTED_NO_REASON } else { explanation };
+        result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
+    }
     if !per_invocation.is_empty() {
         result.per_invocation = per_invocation;
     }

@@ -1,9 +1,10 @@
 //! Metrics that a person declares in `evaltrail.toml` without a program.
 
-use super::measure::{Evidence, Measure, Outcome, by_actual_turn, flag};
+use super::matching::miscounted;
+use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
 use super::registry::Unusable;
 use crate::diff::values_equal;
-use crate::domain::{CustomMetric, Invocation, ToolCall, Trajectory, value_text};
+use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, Trajectory, value_text};
 use regex::Regex;
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -73,7 +74,7 @@ fn all_calls<'a>(evidence: &Evidence<'a>) -> Option<Vec<&'a ToolCall>> {
 }
 
 fn unknown_calls(evidence: &Evidence) -> Outcome {
-    Outcome::none("it is not known which calls the agent made", evidence.actual.len())
+    Outcome::none(UNKNOWN_CALLS, evidence.actual.len())
 }
 
 struct Tools(Vec<WildMatch>);
@@ -81,18 +82,18 @@ struct Tools(Vec<WildMatch>);
 impl Measure for Tools {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let Some(calls) = all_calls(evidence) else { return unknown_calls(evidence) };
-        let missing: Vec<String> = self
+        let missing: Vec<Finding> = self
             .0
             .iter()
             .filter(|tool| !calls.iter().any(|call| tool.matches(&call.name)))
-            .map(ToString::to_string)
+            .map(|tool| miscounted(FindingRule::ToolCalledTooRarely, &tool.to_string(), 1, 0))
             .collect();
         let share = 1.0 - missing.len() as f64 / self.0.len().max(1) as f64;
-        let why = match missing.is_empty() {
-            true => "every essential tool was called".into(),
-            false => format!("not called: {}", missing.join(", ")),
-        };
-        Outcome::whole(Some(share), why, evidence.actual.len())
+        let turns = evidence.actual.len();
+        match missing.is_empty() {
+            true => Outcome::whole(Some(share), "every essential tool was called".into(), turns),
+            false => Outcome::because(share, missing, turns),
+        }
     }
 }
 
@@ -103,8 +104,14 @@ impl Measure for Response {
         let turns = evidence.actual.len();
         let Some(last) = evidence.actual.last() else { return Outcome::none("there is no turn", turns) };
         let fits = self.0.is_match(&last.response_text());
-        let why = format!("the response {} /{}/", if fits { "matches" } else { "does not match" }, self.0);
-        Outcome::whole(Some(flag(fits)), why, turns)
+        match fits {
+            true => Outcome::whole(Some(1.0), format!("the response matches /{}/", self.0), turns),
+            false => {
+                let why = format!("the response does not match /{}/", self.0);
+                let finding = Finding::text(FindingRule::PatternNotMatched, why);
+                Outcome::because(0.0, vec![finding.in_turn(turns)], turns)
+            }
+        }
     }
 }
 
@@ -133,7 +140,8 @@ impl Measure for Argument {
             .map(|call| Value::Object(call.args.clone().unwrap_or_default()))
             .collect();
         if args.is_empty() {
-            return Outcome::whole(Some(0.0), format!("{} was not called", self.tool), turns);
+            let missing = miscounted(FindingRule::ToolCalledTooRarely, &self.tool.to_string(), 1, 0);
+            return Outcome::because(0.0, vec![missing], turns);
         }
         let found: Vec<&Value> = args.iter().flat_map(|args| self.path.query(args).all()).collect();
         let why = match (found.iter().any(|value| self.takes(value)), found.first()) {
@@ -141,7 +149,14 @@ impl Measure for Argument {
             (false, Some(value)) => format!("{} is {}", self.path, value_text(value)),
             (false, None) => format!("no call of {} has {}", self.tool, self.path),
         };
-        Outcome::whole(Some(0.0), why, turns)
+        let finding = Finding {
+            tool: Some(self.tool.to_string()),
+            argument: Some(self.path.to_string()),
+            expected: self.equals.clone(),
+            actual: found.first().map(|value| (*value).clone()),
+            ..Finding::text(FindingRule::PatternNotMatched, why)
+        };
+        Outcome::because(0.0, vec![finding], turns)
     }
 }
 
@@ -154,13 +169,16 @@ impl Measure for MaxCalls {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
             if turn.trajectory == Trajectory::Unknown {
-                return (None, "it is not known which calls the agent made".into());
+                return Turn::unscored(UNKNOWN_CALLS);
             }
             let count = turn.calls().iter().filter(|call| self.tool.matches(&call.name)).count();
-            (
-                Some(flag(count <= self.max)),
-                format!("{count} calls of {}, at most {} allowed", self.tool, self.max),
-            )
+            if count <= self.max {
+                let measured = format!("{count} calls of {}, at most {} allowed", self.tool, self.max);
+                return Turn::scored(1.0, measured);
+            }
+            let (rule, limit) =
+                (FindingRule::ToolCalledTooOften, u32::try_from(self.max).unwrap_or(u32::MAX));
+            Turn::scored(0.0, "").because(vec![miscounted(rule, &self.tool.to_string(), limit, count)])
         })
     }
 }

@@ -1,6 +1,6 @@
 //! ADK's informational metrics (`_efficiency_evaluators.py`, 2.10 and later): what a turn cost.
 
-use super::measure::{Evidence, Measure, Outcome, mean};
+use super::measure::{Evidence, Measure, Outcome, Turn, mean};
 use crate::domain::{Invocation, MetricDetails, TokenUsage, Trajectory, Usage};
 
 /// What is counted.
@@ -30,10 +30,9 @@ fn outcome(score: Option<f64>, per_turn: Vec<Option<f64>>, explanation: String) 
     Outcome {
         score,
         explanation,
-        per_invocation: per_turn.into_iter().map(|score| (score, String::new())).collect(),
-        details: Vec::new(),
-        overall: None,
+        per_invocation: per_turn.into_iter().map(|score| Turn { score, ..Turn::default() }).collect(),
         informational: true,
+        ..Outcome::default()
     }
 }
 

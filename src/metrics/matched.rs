@@ -5,8 +5,8 @@ use super::matching::Matcher;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
 use super::options::{flag_option, word_option};
 use super::registry::Unusable;
-use super::trajectory::{argument, shorten};
-use crate::domain::{Criterion, ToolCall};
+use super::trajectory::{about_call, changed_arguments};
+use crate::domain::{Criterion, Finding, FindingRule, ToolCall};
 
 /// When two trajectories match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Matched {
 impl Measure for Matched {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
-            Some(why) => (None, why),
+            Some(why) => Turn::unscored(why),
             None => self.turn(&expected.calls(), &actual.calls()),
         })
     }
@@ -92,18 +92,15 @@ impl Matched {
             _ if precision + recall == 0.0 => 0.0,
             _ => 2.0 * precision * recall / (precision + recall),
         };
-        let mut why = format!("{paired} paired of {needed} expected and {} made", actual.len());
-        let missing = self.unpaired(expected, actual, &pairing, false);
-        if !missing.is_empty() {
-            why = format!("{why}: {}", shorten(missing));
-        }
-        (Some(score), why)
+        let measured = format!("{paired} paired of {needed} expected and {} made", actual.len());
+        let extras = self.reading != MatchReading::Recall;
+        Turn::scored(score, measured).because(self.unpaired(expected, actual, &pairing, extras))
     }
 
     fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
         let violations = self.matcher.violations(actual);
         if !violations.is_empty() {
-            return (Some(0.0), shorten(violations));
+            return Turn::scored(0.0, "").because(violations);
         }
         let fits = match self.mode {
             MatchMode::Strict => self.strict(expected, actual),
@@ -113,15 +110,15 @@ impl Matched {
             MatchMode::Superset => self.all_needed(expected, actual),
         };
         if fits {
-            return (Some(1.0), format!("{} expected, {} made", expected.len(), actual.len()));
+            return Turn::scored(1.0, format!("{} expected, {} made", expected.len(), actual.len()));
         }
         let extras = !matches!(self.mode, MatchMode::InOrder | MatchMode::Superset);
         let pairing = self.matcher.pairing(expected, actual);
-        let mut said = self.unpaired(expected, actual, &pairing, extras);
-        if said.is_empty() {
-            said.push("the calls come in another order".into());
+        let mut found = self.unpaired(expected, actual, &pairing, extras);
+        if found.is_empty() {
+            found.push(Finding::of(FindingRule::OrderDiffers));
         }
-        (Some(0.0), shorten(said))
+        Turn::scored(0.0, "").because(found)
     }
 
     /// Walks both lists at once; an optional call may be passed over.
@@ -161,32 +158,30 @@ impl Matched {
         self.matcher.pairing(expected, actual).iter().flatten().count() == actual.len()
     }
 
-    /// What was left over, in words: changed calls, missing ones, and extra ones if they matter.
+    /// What was left over: changed calls, missing ones, and extra ones if they matter.
     fn unpaired(
         &self,
         expected: &[&ToolCall],
         actual: &[&ToolCall],
         pairing: &[Option<usize>],
         extras: bool,
-    ) -> Vec<String> {
+    ) -> Vec<Finding> {
         let mut left: Vec<usize> = (0..actual.len()).filter(|at| !pairing.contains(&Some(*at))).collect();
-        let mut said = Vec::new();
+        let mut found = Vec::new();
         for (at, call) in expected.iter().enumerate().filter(|(at, _)| pairing[*at].is_none()) {
-            let place = format!("call {} {}", at + 1, call.name);
             match left.iter().position(|&other| actual[other].name == call.name) {
-                Some(found) => {
-                    let differences = self.matcher.differences(call, actual[left.remove(found)]);
-                    let first = differences.first().map(argument).unwrap_or_default();
-                    said.push(format!("{place} differs in {first}"));
+                Some(other) => {
+                    let differences = self.matcher.differences(call, actual[left.remove(other)]);
+                    found.extend(changed_arguments(at, call, differences));
                 }
                 None if self.matcher.is_optional(call) => {}
-                None => said.push(format!("{place} is missing")),
+                None => found.push(about_call(FindingRule::CallMissing, at, call)),
             }
         }
         if extras {
-            said.extend(left.iter().map(|&at| format!("call {} {} is extra", at + 1, actual[at].name)));
+            found.extend(left.iter().map(|&at| about_call(FindingRule::CallExtra, at, actual[at])));
         }
-        said
+        found
     }
 }
 
@@ -204,7 +199,7 @@ mod tests {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
         let metric = Matched::of(reading, &Criterion { options, rules, ..Criterion::default() }).unwrap();
         let (e, a) = (calls(expected), calls(actual));
-        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>()).0.unwrap()
+        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>()).score.unwrap()
     }
 
     /// Expected and actual calls; then strict, in_order, unordered, subset, superset.

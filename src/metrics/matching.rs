@@ -3,7 +3,7 @@
 
 use super::registry::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, values_equal};
-use crate::domain::{MatchRule, ToolCall, value_text};
+use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use regex::Regex;
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
@@ -86,20 +86,20 @@ impl Matcher {
     }
 
     /// What a turn's calls do that no call may do: forbidden tools, too few, too many.
-    pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<String> {
+    pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<Finding> {
         let mut found = Vec::new();
         for rule in &self.rules {
             let count = actual.iter().filter(|call| rule.tool.matches(&call.name)).count();
             let written = &rule.written;
-            let tool = &written.tool;
             if written.forbidden && count > 0 {
-                found.push(format!("{tool} is forbidden and was called"));
+                let tool = Some(written.tool.clone());
+                found.push(Finding { tool, ..Finding::of(FindingRule::ToolForbidden) });
             }
             if let Some(min) = written.min.filter(|min| count < *min as usize) {
-                found.push(format!("{tool} came {count} times, at least {min} needed"));
+                found.push(miscounted(FindingRule::ToolCalledTooRarely, &written.tool, min, count));
             }
             if let Some(max) = written.max.filter(|max| count > *max as usize) {
-                found.push(format!("{tool} came {count} times, at most {max} allowed"));
+                found.push(miscounted(FindingRule::ToolCalledTooOften, &written.tool, max, count));
             }
         }
         found
@@ -135,6 +135,16 @@ impl Matcher {
             Some(at)
         };
         expected.iter().map(&mut find).collect()
+    }
+}
+
+/// A tool, or a pattern of tools, that was called too often or too rarely.
+pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
+    Finding {
+        tool: Some(tool.to_string()),
+        expected: Some(limit.into()),
+        actual: Some(count.into()),
+        ..Finding::of(rule)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a metric is given, what it gives back, and what all metrics by turn share.
 
-use crate::domain::{Attempt, Invocation, MetricDetails, Rubric, Status, Trajectory};
+use super::sentences::reasons;
+use crate::domain::{Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, Trajectory};
 use serde_json::{Map, Value};
 
 /// All that a case can be scored by. Borrowed: the same outcome is scored under many criteria.
@@ -59,6 +60,8 @@ pub(super) trait Measure: Send + Sync {
 pub(super) struct Outcome {
     pub(super) score: Option<f64>,
     pub(super) explanation: String,
+    /// What is wrong with the case as a whole; what is wrong in a turn stands in the turn.
+    pub(super) findings: Vec<Finding>,
     pub(super) per_invocation: Vec<Turn>,
     pub(super) details: Vec<Option<MetricDetails>>,
     pub(super) overall: Option<MetricDetails>,
@@ -66,22 +69,70 @@ pub(super) struct Outcome {
 }
 
 /// The score of one turn, and why.
-pub(super) type Turn = (Option<f64>, String);
+#[derive(Clone, Default)]
+pub(super) struct Turn {
+    pub(super) score: Option<f64>,
+    /// What was counted, in words; empty where the findings say everything.
+    pub(super) measured: String,
+    pub(super) findings: Vec<Finding>,
+    /// A turn of the file's history, of which nothing is expected.
+    pub(super) is_history: bool,
+}
+
+impl Turn {
+    /// A score, and what was counted for it.
+    pub(super) fn scored(score: f64, measured: impl Into<String>) -> Turn {
+        Turn { score: Some(score), measured: measured.into(), ..Turn::default() }
+    }
+
+    /// A score of the response, with a finding where it is not the best there is.
+    pub(super) fn of_response(score: f64, measured: impl Into<String>) -> Turn {
+        let findings = match score < 1.0 {
+            true => vec![Finding::of(FindingRule::ResponseDiffers)],
+            false => Vec::new(),
+        };
+        Turn::scored(score, measured).because(findings)
+    }
+
+    /// A turn that cannot be scored, and why.
+    pub(super) fn unscored(why: impl Into<String>) -> Turn {
+        Turn { findings: vec![Finding::text(FindingRule::NotEvaluated, why)], ..Turn::default() }
+    }
+
+    /// Adds reasons for the score.
+    pub(super) fn because(mut self, findings: Vec<Finding>) -> Turn {
+        self.findings.extend(findings);
+        self
+    }
+
+    /// What was counted, and the first reasons for the score.
+    pub(super) fn words(&self) -> String {
+        let reasons = reasons(&self.findings);
+        match (self.measured.is_empty(), reasons.is_empty()) {
+            (_, true) => self.measured.clone(),
+            (true, _) => reasons,
+            (false, false) => format!("{}: {reasons}", self.measured),
+        }
+    }
+}
 
 impl Outcome {
     /// A score of the case as a whole.
     pub(super) fn whole(score: Option<f64>, explanation: String, turns: usize) -> Outcome {
-        Outcome {
-            score,
-            explanation,
-            per_invocation: vec![(score, String::new()); turns],
-            ..Outcome::default()
-        }
+        let turn = Turn { score, ..Turn::default() };
+        Outcome { score, explanation, per_invocation: vec![turn; turns], ..Outcome::default() }
+    }
+
+    /// A score of the case as a whole, and the reasons for it.
+    pub(super) fn because(score: f64, findings: Vec<Finding>, turns: usize) -> Outcome {
+        Outcome { findings: findings.clone(), ..Outcome::whole(Some(score), reasons(&findings), turns) }
     }
 
     /// No score, and why.
-    pub(super) fn none(explanation: impl Into<String>, turns: usize) -> Outcome {
-        Outcome::whole(None, explanation.into(), turns)
+    pub(super) fn none(why: impl Into<String>, turns: usize) -> Outcome {
+        let why: String = why.into();
+        let findings = vec![Finding::text(FindingRule::NotEvaluated, why.clone())];
+        Outcome { findings, ..Outcome::whole(None, why, turns) }
     }
 }
 
@@ -94,12 +145,12 @@ pub(super) fn by_turn(
     // Of a file's history nothing is expected: only the turns after it are scored.
     let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !turn.history));
     let mut outcome = by_every_turn(evidence, |expected, actual| match scored && expected.history {
-        true => (None, HISTORY.to_string()),
+        true => Turn { measured: HISTORY.into(), is_history: true, ..Turn::default() },
         false => turn(expected, actual),
     });
-    if scored && outcome.per_invocation.iter().any(|(_, why)| why == HISTORY) {
+    if outcome.per_invocation.iter().any(|turn| turn.is_history) {
         let rest: Vec<Turn> =
-            outcome.per_invocation.iter().filter(|(_, why)| why != HISTORY).cloned().collect();
+            outcome.per_invocation.iter().filter(|turn| !turn.is_history).cloned().collect();
         let of_rest = of_turns(rest);
         (outcome.score, outcome.explanation) = (of_rest.score, of_rest.explanation);
     }
@@ -119,11 +170,10 @@ pub(super) fn by_every_turn(
             evidence.actual.len(),
         );
     };
-    if let Some(outcome) = unlike_turns(expected.len(), evidence.actual.len()) {
-        return outcome;
+    if let Some(why) = unlike_turns(expected.len(), evidence.actual.len()) {
+        return Outcome::none(why, evidence.actual.len());
     }
-    let turns: Vec<Turn> = expected.iter().zip(evidence.actual).map(|(e, a)| turn(e, a)).collect();
-    of_turns(turns)
+    of_turns(expected.iter().zip(evidence.actual).map(|(e, a)| turn(e, a)).collect())
 }
 
 /// The same for metrics that need no reference.
@@ -132,9 +182,9 @@ pub(super) fn by_actual_turn(evidence: &Evidence, turn: impl Fn(&Invocation) -> 
 }
 
 fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
-    let scored = per_invocation.iter().filter(|(score, _)| score.is_some()).count();
+    let scored = per_invocation.iter().filter(|turn| turn.score.is_some()).count();
     let score = match scored == per_invocation.len() {
-        true => mean(per_invocation.iter().filter_map(|(score, _)| *score)),
+        true => mean(per_invocation.iter().filter_map(|turn| turn.score)),
         false => None,
     };
     let explanation = explain(&per_invocation, score);
@@ -143,26 +193,25 @@ fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
 
 /// The one turn's reason, or the lowest turn's.
 fn explain(turns: &[Turn], score: Option<f64>) -> String {
-    if let [(_, why)] = turns {
-        return why.clone();
+    if let [turn] = turns {
+        return turn.words();
     }
     let Some(score) = score else {
-        let unscored = turns.iter().position(|(score, _)| score.is_none());
-        return unscored
-            .map_or("there are no turns to score".into(), |at| format!("turn {}: {}", at + 1, turns[at].1));
+        let unscored = turns.iter().position(|turn| turn.score.is_none());
+        return unscored.map_or("there are no turns to score".into(), |at| {
+            format!("turn {}: {}", at + 1, turns[at].words())
+        });
     };
     let lowest = (0..turns.len())
-        .min_by(|&a, &b| turns[a].0.unwrap_or(f64::MAX).total_cmp(&turns[b].0.unwrap_or(f64::MAX)));
-    let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].1));
+        .min_by(|&a, &b| turns[a].score.unwrap_or(f64::MAX).total_cmp(&turns[b].score.unwrap_or(f64::MAX)));
+    let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].words()));
     format!("mean of {} turns {score:.2}{}", turns.len(), lowest.unwrap_or_default())
 }
 
-/// Unlike numbers of turns cannot be compared, in ADK neither.
-pub(super) fn unlike_turns(expected: usize, actual: usize) -> Option<Outcome> {
-    (expected != actual).then(|| {
-        let why = format!("the case expects {} and the agent took {}", turns(expected), turns(actual));
-        Outcome::none(why, actual)
-    })
+/// Why unlike numbers of turns cannot be compared, in ADK neither.
+pub(super) fn unlike_turns(expected: usize, actual: usize) -> Option<String> {
+    (expected != actual)
+        .then(|| format!("the case expects {} and the agent took {}", turns(expected), turns(actual)))
 }
 
 fn turns(count: usize) -> String {
@@ -176,12 +225,15 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Why one side's calls are not known, if they are not: unknown is not the same as none.
-pub(super) fn unknown_calls(expected: &Invocation, actual: &Invocation) -> Option<String> {
+pub(super) fn unknown_calls(expected: &Invocation, actual: &Invocation) -> Option<&'static str> {
     if expected.trajectory == Trajectory::Unknown {
-        return Some("the file does not say which calls are expected".into());
+        return Some("the file does not say which calls are expected");
     }
-    (actual.trajectory == Trajectory::Unknown).then(|| "it is not known which calls the agent made".into())
+    (actual.trajectory == Trajectory::Unknown).then_some(UNKNOWN_CALLS)
 }
+
+/// Why a metric of the calls that were made has no score.
+pub(super) const UNKNOWN_CALLS: &str = "it is not known which calls the agent made";
 
 /// 1 or 0.
 pub(super) fn flag(yes: bool) -> f64 {

@@ -4,7 +4,7 @@ use super::catalog::{Direction, Family, Kind, MetricInfo, catalog};
 use super::declared::declared;
 use super::judged::JudgedMetric;
 use super::matched::Matched;
-use super::measure::{Evidence, Measure, Outcome};
+use super::measure::{Evidence, Measure, Outcome, Turn};
 use super::response_match::ResponseMatch;
 use super::state::{SessionState, is_declared};
 use super::text::{BleuMetric, ExactMatch, Rouge};
@@ -12,7 +12,8 @@ use super::tool_call::ToolCallMetric;
 use super::trajectory::TrajectoryOptions;
 use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
 use crate::domain::{
-    Criterion, CustomMetric, Invocation, InvocationScore, MetricResult, Reading, Status, Trajectory,
+    Criterion, CustomMetric, Finding, FindingRule, Invocation, InvocationScore, MetricResult, Reading,
+    Status, Trajectory,
 };
 use serde_json::Value;
 
@@ -222,13 +223,22 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
         false => status_of(direction, score, criterion.threshold),
     };
     let mut details = outcome.details.into_iter();
+    let of_turn = |(at, turn): (usize, &Turn)| {
+        turn.findings.iter().map(|finding| finding.clone().in_turn(at + 1)).collect::<Vec<_>>()
+    };
+    let mut findings = outcome.findings;
+    findings.extend(outcome.per_invocation.iter().enumerate().flat_map(of_turn));
+    let decided = unless_asked(criterion, status(outcome.score));
+    if decided == Status::Failed && findings.is_empty() {
+        findings.push(Finding::threshold_missed(outcome.score, criterion.threshold));
+    }
     let per_invocation = outcome
         .per_invocation
         .into_iter()
-        .map(|(score, explanation)| InvocationScore {
-            score,
-            status: status(score),
-            explanation,
+        .map(|turn| InvocationScore {
+            score: turn.score,
+            status: status(turn.score),
+            explanation: turn.words(),
             details: details.next().flatten(),
             rubrics: Vec::new(),
         })
@@ -237,8 +247,9 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
         metric: criterion.metric.clone(),
         score: outcome.score,
         threshold: criterion.threshold,
-        status: unless_asked(criterion, status(outcome.score)),
+        status: decided,
         explanation: outcome.explanation,
+        findings,
         per_invocation,
         rubrics: Vec::new(),
         criterion: as_written(criterion),
@@ -269,12 +280,18 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
         details: None,
         rubrics: Vec::new(),
     };
+    let rule = match status {
+        Status::Errored => FindingRule::ProgramFailed,
+        _ => FindingRule::NotEvaluated,
+    };
+    let findings = if why.is_empty() { Vec::new() } else { vec![Finding::text(rule, why)] };
     MetricResult {
         metric: criterion.metric.clone(),
         score: None,
         threshold: criterion.threshold,
         status,
         explanation: why.to_string(),
+        findings,
         per_invocation: vec![nothing; turns],
         rubrics: Vec::new(),
         criterion: as_written(criterion),

@@ -46,20 +46,19 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
         .as_ref()
         .is_some_and(|content| content.parts.iter().any(|part| part.thought && part.has_text()));
     let note = if thoughts { "; the thoughts in the response count too" } else { "" };
-    (Some(overlap.fmeasure), format!("{why}{note}"))
+    Turn::of_response(overlap.fmeasure, format!("{why}{note}"))
 }
 
 fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise: String) -> String {
     let Some(score) = score else { return otherwise };
     let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
-    if let [(_, why)] = turns {
-        return format!("{why} ({score:.2}{needed})");
+    if let [turn] = turns {
+        return format!("{} ({score:.2}{needed})", turn.words());
     }
-    let worst = (0..turns.len())
-        .min_by(|&a, &b| turns[a].0.partial_cmp(&turns[b].0).unwrap_or(std::cmp::Ordering::Equal));
-    let worst = worst.map(|at| {
-        format!("; lowest in turn {} with {:.2}: {}", at + 1, turns[at].0.unwrap_or(0.0), turns[at].1)
-    });
+    let score_of = |at: usize| turns[at].score.unwrap_or(0.0);
+    let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
+    let worst = worst
+        .map(|at| format!("; lowest in turn {} with {:.2}: {}", at + 1, score_of(at), turns[at].words()));
     format!("mean of {} turns {score:.2}{needed}{}", turns.len(), worst.unwrap_or_default())
 }
 

@@ -2,12 +2,12 @@
 //! which ADK declares and never compares.
 
 use super::matching::holds;
-use super::measure::{Evidence, Measure, Outcome, flag};
+use super::measure::{Evidence, Measure, Outcome};
 use super::options::word_option;
 use super::registry::Unusable;
-use super::trajectory::{argument, shorten};
+use super::trajectory::difference_found;
 use crate::diff::{Difference, DifferenceKind, differences};
-use crate::domain::Criterion;
+use crate::domain::{Criterion, Finding, FindingRule};
 use serde_json::Value;
 
 /// Whether more than the expected state may be there.
@@ -49,12 +49,18 @@ impl Measure for SessionState {
             Mode::Exact => found.is_empty() && expected.is_object() == actual.is_object(),
             Mode::Subset => holds(actual, expected),
         };
-        let why = match (same, found.is_empty()) {
-            (true, _) => "the state is as expected".into(),
-            (false, true) => "the state is no object".into(),
-            (false, false) => shorten(found.iter().map(argument).collect()),
-        };
-        Outcome::whole(Some(flag(same)), why, turns)
+        if same {
+            return Outcome::whole(Some(1.0), "the state is as expected".into(), turns);
+        }
+        let rules = [FindingRule::StateDiffers, FindingRule::StateMissing, FindingRule::StateExtra];
+        let mut found: Vec<Finding> =
+            found.into_iter().map(|difference| difference_found(rules, difference)).collect();
+        if found.is_empty() {
+            let argument = Some("the state".to_string());
+            let (expected, actual) = (Some(expected.clone()), Some(actual.clone()));
+            found.push(Finding { argument, expected, actual, ..Finding::of(FindingRule::StateDiffers) });
+        }
+        Outcome::because(0.0, found, turns)
     }
 }
 

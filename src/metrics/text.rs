@@ -1,7 +1,7 @@
 //! Vertex's metrics that compare the response with the reference: as texts.
 
 use super::bleu::bleu;
-use super::measure::{Evidence, Measure, Outcome, by_turn, flag};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
 use super::registry::Unusable;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
@@ -13,13 +13,13 @@ use unicode_segmentation::UnicodeSegmentation;
 fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> Outcome {
     by_turn(evidence, |expected, actual| {
         let Some(reference) = &expected.final_response else {
-            return (None, "there is no reference response".into());
+            return Turn::unscored("there is no reference response");
         };
         if !said(actual) {
-            return (None, "the file holds no response".into());
+            return Turn::unscored("the file holds no response");
         }
-        let (score, why) = score(&reference.scored_text(), &actual.response_text());
-        (Some(score), why)
+        let (score, measured) = score(&reference.scored_text(), &actual.response_text());
+        Turn::of_response(score, measured)
     })
 }
 

@@ -39,13 +39,13 @@ impl Measure for ToolCallMetric {
             let answer = calls_of(actual);
             if self.aspect == Aspect::Valid {
                 return match answer {
-                    Ok(calls) => (Some(1.0), format!("a valid answer with {}", count(calls.len()))),
-                    Err(why) => (Some(0.0), why),
+                    Ok(calls) => Turn::scored(1.0, format!("a valid answer with {}", count(calls.len()))),
+                    Err(why) => Turn::of_response(0.0, why),
                 };
             }
             match (calls_of(expected), answer) {
-                (Err(why), _) => (None, format!("the reference is no tool call: {why}")),
-                (Ok(_), Err(why)) => (Some(0.0), why),
+                (Err(why), _) => Turn::unscored(format!("the reference is no tool call: {why}")),
+                (Ok(_), Err(why)) => Turn::of_response(0.0, why),
                 (Ok(reference), Ok(answer)) => self.compare(&reference, &answer),
             }
         })
@@ -58,7 +58,10 @@ impl ToolCallMetric {
             let names =
                 |calls: &[Cow<ToolCall>]| -> Vec<String> { calls.iter().map(|c| c.name.clone()).collect() };
             let same = names(reference) == names(answer);
-            return (Some(flag(same)), if same { "the names are equal" } else { "the names differ" }.into());
+            return Turn::of_response(
+                flag(same),
+                if same { "the names are equal" } else { "the names differ" },
+            );
         }
         let wanted: usize = reference.iter().map(|call| args(call).count()).sum();
         let paired = reference.iter().zip(answer).filter(|(r, a)| r.name == a.name);
@@ -67,10 +70,10 @@ impl ToolCallMetric {
         if wanted == 0 {
             let same = reference.len() == answer.len()
                 && reference.iter().zip(answer).all(|(r, a)| r.name == a.name);
-            return (Some(flag(same)), "the reference has no arguments: the names decide".into());
+            return Turn::of_response(flag(same), "the reference has no arguments: the names decide");
         }
         let what = if self.aspect == Aspect::Keys { "keys" } else { "keys with their values" };
-        (Some(found as f64 / wanted as f64), format!("{found} of {wanted} {what} are there"))
+        Turn::of_response(found as f64 / wanted as f64, format!("{found} of {wanted} {what} are there"))
     }
 
     fn holds(&self, answer: &ToolCall, key: &str, value: &Value) -> bool {
@@ -176,7 +179,8 @@ mod tests {
             names.iter().map(|name| Cow::Owned(ToolCall::new(*name, None))).collect()
         };
         let keys = ToolCallMetric { aspect: Aspect::Keys, strict: false };
-        let score = |reference: &[&str], answer: &[&str]| keys.compare(&calls(reference), &calls(answer)).0;
+        let score =
+            |reference: &[&str], answer: &[&str]| keys.compare(&calls(reference), &calls(answer)).score;
         assert_eq!(score(&["a", "b"], &["a", "b"]), Some(1.0));
         assert_eq!(score(&["a", "b"], &["a", "c"]), Some(0.0));
         assert_eq!(score(&["a"], &["a", "a"]), Some(0.0));

@@ -1,11 +1,11 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): did the turn's tool calls
 //! match the expected ones? 1 or 0 a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, flag};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::options::{flag_option, number};
 use super::registry::Unusable;
 use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences};
-use crate::domain::{Criterion, MatchType, ToolCall, value_text};
+use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 use serde_json::Value;
 
 /// The options of the metric.
@@ -81,7 +81,10 @@ impl Measure for TrajectoryOptions {
         let outcome = by_every_turn(evidence, |expected, actual| {
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
-            (Some(flag(fits)), explain_turn(*self, fits, &expected, &actual))
+            match fits {
+                true => Turn::scored(1.0, matching_words(expected.len(), actual.len())),
+                false => Turn::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
+            }
         });
         let Some(score) = outcome.score else { return outcome };
         let explanation = explain(*self, &outcome.per_invocation, score, threshold);
@@ -90,11 +93,11 @@ impl Measure for TrajectoryOptions {
 }
 
 fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Option<f64>) -> String {
-    let wrong: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].0 == Some(0.0)).collect();
+    let wrong: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].score == Some(0.0)).collect();
     match (wrong.as_slice(), turns.len()) {
-        ([], 0 | 1) => format!("{}: {}", options.label(), turns.first().map_or("", |(_, why)| why)),
+        ([], 0 | 1) => format!("{}: {}", options.label(), turns.first().map_or(String::new(), Turn::words)),
         ([], count) => format!("{}: all {count} turns match", options.label()),
-        ([_], 1) => format!("{}: {}", options.label(), turns[0].1),
+        ([_], 1) => format!("{}: {}", options.label(), turns[0].words()),
         ([first, ..], count) => {
             let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
             let right = count - wrong.len();
@@ -102,105 +105,104 @@ fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Op
                 "{}: {right} of {count} turns match ({score:.2}{needed}); turn {}: {}",
                 options.label(),
                 first + 1,
-                turns[*first].1
+                turns[*first].words()
             )
         }
     }
 }
 
-/// Why one turn matches or does not: the step, the argument, the value.
-pub(super) fn explain_turn(
-    options: TrajectoryOptions,
-    fits: bool,
-    expected: &[&ToolCall],
-    actual: &[&ToolCall],
-) -> String {
-    if fits {
-        return match (expected.len(), actual.len()) {
-            (0, 0) => "no calls, as expected".into(),
-            (0, n) => format!("nothing is expected, so {} count for nothing", calls(n)),
-            (n, m) if m > n => format!("{} as expected, among {}", calls(n), calls(m)),
-            (n, _) => format!("{} as expected", calls(n)),
-        };
+/// How many calls of a turn that matches are as expected.
+fn matching_words(expected: usize, actual: usize) -> String {
+    match (expected, actual) {
+        (0, 0) => "no calls, as expected".into(),
+        (0, n) => format!("nothing is expected, so {} count for nothing", calls(n)),
+        (n, m) if m > n => format!("{} as expected, among {}", calls(n), calls(m)),
+        (n, _) => format!("{} as expected", calls(n)),
     }
-    let alignment = align(expected, actual);
-    let mut said = Vec::new();
-    for pair in &alignment.pairs {
-        match (pair.kind, pair.expected, pair.actual) {
-            (PairKind::Changed, Some(e), Some(a)) if !options.ignore_args => {
-                said.push(changed(e, expected[e], actual[a]));
-            }
-            (PairKind::Moved, Some(e), Some(a)) if options.match_type != MatchType::AnyOrder => {
-                said.push(format!("call {} {} came as call {}", e + 1, expected[e].name, a + 1));
-            }
-            (PairKind::Missing, Some(e), _) => {
-                said.push(format!("call {} {} is missing", e + 1, expected[e].name));
-            }
-            (PairKind::Extra, _, Some(a)) if options.match_type == MatchType::Exact => {
-                said.push(format!("call {} {} is extra", a + 1, actual[a].name));
-            }
-            _ => {}
-        }
-    }
-    shorten(said)
 }
 
 fn calls(count: usize) -> String {
     if count == 1 { "1 call".into() } else { format!("{count} calls") }
 }
 
-/// The first three things, and how many more there are.
-pub(super) fn shorten(said: Vec<String>) -> String {
-    const MOST: usize = 3;
-    match said.len() {
-        0 => "the calls do not match".into(),
-        n if n <= MOST => said.join("; "),
-        n => format!("{}; and {} more", said[..MOST].join("; "), n - MOST),
-    }
-}
-
-fn changed(at: usize, expected: &ToolCall, actual: &ToolCall) -> String {
-    let call = format!("call {} {}", at + 1, expected.name);
-    match (&expected.args, &actual.args) {
-        (None, Some(_)) => return format!("{call} has arguments and none at all are expected"),
-        (Some(_), None) => return format!("{call} has no arguments at all"),
-        _ => {}
-    }
-    let found = differences(expected.args.as_ref(), actual.args.as_ref());
-    let Some(first) = found.first() else { return format!("{call} differs") };
-    let more = match found.len() - 1 {
-        0 => String::new(),
-        1 => " and 1 more argument".into(),
-        n => format!(" and {n} more arguments"),
-    };
-    format!("{call} differs in {}{more}", argument(first))
-}
-
-pub(super) fn argument(difference: &Difference) -> String {
-    let what = match &difference.kind {
-        DifferenceKind::Changed(a, b) => {
-            format!("{} (expected {}, got {})", difference.path, short(a), short(b))
+/// Why the calls of a turn do not match: the call, the argument, both values. Never empty.
+pub(super) fn findings_of(
+    options: TrajectoryOptions,
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for pair in &align(expected, actual).pairs {
+        match (pair.kind, pair.expected, pair.actual) {
+            (PairKind::Changed, Some(e), Some(a)) if !options.ignore_args => {
+                found.extend(changed_call(e, expected[e], actual[a]));
+            }
+            (PairKind::Moved, Some(e), Some(a)) if options.match_type != MatchType::AnyOrder => {
+                found.push(Finding {
+                    expected: Some((e + 1).into()),
+                    actual: Some((a + 1).into()),
+                    ..about_call(FindingRule::CallMoved, e, expected[e])
+                });
+            }
+            (PairKind::Missing, Some(e), _) => {
+                found.push(about_call(FindingRule::CallMissing, e, expected[e]));
+            }
+            (PairKind::Extra, _, Some(a)) if options.match_type == MatchType::Exact => {
+                found.push(about_call(FindingRule::CallExtra, a, actual[a]));
+            }
+            _ => {}
         }
-        DifferenceKind::Missing(a) => format!("{} (expected {}, got nothing)", difference.path, short(a)),
-        DifferenceKind::Extra(b) => format!("{} (not expected, got {})", difference.path, short(b)),
-    };
-    match difference.lookalike() {
-        Some(note) => format!("{what}: {note}"),
-        None => what,
     }
+    if found.is_empty() {
+        found.push(Finding::of(FindingRule::OrderDiffers));
+    }
+    found
 }
 
-fn short(value: &Value) -> String {
-    const MOST: usize = 48;
-    let text = value_text(value);
-    if text.chars().count() <= MOST {
-        return text;
-    }
-    format!("{}…", text.chars().take(MOST).collect::<String>())
+/// A finding about a call of a turn, at this position from 0.
+pub(super) fn about_call(rule: FindingRule, at: usize, call: &ToolCall) -> Finding {
+    Finding { call: Some(at as u32 + 1), tool: Some(call.name.clone()), ..Finding::of(rule) }
+}
+
+fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Finding> {
+    let rule = match (&expected.args, &actual.args) {
+        (None, Some(_)) => FindingRule::ArgumentsExtra,
+        (Some(_), None) => FindingRule::ArgumentsMissing,
+        _ => {
+            let found = differences(expected.args.as_ref(), actual.args.as_ref());
+            return changed_arguments(at, expected, found);
+        }
+    };
+    vec![about_call(rule, at, expected)]
+}
+
+/// A finding for each difference between the arguments of a call and the expected ones.
+pub(super) fn changed_arguments(at: usize, call: &ToolCall, found: Vec<Difference>) -> Vec<Finding> {
+    let rules = [FindingRule::ArgumentDiffers, FindingRule::ArgumentMissing, FindingRule::ArgumentExtra];
+    let about = |difference| Finding {
+        call: Some(at as u32 + 1),
+        tool: Some(call.name.clone()),
+        ..difference_found(rules, difference)
+    };
+    found.into_iter().map(about).collect()
+}
+
+/// A difference between two JSON values, under the rule for a changed, a missing or an extra one.
+pub(super) fn difference_found(
+    [changed, missing, extra]: [FindingRule; 3],
+    difference: Difference,
+) -> Finding {
+    let (rule, expected, actual) = match difference.kind {
+        DifferenceKind::Changed(e, a) => (changed, Some(e), Some(a)),
+        DifferenceKind::Missing(e) => (missing, Some(e), None),
+        DifferenceKind::Extra(a) => (extra, None, Some(a)),
+    };
+    Finding { argument: Some(difference.path), expected, actual, ..Finding::of(rule) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::sentences::reasons;
     use super::*;
     use serde_json::json;
 
@@ -212,14 +214,16 @@ mod tests {
         let options = TrajectoryOptions { match_type, ignore_args: false };
         let (e, a) = (calls(expected), calls(actual));
         let (e, a): (Vec<_>, Vec<_>) = (e.iter().collect(), a.iter().collect());
-        explain_turn(options, trajectory_matches(options, &e, &a), &e, &a)
+        match trajectory_matches(options, &e, &a) {
+            true => matching_words(e.len(), a.len()),
+            false => reasons(&findings_of(options, &e, &a)),
+        }
     }
 
     #[test]
     fn of_several_turns_no_single_one_is_told() {
         let options = TrajectoryOptions::default();
-        let turns =
-            [(Some(1.0), "no calls, as expected".to_string()), (Some(1.0), "1 call as expected".to_string())];
+        let turns = [Turn::scored(1.0, "no calls, as expected"), Turn::scored(1.0, "1 call as expected")];
         assert_eq!(explain(options, &turns, 1.0, None), "EXACT: all 2 turns match");
         assert_eq!(explain(options, &turns[1..], 1.0, None), "EXACT: 1 call as expected");
     }

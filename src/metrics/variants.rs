@@ -5,7 +5,8 @@
 use super::Evidence;
 use super::registry::Scored;
 use super::rules::compared_by;
-use crate::domain::{Criterion, Invocation, MetricResult, MetricSummary, Status, Trajectory, Variant};
+use super::sentences::reasons;
+use crate::domain::{Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory, Variant};
 
 /// The name of the metric that decides where another allowed trajectory matches.
 pub const ALLOWED: &str = "allowed_trajectory";
@@ -35,9 +36,15 @@ pub fn allow_variants(
         match { matching }.next() {
             Some((variant, result)) => {
                 let score = result.score.unwrap_or_default();
+                let matched = Finding::text(FindingRule::VariantMatched, &variant.name);
                 decided.push(MetricResult {
                     metric: name_of(criterion),
-                    explanation: format!("{MATCHES}{}: {}", quoted(&variant.name), result.explanation),
+                    explanation: format!(
+                        "{}: {}",
+                        reasons(std::slice::from_ref(&matched)),
+                        result.explanation
+                    ),
+                    findings: vec![matched],
                     score: Some(score),
                     criterion: None,
                     ..result
@@ -77,21 +84,6 @@ pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocatio
         ..turn.clone()
     };
     expected.iter().enumerate().map(turn).collect()
-}
-
-/// How the explanation begins of a metric that a variant decided.
-const MATCHES: &str = "matches the variant ";
-
-/// A name as a JSON string: [`matched_variant`] reads it back, whatever the name holds.
-fn quoted(name: &str) -> String {
-    serde_json::Value::from(name).to_string()
-}
-
-/// The name of the variant that decided, if one did.
-pub fn matched_variant(metrics: &[MetricSummary]) -> Option<String> {
-    let decided = metrics.iter().find(|metric| metric.metric.split(':').next() == Some(ALLOWED))?;
-    let rest = decided.explanation.strip_prefix(MATCHES)?;
-    serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok()
 }
 
 /// The trajectories that were seen and are neither the file's own nor a variant yet, each with how often.
@@ -167,10 +159,8 @@ mod tests {
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
         assert_eq!((other[0].score, other[0].status), (Some(0.0), Status::Informational));
-        assert_eq!(
-            matched_variant(&other.iter().map(MetricResult::summary).collect::<Vec<_>>()).as_deref(),
-            Some(TWICE)
-        );
+        let named: Vec<_> = other.iter().filter_map(|metric| metric.summary().variant).collect();
+        assert_eq!(named, [TWICE]);
         let own = scored(&["a"]);
         assert!(own.iter().all(|metric| metric.metric != ALLOWED));
         let none = scored(&["d"]);

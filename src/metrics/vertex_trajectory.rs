@@ -1,11 +1,14 @@
 //! Vertex's trajectory metrics, by the wording of its documentation; a case of several turns has the
 //! mean of its turns. Where the wording is silent, the choice stands in the catalog's `choices`.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_actual_turn, by_turn, flag, unknown_calls};
+use super::matching::miscounted;
+use super::measure::{
+    Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn, by_turn, flag, unknown_calls,
+};
 use super::registry::Unusable;
-use super::trajectory::{TrajectoryOptions, explain_turn};
+use super::trajectory::{TrajectoryOptions, about_call, findings_of};
 use crate::diff::json_equal;
-use crate::domain::{Criterion, MatchType, ToolCall, Trajectory};
+use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 
 /// Which of the metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +23,7 @@ pub(super) enum Comparison {
 impl Measure for Comparison {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
-            Some(why) => (None, why),
+            Some(why) => Turn::unscored(why),
             None => self.turn(&expected.calls(), &actual.calls()),
         })
     }
@@ -29,8 +32,12 @@ impl Measure for Comparison {
 impl Comparison {
     fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> Turn {
         let (fits, match_type) = match self {
-            Comparison::Precision => return share(predicted, reference, "made", "expected"),
-            Comparison::Recall => return share(reference, predicted, "expected", "made"),
+            Comparison::Precision => {
+                return share(predicted, reference, "made", "expected", FindingRule::CallExtra);
+            }
+            Comparison::Recall => {
+                return share(reference, predicted, "expected", "made", FindingRule::CallMissing);
+            }
             Comparison::Exact => {
                 let same = reference.iter().zip(predicted).all(|(r, p)| same_call(r, p));
                 (same && reference.len() == predicted.len(), MatchType::Exact)
@@ -41,16 +48,13 @@ impl Comparison {
             }
             Comparison::AnyOrder => (each_has_its_own(reference, predicted), MatchType::AnyOrder),
         };
-        let why = match fits {
-            true => format!("{} expected, {} made", reference.len(), predicted.len()),
-            false => explain_turn(
-                TrajectoryOptions { match_type, ignore_args: false },
-                false,
-                reference,
-                predicted,
-            ),
-        };
-        (Some(flag(fits)), why)
+        match fits {
+            true => Turn::scored(1.0, format!("{} expected, {} made", reference.len(), predicted.len())),
+            false => {
+                let options = TrajectoryOptions { match_type, ignore_args: false };
+                Turn::scored(0.0, "").because(findings_of(options, reference, predicted))
+            }
+        }
     }
 }
 
@@ -67,13 +71,16 @@ fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
 }
 
 /// How many of `these` stand anywhere among `those`: repeats each count.
-fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str) -> Turn {
+fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, otherwise: FindingRule) -> Turn {
     if these.is_empty() {
-        return (None, format!("no calls are {this}: nothing divided by nothing has no value"));
+        return Turn::unscored(format!("no calls are {this}: nothing divided by nothing has no value"));
     }
-    let found = these.iter().filter(|call| those.iter().any(|other| same_call(call, other))).count();
-    let why = format!("{found} of {} calls {this} are also {that}", these.len());
-    (Some(found as f64 / these.len() as f64), why)
+    let alone = |(_, call): &(usize, &&ToolCall)| !those.iter().any(|other| same_call(call, other));
+    let alone: Vec<Finding> =
+        these.iter().enumerate().filter(alone).map(|(at, call)| about_call(otherwise, at, call)).collect();
+    let found = these.len() - alone.len();
+    let measured = format!("{found} of {} calls {this} are also {that}", these.len());
+    Turn::scored(found as f64 / these.len() as f64, measured).because(alone)
 }
 
 /// Whether two calls are the same as JSON: numbers by value, `true` is not 1, key order free.
@@ -111,19 +118,20 @@ impl Measure for SingleToolUse {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
             if turn.trajectory == Trajectory::Unknown {
-                return (None, "it is not known which calls the agent made".into());
+                return Turn::unscored(UNKNOWN_CALLS);
             }
             let count = turn.calls().iter().filter(|call| call.name == self.tool).count();
-            (Some(flag(count > 0)), format!("{} was called {}", self.tool, times(count)))
+            match count {
+                0 => Turn::scored(0.0, "").because(vec![miscounted(
+                    FindingRule::ToolCalledTooRarely,
+                    &self.tool,
+                    1,
+                    0,
+                )]),
+                1 => Turn::scored(1.0, format!("{} was called once", self.tool)),
+                n => Turn::scored(1.0, format!("{} was called {n} times", self.tool)),
+            }
         })
-    }
-}
-
-fn times(count: usize) -> String {
-    match count {
-        0 => "never".into(),
-        1 => "once".into(),
-        n => format!("{n} times"),
     }
 }
 

@@ -70,6 +70,7 @@ fn metric(metric: &MetricResult) -> Value {
         "threshold": metric.threshold,
         "status": metric.status,
         "explanation": metric.explanation,
+        "findings": metric.findings,
         "per_invocation": metric.per_invocation.iter()
             .map(|turn| json!({"score": turn.score, "status": turn.status}))
             .collect::<Vec<_>>(),

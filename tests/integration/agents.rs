@@ -1,7 +1,6 @@
 //! Agents that misbehave: they hang, die, flood, leave processes behind, or want what they were not given.
 #![cfg(unix)]
 
-
 use crate::common::{both, evaltrail, output, wait_for};
 use serde_json::{Value, json};
 use std::fs;

@@ -1,9 +1,8 @@
 //! The form of a judge's answer, with the real binary: each provider is told the schema as its API wants it, one that
 //! does not take it is asked without, and what is read depends on neither.
 
-
-use crate::common::{Place, both, evaltrail, output, text};
 use crate::common::judge::{Asked, JudgeDouble, Say, valid, with_keys};
+use crate::common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 5] =

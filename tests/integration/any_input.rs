@@ -1,6 +1,5 @@
 //! Anything as a file: an answer or a clear error, never a panic, never a hang.
 
-
 use crate::common::root;
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::{ResultFile, check_text, read_config};
@@ -85,7 +84,9 @@ for name in sorted(os.listdir(sys.argv[1])):
 /// files with Python: what that reads is read, and nothing else. What nests deeper than pydantic reads is refused.
 #[test]
 fn the_json_of_a_suite_is_read_as_python_reads_it() {
-    let (Ok(suite), Some(python)) = (std::env::var("EVALTRAIL_JSON_SUITE"), crate::common::python()) else { return };
+    let (Ok(suite), Some(python)) = (std::env::var("EVALTRAIL_JSON_SUITE"), crate::common::python()) else {
+        return;
+    };
     let output = std::process::Command::new(python).args(["-c", READ_BY_PYTHON, &suite]).output().unwrap();
     let mut others = Vec::new();
     let mut count = 0;

@@ -1,6 +1,5 @@
 //! `evaltrail accept`, `edit`, `new` and `capture`, as a shell sees them.
 
-
 use crate::common::{Place, both, copy_folder, evaltrail, output, root, text};
 use std::path::PathBuf;
 use std::process::Output;

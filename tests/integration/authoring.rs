@@ -1,8 +1,8 @@
 //! Authoring without a terminal: keys and messages in, state and effects out; the effects are carried out on real
 //! files by the one writer.
 
-
 use crate::common::Place;
+use crate::common::past::past;
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
@@ -16,7 +16,6 @@ use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::runner::ChatEvent;
 use evaltrail::store::{EditLog, Places};
 use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
-use crate::common::past::past;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! Conversions: the legacy migration equals ADK's, and there and back loses nothing that the middle holds.
 
-
 use crate::common::root;
 use evaltrail::formats::adk::read_initial_session;
 use evaltrail::formats::{Converted, Fresh, SetFile, Target, convert};

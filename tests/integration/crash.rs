@@ -2,7 +2,6 @@
 //! old one or the new one, never torn, and nothing is left behind after the next start.
 #![cfg(target_os = "linux")]
 
-
 use crate::common::{Place, both, evaltrail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

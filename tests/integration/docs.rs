@@ -1,12 +1,10 @@
 //! The documents say what is so: keys, options, commands, configuration, links.
 
-
 use crate::common::{evaltrail, output, root, text};
 use evaltrail::explorer::commands::Group;
 use evaltrail::explorer::{COMMANDS, Command, Context};
 
-const BEGIN: &str =
-    "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test integration docs::` -->\n";
+const BEGIN: &str = "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test integration docs::` -->\n";
 const END: &str = "<!-- /keys -->";
 
 fn key_table() -> String {
@@ -51,7 +49,10 @@ fn the_keys_are_documented() {
         std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
         return;
     }
-    assert!(kept == table, "docs/keys.md is stale; EVALTRAIL_DOCS=write cargo test --test integration docs:: writes them");
+    assert!(
+        kept == table,
+        "docs/keys.md is stale; EVALTRAIL_DOCS=write cargo test --test integration docs:: writes them"
+    );
 }
 
 #[test]
@@ -236,4 +237,30 @@ fn links_in_the_documents_lead_somewhere() {
             assert!(path.parent().unwrap().join(&found[1]).exists(), "{}: {}", path.display(), &found[1]);
         }
     }
+}
+
+/// The table of findings names every rule, and no other.
+#[test]
+fn every_rule_of_a_finding_is_documented() {
+    let text = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();
+    let row = text.lines().find(|line| line.starts_with("| `rule` |")).expect("the row of the rules");
+    let documented: Vec<&str> = row.split('`').skip(3).step_by(2).collect();
+    let source = std::fs::read_to_string(root().join("src/domain/finding.rs")).unwrap();
+    let body =
+        source.split("pub enum FindingRule {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
+    let variants =
+        body.lines().filter_map(|line| line.trim().strip_suffix(',')).filter(|name| *name != "Unknown");
+    let named: Vec<String> = variants.map(snake).collect();
+    assert_eq!(documented, named);
+}
+
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
 }

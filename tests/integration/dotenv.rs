@@ -1,6 +1,5 @@
 //! Our reading of `.env` files against python-dotenv's.
 
-
 use crate::common::adk_or_skip;
 use evaltrail::formats::read_dotenv;
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! form: `EVALTRAIL_ROUNDS=200 cargo test --test integration endings::`.
 #![cfg(unix)]
 
-
+use crate::common::terminal::Terminal;
 use crate::common::{both, evaltrail, wait_for};
 use serde_json::{Value, json};
 use std::fs;
@@ -10,7 +10,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use crate::common::terminal::Terminal;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 

@@ -1,6 +1,5 @@
 //! The explorer's logic without a terminal: messages in, state and effects out.
 
-
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,

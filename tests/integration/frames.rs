@@ -1,7 +1,6 @@
 //! Screens drawn without a terminal: reviewed snapshots at several sizes and themes, the pictures of
 //! the README, and what hostile text looks like.
 
-
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, MetricResult, Part, PlannedCase,

@@ -3,7 +3,6 @@
 //!
 //! `EVALTRAIL_FUZZ=1000000 cargo test --release --test integration fuzz::` is the long form: so many inputs for each reader.
 
-
 use crate::common::root;
 use evaltrail::config::ConfigFile;
 use evaltrail::formats::adk::{ResultFile, check_text, read_config};

@@ -1,10 +1,9 @@
 //! What past runs say of the cases as they are now: by identity, never by position; one answer everywhere.
 #![cfg(unix)]
 
-
+use crate::common::server::Double;
 use crate::common::{both, evaltrail, output, text};
 use serde_json::{Value, json};
-use crate::common::server::Double;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 

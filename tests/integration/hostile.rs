@@ -1,7 +1,6 @@
 //! Folders that were made to do harm, with the real binary: nothing outside is written, nothing of theirs counts.
 #![cfg(unix)]
 
-
 use crate::common::{Place, both, evaltrail, output};
 use serde_json::json;
 use std::os::unix::fs::symlink;

@@ -2,7 +2,7 @@
 //! and no escape sequence comes out, nothing outside is written, memory and time are bounded.
 #![cfg(target_os = "linux")]
 
-
+use crate::common::terminal::Terminal;
 use crate::common::{copy_folder, evaltrail, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,7 +14,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use crate::common::terminal::Terminal;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 const CANARY: &str = "canary-of-the-environment";

@@ -1,9 +1,8 @@
 //! Judges with the real binary: each protocol against a strict double, faults, keys, caches, limits, hostile
 //! agents, simulated users.
 
-
-use crate::common::{Place, ScriptedJudge, both, evaltrail, oracle, output, python, text};
 use crate::common::judge::{Asked, JudgeDouble, KEY, Say, valid, with_keys};
+use crate::common::{Place, ScriptedJudge, both, evaltrail, oracle, output, python, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,9 +1,8 @@
 //! Keys of a `.env` file beside an agent, with the real binary: used when a person allows it, and only then; shown
 //! nowhere.
 
-
-use crate::common::{Place, both, evaltrail, output, python, text};
 use crate::common::judge::{JudgeDouble, KEY, KEYS, Say};
+use crate::common::{Place, both, evaltrail, output, python, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;

@@ -3,10 +3,12 @@
 
 use evaltrail::diff::align;
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, Invocation, MatchRule, MatchType, ToolCall, Trajectory,
-    case_status,
+    Attempt, AttemptKey, Content, Criterion, FindingRule, Invocation, MatchRule, MatchType, MetricResult,
+    Status, ToolCall, Trajectory, case_status,
 };
-use evaltrail::metrics::{Evidence, Rescorer, WhatIf, catalog, score, score_case, usable, with_rules};
+use evaltrail::metrics::{
+    Direction, Evidence, Rescorer, WhatIf, catalog, score, score_case, usable, with_rules,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -83,6 +85,26 @@ proptest! {
             let (low, high) = metric.range.unwrap_or((0.0, f64::MAX));
             prop_assert!((low..=high).contains(&score), "{} {}", metric.name, score);
         }
+    }
+
+    /// What did not pass says why in facts, and ADK's own metric names the call of each.
+    #[test]
+    fn a_result_that_did_not_pass_has_findings(a in calls(), b in calls(), said in "[a-c .]{0,9}", other in "[a-c .]{0,9}") {
+        let (expected, actual) = ([turn(&a, &said)], [turn(&b, &other)]);
+        let evidence = Evidence { latency_s: Some(0.5), ..Evidence::turns(Some(&expected), &actual) };
+        for metric in catalog() {
+            let label = if metric.name == "trajectory_single_tool_use" { ":get" } else { "" };
+            let best = if metric.direction == Direction::Lower { 0.0 } else { 1.0 };
+            let result = score(&Criterion::new(&format!("{}{label}", metric.name), Some(best)), &evidence);
+            let undecided = matches!(result.status, Status::Failed | Status::NotEvaluated);
+            prop_assert!(!undecided || !result.findings.is_empty(), "{result:?}");
+            prop_assert!(result.findings.iter().all(|finding| finding.turn.is_none_or(|turn| turn == 1)));
+        }
+        let exact = score(&Criterion::new("tool_trajectory_avg_score", Some(1.0)), &evidence);
+        prop_assert_eq!(exact.score == Some(1.0), exact.findings.is_empty());
+        prop_assert!(exact.findings.iter().all(|finding| finding.call.is_some() || finding.rule == FindingRule::OrderDiffers));
+        let text = serde_json::to_string(&exact).unwrap();
+        prop_assert_eq!(serde_json::from_str::<MetricResult>(&text).unwrap(), exact);
     }
 
     #[test]

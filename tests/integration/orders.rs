@@ -1,7 +1,6 @@
 //! The explorer under messages in random orders: files that change, answers that come late and in any order, runs, past
 //! results, trials and keys. In the end nothing is lost and nothing is stale. A failing seed is printed.
 
-
 use crate::common::Place;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,

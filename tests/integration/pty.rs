@@ -1,10 +1,9 @@
 //! The real binary in a pseudo-terminal: keys in, screen out, the terminal restored afterwards.
 #![cfg(unix)]
 
-
 use crate::common::judge::{JudgeDouble, KEY, Say};
-use std::time::{Duration, Instant};
 use crate::common::terminal::Terminal;
+use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 
@@ -186,9 +185,7 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
 #[test]
 fn a_key_is_not_on_the_screen() {
     let leaking = || {
-        Say::Text(format!(
-            "{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"
-        ))
+        Say::Text(format!("{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"))
     };
     let judge = JudgeDouble::start(move |_| leaking());
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

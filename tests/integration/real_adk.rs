@@ -3,7 +3,6 @@
 //! Needs google-adk 2.13 (`EVALTRAIL_ADK=/path/to/adk`, a `.venv` here, or PATH); says when it
 //! is skipped. `.ci/run` installs it.
 
-
 use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output, python, root,
 };

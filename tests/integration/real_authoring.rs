@@ -3,12 +3,11 @@
 //!
 //! Needs google-adk 2.13, as `real_adk.rs` does.
 
-
+use crate::common::terminal::Terminal;
 use crate::common::{Server, adk, both, copy_folder, evaltrail, output, python, root};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
-use crate::common::terminal::Terminal;
 
 struct Real {
     adk: PathBuf,

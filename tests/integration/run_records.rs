@@ -1,10 +1,9 @@
 //! The folders of runs: whose they are, and what is left of them after an accident.
 #![cfg(unix)]
 
-
+use crate::common::server::Double;
 use crate::common::{both, copy_folder, evaltrail, output};
 use serde_json::{Value, json};
-use crate::common::server::Double;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

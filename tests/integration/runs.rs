@@ -1,10 +1,9 @@
 //! Whole runs of the real binary against doubles of agents.
 #![cfg(unix)]
 
-
+use crate::common::server::{Dialect, Double};
 use crate::common::{both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
-use crate::common::server::{Dialect, Double};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -385,7 +384,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
     );
     assert_eq!(
         keys(&report["cases"][0]["metrics"][0]),
-        ["metric", "score", "threshold", "status", "explanation", "per_invocation", "rubrics"]
+        ["metric", "score", "threshold", "status", "explanation", "findings", "per_invocation", "rubrics"]
     );
     assert_eq!(keys(&report["cases"][0]["invocations"][0]), ["user", "expected", "actual"]);
     assert_eq!(report["cases"][0]["eval_id"], hostile, "data stays as it was");

@@ -1,6 +1,5 @@
 //! `evaltrail score` and metrics of one's own, with the real binary, real programs and a real Python.
 
-
 use crate::common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::process::Output;

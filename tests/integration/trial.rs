@@ -1,7 +1,7 @@
 //! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
 //! written or dropped.
 
-
+use crate::common::past::past;
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
@@ -14,7 +14,6 @@ use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::workspace::SetPath;
-use crate::common::past::past;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;

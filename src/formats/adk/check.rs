@@ -1,7 +1,7 @@
 //! Is this file right? What would ADK refuse or lose?
 
 use super::check_rubrics;
-use super::schema::{self, Finding, Verdict};
+use super::schema::{self, SchemaProblem, Verdict};
 use crate::domain::Reading;
 use crate::formats::index::{Top, top};
 use crate::formats::json::{self, JsonPath, JsonPositions};
@@ -99,8 +99,8 @@ impl Checker<'_> {
         Issue { severity, line, column, path: path.to_string(), message }
     }
 
-    fn finding(&self, finding: Finding) -> Issue {
-        let Finding { verdict, path, expected, found } = finding;
+    fn finding(&self, finding: SchemaProblem) -> Issue {
+        let SchemaProblem { verdict, path, expected, found } = finding;
         match verdict {
             Verdict::Refuses => self.at(
                 Severity::Refused,

@@ -35,4 +35,4 @@ pub(super) use event::event;
 pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};
 pub(super) use respell::respelt;
-pub(super) use schema::{Finding, refusals};
+pub(super) use schema::{SchemaProblem, refusals};

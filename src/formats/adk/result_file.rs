@@ -2,8 +2,8 @@
 
 use super::eval_case::invocation;
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, InvocationScore, MetricDetails, MetricResult, RecordedAt,
-    RubricScore, Status, TokenUsage,
+    Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, InvocationScore, MetricDetails, MetricResult,
+    RecordedAt, RubricScore, Status, TokenUsage,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
@@ -212,12 +212,20 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         Some(details) => details.list("rubric_scores", rubric_score)?,
         None => Vec::new(),
     };
+    let (score, threshold) = (node.opt_number("score")?, node.opt_number("threshold")?);
+    let status = status(node.need("eval_status")?)?;
+    let findings = match status {
+        Status::Failed => vec![Finding::threshold_missed(score, threshold)],
+        Status::NotEvaluated => vec![Finding::of(FindingRule::NotEvaluated)],
+        _ => Vec::new(),
+    };
     Ok(MetricResult {
         metric: node.need("metric_name")?.str()?,
-        score: node.opt_number("score")?,
-        threshold: node.opt_number("threshold")?,
-        status: status(node.need("eval_status")?)?,
+        score,
+        threshold,
+        status,
         explanation: String::new(),
+        findings,
         per_invocation: Vec::new(),
         rubrics,
         criterion: node.get("criterion").map(|criterion| criterion.value.clone()),

@@ -21,7 +21,7 @@ pub(in crate::formats) enum Verdict {
 
 /// Something ADK would not take as it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::formats) struct Finding {
+pub(in crate::formats) struct SchemaProblem {
     pub(super) verdict: Verdict,
     pub(in crate::formats) path: JsonPath,
     pub(in crate::formats) expected: String,
@@ -239,32 +239,32 @@ pub(super) static JUDGE_MODEL_OPTIONS: Model = strict(
 pub(super) static CRITERION_RUBRICS: Type = Type::List(&Type::Model(&RUBRIC));
 
 /// What ADK refuses of an eval case.
-pub(in crate::formats) fn refusals(case: &Value) -> Vec<Finding> {
+pub(in crate::formats) fn refusals(case: &Value) -> Vec<SchemaProblem> {
     let mut findings = check(&EVAL_CASE, case, &JsonPath::default());
     findings.retain(|finding| finding.verdict == Verdict::Refuses);
     findings
 }
 
 /// Holds a value against a model of ADK's.
-pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<Finding> {
+pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
     check_type(&Type::Model(model), value, path)
 }
 
 /// Holds a value against a type of ADK's.
-pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<Finding> {
+pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
     let mut walk = Walk { findings: Vec::new() };
     walk.value(kind, value, path);
     walk.findings
 }
 
 struct Walk {
-    findings: Vec<Finding>,
+    findings: Vec<SchemaProblem>,
 }
 
 impl Walk {
     fn refuse(&mut self, path: &JsonPath, expected: impl Into<String>, found: impl Into<String>) {
         let (expected, found) = (expected.into(), found.into());
-        self.findings.push(Finding { verdict: Verdict::Refuses, path: path.clone(), expected, found });
+        self.findings.push(SchemaProblem { verdict: Verdict::Refuses, path: path.clone(), expected, found });
     }
 
     fn value(&mut self, kind: &Type, value: &Value, path: &JsonPath) {
@@ -346,7 +346,7 @@ impl Walk {
             Unknown::Refused => Verdict::Refuses,
             Unknown::Lost => Verdict::Loses,
         };
-        self.findings.push(Finding {
+        self.findings.push(SchemaProblem {
             verdict,
             path: path.key(key),
             expected: format!("one of the keys of {}: {}", model.name, model.keys()),

@@ -2,7 +2,7 @@
 //! evaluation results.
 
 use super::calls::is_nothing;
-use crate::domain::{EvalCase, MetricResult, RubricScore, Status};
+use crate::domain::{EvalCase, Finding, FindingRule, MetricResult, RubricScore, Status};
 use crate::formats::read::{Node, Read, below, lax_float};
 use serde_json::Value;
 
@@ -44,6 +44,7 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
             (None, false) => Status::NotEvaluated,
         },
         explanation: explanation.to_string(),
+        findings: vec![Finding::text(FindingRule::ReportedReason, explanation)],
         per_invocation: Vec::new(),
         rubrics: Vec::new(),
         criterion: None,

@@ -14,6 +14,7 @@
 
 mod answer_shape;
 mod evidence_text;
+mod findings;
 mod hallucination_reply;
 mod hallucinations;
 mod json_verdict;
@@ -50,8 +51,8 @@ use super::measure::{Evidence, unlike_turns};
 use super::registry::{self, Unusable};
 use super::{Direction, info};
 use crate::domain::{
-    Asked, Criterion, CustomMetric, InvocationScore, JudgeTemplate, Judgement, MetricResult, QuestionId,
-    Reading, Rubric, RubricScore, Sample, Spent, Status,
+    Asked, Criterion, CustomMetric, Finding, InvocationScore, JudgeTemplate, Judgement, MetricResult,
+    QuestionId, Reading, Rubric, RubricScore, Sample, Spent, Status,
 };
 
 /// Something to ask a judge.
@@ -238,7 +239,7 @@ impl JudgedMetric {
         let unlike =
             evidence.expected.and_then(|expected| unlike_turns(expected.len(), evidence.actual.len()));
         if let Some(unlike) = unlike {
-            return Err(unlike.explanation);
+            return Err(unlike);
         }
         if evidence.actual.is_empty() {
             return Err("there are no turns to judge".into());
@@ -265,9 +266,14 @@ impl JudgedMetric {
         let alone = self.alone(evidence, &answered);
         let Reach { scores: reach, fragile } = self.reach(evidence, &answered);
         let status = self.status(&verdict, &answered);
-        let per_invocation = verdict.turns.iter().map(|turn| InvocationScore {
+        let statuses: Vec<Status> = verdict
+            .turns
+            .iter()
+            .map(|turn| registry::status_of(self.direction, turn.score, self.criterion.threshold))
+            .collect();
+        let per_invocation = verdict.turns.iter().zip(&statuses).map(|(turn, status)| InvocationScore {
             score: turn.score,
-            status: registry::status_of(self.direction, turn.score, self.criterion.threshold),
+            status: *status,
             explanation: turn.why.clone(),
             details: None,
             rubrics: turn.rubrics.clone(),
@@ -287,6 +293,8 @@ impl JudgedMetric {
             score: verdict.score,
             status,
             explanation: explain(&verdict, &judgement, status, self.criterion.threshold),
+            findings: findings::of_verdict(&verdict, &judgement.questions, &statuses, status)
+                .unwrap_or_else(|| vec![Finding::threshold_missed(verdict.score, self.criterion.threshold)]),
             per_invocation: per_invocation.collect(),
             rubrics: verdict.rubrics,
             judgement: Some(Box::new(judgement)),

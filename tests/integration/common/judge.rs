@@ -1,7 +1,6 @@
 //! A double of judges' APIs: strict about what it is asked, in each of their protocols. What is not as the API
 //! wants it is refused and remembered.
 
-
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,8 +1,8 @@
 //! Two editors at once: what they do to different cases is all there in the end, and what they do to the same
 //! case is told to the one that came later.
 
-use crate::common::Place;
 use super::open;
+use crate::common::Place;
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, rebase};
 use evaltrail::store::{EditLog, FileAction, FileJob, Places, SaveError};

@@ -10,7 +10,7 @@ use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::case::body::{Body, BodyKey, Compared, build_body, is_large};
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
 use crate::explorer::screens::{browse, layout};
-use crate::metrics::{is_declared, matched_variant, relaxation};
+use crate::metrics::{is_declared, relaxation};
 use ratatui::layout::Rect;
 use serde_json::Value;
 use std::sync::Arc;
@@ -216,7 +216,7 @@ fn expected_of(
     turn: usize,
 ) -> Option<Invocation> {
     let own = attempt.expected.get(turn)?;
-    let matched = matched_variant(&ended.metrics).and_then(|name| {
+    let matched = ended.variant().and_then(|name| {
         let variants = &model.notes(case.at)?.variants;
         variants.iter().find(|variant| variant.name == name)?.turns.get(case.turn)
     });

@@ -5,7 +5,6 @@ use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
 use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
 use crate::explorer::model::Model;
-use crate::metrics::matched_variant;
 
 /// Columns before a metric's reason: sign, name, numbers.
 pub const REASON_AT: usize = 48;
@@ -71,7 +70,7 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         );
         lines.extend(notes(&words, width));
     }
-    if let Some(name) = matched_variant(&attempt.metrics) {
+    if let Some(name) = attempt.variant() {
         let words = format!("expected is the variant {name:?}, which matches");
         lines.extend(notes(&clean_line(&words), width));
     }
