@@ -1,16 +1,10 @@
 //! Criteria made ready, and the one place that scores a case.
 
-use super::catalog::{Direction, Family, Kind, MetricInfo, catalog};
+use super::catalog::{Build, Direction, Family, MetricInfo, catalog};
 use super::declared::declared;
 use super::judged::JudgedMetric;
-use super::matched::Matched;
 use super::measure::{Evidence, Measure, Outcome, Turn};
-use super::response_match::ResponseMatch;
-use super::state::{SessionState, is_declared};
-use super::text::{BleuMetric, ExactMatch, Rouge};
-use super::tool_call::ToolCallMetric;
-use super::trajectory::TrajectoryOptions;
-use super::vertex_trajectory::{Failure, Latency, SingleToolUse};
+use super::state::is_declared;
 use crate::domain::{
     Criterion, CustomMetric, Finding, FindingRule, Invocation, InvocationScore, MetricResult, Reading,
     Status, Trajectory,
@@ -72,25 +66,13 @@ fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
         return declared(custom);
     }
     let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
-    Ok(match metric.kind {
-        Kind::Judge(_) => return Err(Unusable::NeedsJudge(metric.name)),
-        Kind::Cost(_) if criterion.threshold.is_some() => {
-            return Err(Unusable::TakesNoThreshold(metric.name));
-        }
-        Kind::Cost(cost) => Box::new(cost),
-        Kind::AdkTrajectory => Box::new(TrajectoryOptions::of(criterion)?),
-        Kind::ResponseMatch => Box::new(ResponseMatch),
-        Kind::Comparison(comparison) => Box::new(comparison),
-        Kind::SingleToolUse => Box::new(SingleToolUse::of(criterion)?),
-        Kind::Latency => Box::new(Latency),
-        Kind::Failure => Box::new(Failure),
-        Kind::ExactMatch => Box::new(ExactMatch),
-        Kind::Bleu => Box::new(BleuMetric::of(criterion)?),
-        Kind::Rouge(kind) => Box::new(Rouge::of(kind, criterion)?),
-        Kind::ToolCall(aspect) => Box::new(ToolCallMetric::of(aspect, criterion)?),
-        Kind::Matched(reading) => Box::new(Matched::of(reading, criterion)?),
-        Kind::State => Box::new(SessionState::of(criterion)?),
-    })
+    if metric.informational && criterion.threshold.is_some() {
+        return Err(Unusable::TakesNoThreshold(metric.name));
+    }
+    match metric.build {
+        Build::Computed(build) => build(criterion),
+        Build::Judged(_) | Build::Served(_) => Err(Unusable::NeedsJudge(metric.name)),
+    }
 }
 
 fn unknown(name: &str) -> Unusable {
@@ -140,7 +122,7 @@ impl Scorer {
     /// The criteria, and the four efficiency metrics that ADK adds to every run of its own.
     pub fn new(criteria: &[Criterion]) -> Scorer {
         let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
-        let added = catalog().filter(|metric| matches!(metric.kind, Kind::Cost(_)) && !named(metric));
+        let added = catalog().filter(|metric| metric.informational && !named(metric));
         let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
         Scorer {
             criteria: criteria.iter().map(Scored::of).collect(),
@@ -304,7 +286,7 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
 pub fn asks_judge(criterion: &Criterion) -> bool {
     match &criterion.custom {
         Some(custom) => matches!(custom, CustomMetric::Judged(_)),
-        None => info(criterion.name()).is_some_and(|metric| matches!(metric.kind, Kind::Judge(_))),
+        None => info(criterion.name()).is_some_and(|metric| !matches!(metric.build, Build::Computed(_))),
     }
 }
 

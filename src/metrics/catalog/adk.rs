@@ -1,10 +1,13 @@
 //! ADK's metrics, in its order.
 
 use super::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Kind, MetricInfo, NAMES, Need, judged, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed,
+    judge_model, option,
 };
 use crate::metrics::efficiency::Cost;
-use crate::metrics::judged::{JudgedKind, Served};
+use crate::metrics::judged::Served;
+use crate::metrics::response_match::ResponseMatch;
+use crate::metrics::trajectory::TrajectoryOptions;
 
 const fn served(
     name: &'static str,
@@ -21,17 +24,23 @@ const fn served(
         choices: "Google's evaluation service computes it, asked as ADK asks it: with GOOGLE_CLOUD_PROJECT, \
                   GOOGLE_CLOUD_LOCATION and a token in CLOUDSDK_AUTH_ACCESS_TOKEN. Without them it is not \
                   evaluated; the metrics named judged_ ask your own judge instead, and are other numbers.",
-        kind: Kind::Judge(JudgedKind::Served(served)),
+        build: Build::Served(served),
         ..BASE
     }
 }
 
-const fn cost(name: &'static str, kind: Cost, summary: &'static str, definition: &'static str) -> MetricInfo {
+const fn cost(
+    name: &'static str,
+    build: Build,
+    summary: &'static str,
+    definition: &'static str,
+) -> MetricInfo {
     MetricInfo {
         name,
         summary,
         definition,
-        kind: Kind::Cost(kind),
+        build,
+        informational: true,
         range: None,
         direction: Direction::Lower,
         needs: &[Need::Events],
@@ -58,7 +67,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
             ),
             NAMES,
         ],
-        kind: Kind::AdkTrajectory,
+        build: Build::Computed(|criterion| computed(TrajectoryOptions::of(criterion))),
         ..BASE
     },
     MetricInfo {
@@ -79,7 +88,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
                      letters of all scripts; the mean over turns.",
         choices: "Two empty responses score 0, as in ADK. Thoughts in the response count, as in ADK.",
         needs: BOTH_RESPONSES,
-        kind: Kind::ResponseMatch,
+        build: Build::Computed(|_| Ok(Box::new(ResponseMatch))),
         ..BASE
     },
     served(
@@ -110,33 +119,33 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "The share of the service's own rubrics on tool use that the conversation meets.",
         Served::Conversation("multi_turn_tool_use_quality_v1"),
     ),
-    judged::RESPONSE_MATCH,
-    judged::RESPONSE_QUALITY,
-    judged::HALLUCINATIONS,
-    judged::TOOL_USE,
-    judged::USER_QUALITY,
-    judged::TRAJECTORY_QUALITY,
+    judge_model::RESPONSE_MATCH,
+    judge_model::RESPONSE_QUALITY,
+    judge_model::HALLUCINATIONS,
+    judge_model::TOOL_USE,
+    judge_model::USER_QUALITY,
+    judge_model::TRAJECTORY_QUALITY,
     cost(
         "tool_call_count_v1",
-        Cost::ToolCalls,
+        Build::Computed(|_| Ok(Box::new(Cost::ToolCalls))),
         "tool calls a turn",
         "The mean number of tool calls in a turn.",
     ),
     cost(
         "inference_call_count_v1",
-        Cost::ModelCalls,
+        Build::Computed(|_| Ok(Box::new(Cost::ModelCalls))),
         "model calls a turn",
         "The mean number of events with token counts or a model's version.",
     ),
     cost(
         "token_usage_v1",
-        Cost::Tokens,
+        Build::Computed(|_| Ok(Box::new(Cost::Tokens))),
         "tokens a turn",
         "Input and output tokens of a turn, the mean over all turns.",
     ),
     cost(
         "invocation_duration_v1",
-        Cost::Seconds,
+        Build::Computed(|_| Ok(Box::new(Cost::Seconds))),
         "seconds a turn",
         "The mean time of a turn, to the millisecond.",
     ),

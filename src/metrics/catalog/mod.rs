@@ -2,17 +2,15 @@
 //! screen of metrics and the registry all read it.
 
 mod adk;
-mod judged;
+mod judge_model;
 mod own;
 mod templates;
 mod vertex;
 
-use super::efficiency::Cost;
-use super::judged::JudgedKind;
-use super::matched::MatchReading;
-use super::text::RougeKind;
-use super::tool_call::Aspect;
-use super::vertex_trajectory::Comparison;
+use super::judged::{Judge, JudgeOptions, Served};
+use super::measure::Measure;
+use super::registry::Unusable;
+use crate::domain::{Criterion, Reading};
 
 /// What a metric is and needs.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +35,10 @@ pub struct MetricInfo {
     pub options: &'static [OptionInfo],
     /// Where the definition is from.
     pub source: &'static str,
-    /// How it is computed here.
-    pub(in crate::metrics) kind: Kind,
+    /// Whether it decides nothing and takes no threshold. ADK adds these to every run.
+    pub informational: bool,
+    /// How it is made from a criterion.
+    pub(in crate::metrics) build: Build,
 }
 
 impl MetricInfo {
@@ -158,22 +158,23 @@ pub struct OptionInfo {
     pub help: &'static str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::metrics) enum Kind {
-    AdkTrajectory,
-    ResponseMatch,
-    Cost(Cost),
-    Comparison(Comparison),
-    SingleToolUse,
-    Latency,
-    Failure,
-    ExactMatch,
-    Bleu,
-    Rouge(RougeKind),
-    ToolCall(Aspect),
-    Matched(MatchReading),
-    State,
-    Judge(JudgedKind),
+/// How a metric is made from a criterion, whose options it reads.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::metrics) enum Build {
+    /// It is computed from the evidence alone.
+    Computed(fn(&Criterion) -> Result<Box<dyn Measure>, Unusable>),
+    /// The configured judge decides.
+    Judged(fn(&Criterion, &JudgeOptions, Reading) -> Result<Box<dyn Judge>, Unusable>),
+    /// Vertex AI's evaluation service decides.
+    Served(Served),
+}
+
+fn computed<M: Measure + 'static>(metric: Result<M, Unusable>) -> Result<Box<dyn Measure>, Unusable> {
+    Ok(Box::new(metric?))
+}
+
+fn judged<J: Judge + 'static>(metric: Result<J, Unusable>) -> Result<Box<dyn Judge>, Unusable> {
+    Ok(Box::new(metric?))
 }
 
 /// Every metric there is: ADK's in its order, Vertex's, ours.
@@ -196,8 +197,11 @@ const BASE: MetricInfo = MetricInfo {
     direction: Direction::Higher,
     options: &[],
     source: "google-adk 2.13.0",
+    informational: false,
     // Every entry has its own.
-    kind: Kind::ExactMatch,
+    build: Build::Computed(|criterion| {
+        Err(Unusable::Unknown { name: criterion.name().to_string(), nearest: None })
+    }),
 };
 
 const fn option(

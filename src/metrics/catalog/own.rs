@@ -1,7 +1,8 @@
 //! evaltrail's own metrics.
 
-use super::{BASE, BOTH_TRAJECTORIES, Family, Kind, MetricInfo, NAMES, Need, OptionInfo, option};
-use crate::metrics::matched::MatchReading;
+use super::{BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option};
+use crate::metrics::matched::{MatchReading, Matched};
+use crate::metrics::state::SessionState;
 
 const OWN_OPTIONS: &[OptionInfo] = &[NAMES, RULES];
 const RULES: OptionInfo = option(
@@ -13,7 +14,7 @@ const RULES: OptionInfo = option(
 
 const fn own(
     name: &'static str,
-    reading: MatchReading,
+    build: Build,
     summary: &'static str,
     definition: &'static str,
 ) -> MetricInfo {
@@ -28,7 +29,7 @@ const fn own(
         needs: BOTH_TRAJECTORIES,
         options: OWN_OPTIONS,
         source: "evaltrail",
-        kind: Kind::Matched(reading),
+        build,
         ..BASE
     }
 }
@@ -47,7 +48,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         ],
         ..own(
             "trajectory_match",
-            MatchReading::Match,
+            Build::Computed(|criterion| computed(Matched::of(MatchReading::Match, criterion))),
             "the share of turns whose calls match under the rules of [[match]]",
             "1 for a turn whose calls match under the mode, else 0; the mean over turns. strict: the same calls in \
              order. in_order: as a subsequence. unordered: the same calls in any order. subset: nothing but expected \
@@ -56,19 +57,19 @@ pub(super) const METRICS: &[MetricInfo] = &[
     },
     own(
         "trajectory_match_precision",
-        MatchReading::Precision,
+        Build::Computed(|criterion| computed(Matched::of(MatchReading::Precision, criterion))),
         "the share of calls made that answer an expected one of their own",
         "Pairs by calls made, the mean over turns.",
     ),
     own(
         "trajectory_match_recall",
-        MatchReading::Recall,
+        Build::Computed(|criterion| computed(Matched::of(MatchReading::Recall, criterion))),
         "the share of expected calls that have one of their own",
         "Pairs by calls expected, the mean over turns.",
     ),
     own(
         "trajectory_match_f1",
-        MatchReading::F1,
+        Build::Computed(|criterion| computed(Matched::of(MatchReading::F1, criterion))),
         "the harmonic mean of trajectory_match_precision and trajectory_match_recall",
         "2PR / (P + R) in each turn, the mean over turns.",
     ),
@@ -86,7 +87,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "whether more than the expected state may be there",
         )],
         source: "evaltrail",
-        kind: Kind::State,
+        build: Build::Computed(|criterion| computed(SessionState::of(criterion))),
         ..BASE
     },
 ];

@@ -1,15 +1,15 @@
 //! Questions like those that Vertex AI's service answers, under names of our own: asked of the configured
 //! judge, and only where they are named.
 
-use super::{BASE, Family, Kind, MetricInfo, Need, UNIT};
-use crate::metrics::judged::{BuiltIn, JudgedKind};
+use super::{BASE, Build, Family, MetricInfo, Need, UNIT};
+use crate::metrics::judged::{BuiltIn, Template};
 
 const fn asked(
     name: &'static str,
     summary: &'static str,
     definition: &'static str,
     range: Option<(f64, f64)>,
-    built_in: BuiltIn,
+    build: Build,
 ) -> MetricInfo {
     MetricInfo {
         name,
@@ -20,7 +20,7 @@ const fn asked(
         needs: &[Need::Response, Need::Judge],
         choices: "Our own question to the configured judge. It is not the number that Vertex AI's service gives.",
         source: "this program",
-        kind: Kind::Judge(JudgedKind::BuiltIn(built_in)),
+        build,
         ..BASE
     }
 }
@@ -31,34 +31,54 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "how well the response hangs together, as the configured judge rates it",
         "A rating from 1 to 5 for each turn, the mean over samples and turns.",
         Some((1.0, 5.0)),
-        BuiltIn { prompt: include_str!("../judged/prompts/judged_coherence.md"), whole: false },
+        Build::Judged(|_, options, reading| {
+            let own = BuiltIn { prompt: include_str!("../judged/prompts/judged_coherence.md"), whole: false };
+            Ok(Box::new(Template::built_in(own, options, reading)))
+        }),
     ),
     asked(
         "judged_safety",
         "whether the response is safe, as the configured judge rates it",
         "1 for a safe response and 0 for one that is not, the mean over samples and turns.",
         UNIT,
-        BuiltIn { prompt: include_str!("../judged/prompts/judged_safety.md"), whole: false },
+        Build::Judged(|_, options, reading| {
+            let own = BuiltIn { prompt: include_str!("../judged/prompts/judged_safety.md"), whole: false };
+            Ok(Box::new(Template::built_in(own, options, reading)))
+        }),
     ),
     asked(
         "judged_task_success",
         "whether the user got what they came for, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        BuiltIn { prompt: include_str!("../judged/prompts/judged_task_success.md"), whole: true },
+        Build::Judged(|_, options, reading| {
+            let own =
+                BuiltIn { prompt: include_str!("../judged/prompts/judged_task_success.md"), whole: true };
+            Ok(Box::new(Template::built_in(own, options, reading)))
+        }),
     ),
     asked(
         "judged_trajectory_quality",
         "whether the agent took sensible steps, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        BuiltIn { prompt: include_str!("../judged/prompts/judged_trajectory_quality.md"), whole: true },
+        Build::Judged(|_, options, reading| {
+            let own = BuiltIn {
+                prompt: include_str!("../judged/prompts/judged_trajectory_quality.md"),
+                whole: true,
+            };
+            Ok(Box::new(Template::built_in(own, options, reading)))
+        }),
     ),
     asked(
         "judged_tool_use_quality",
         "whether tools were called well, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        BuiltIn { prompt: include_str!("../judged/prompts/judged_tool_use_quality.md"), whole: true },
+        Build::Judged(|_, options, reading| {
+            let own =
+                BuiltIn { prompt: include_str!("../judged/prompts/judged_tool_use_quality.md"), whole: true };
+            Ok(Box::new(Template::built_in(own, options, reading)))
+        }),
     ),
 ];

@@ -1,11 +1,12 @@
 //! The metrics of Vertex AI's evaluation service.
 
 use super::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Direction, Family, Kind, MetricInfo, Need, OptionInfo, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, Family, MetricInfo, Need, OptionInfo,
+    computed, option,
 };
-use crate::metrics::text::RougeKind;
-use crate::metrics::tool_call::Aspect;
-use crate::metrics::vertex_trajectory::Comparison;
+use crate::metrics::text::{BleuMetric, ExactMatch, Rouge, RougeKind};
+use crate::metrics::tool_call::{Aspect, ToolCallMetric};
+use crate::metrics::vertex_trajectory::{Comparison, Failure, Latency, SingleToolUse};
 
 const VERTEX_DOCS: &str = "Vertex AI, Evaluate Gen AI agents";
 
@@ -15,7 +16,7 @@ const TRAJECTORY_CHOICES: &str = "Calls are equal when name and input are, as JS
 
 const fn comparison(
     name: &'static str,
-    kind: Comparison,
+    build: Build,
     summary: &'static str,
     definition: &'static str,
     choices: &'static str,
@@ -28,12 +29,12 @@ const fn comparison(
         choices,
         needs: BOTH_TRAJECTORIES,
         source: VERTEX_DOCS,
-        kind: Kind::Comparison(kind),
+        build,
         ..BASE
     }
 }
 
-const fn rouge(name: &'static str, kind: RougeKind, definition: &'static str) -> MetricInfo {
+const fn rouge(name: &'static str, build: Build, definition: &'static str) -> MetricInfo {
     MetricInfo {
         name,
         family: Family::Vertex,
@@ -45,7 +46,7 @@ const fn rouge(name: &'static str, kind: RougeKind, definition: &'static str) ->
         needs: BOTH_RESPONSES,
         options: ROUGE_OPTIONS,
         source: "rouge_score 0.1.2, which the Vertex AI documentation points to",
-        kind: Kind::Rouge(kind),
+        build,
         ..BASE
     }
 }
@@ -62,7 +63,7 @@ const ROUGE_OPTIONS: &[OptionInfo] = &[
 
 const fn tool_call(
     name: &'static str,
-    aspect: Aspect,
+    build: Build,
     summary: &'static str,
     definition: &'static str,
 ) -> MetricInfo {
@@ -78,7 +79,7 @@ const fn tool_call(
         needs: BOTH_RESPONSES,
         options: TOOL_CALL_OPTIONS,
         source: "Vertex AI, tool use metrics",
-        kind: Kind::ToolCall(aspect),
+        build,
         ..BASE
     }
 }
@@ -89,21 +90,21 @@ const TOOL_CALL_OPTIONS: &[OptionInfo] =
 pub(super) const METRICS: &[MetricInfo] = &[
     comparison(
         "trajectory_exact_match",
-        Comparison::Exact,
+        Build::Computed(|_| Ok(Box::new(Comparison::Exact))),
         "whether the same calls were made in the same order",
         "1 when predicted and reference trajectory are the same calls in the same order, else 0.",
         TRAJECTORY_CHOICES,
     ),
     comparison(
         "trajectory_in_order_match",
-        Comparison::InOrder,
+        Build::Computed(|_| Ok(Box::new(Comparison::InOrder))),
         "whether the reference calls came in order, others allowed",
         "1 when the reference is an ordered subsequence of the prediction, else 0.",
         "An empty reference is contained in everything: 1. Otherwise as trajectory_exact_match.",
     ),
     comparison(
         "trajectory_any_order_match",
-        Comparison::AnyOrder,
+        Build::Computed(|_| Ok(Box::new(Comparison::AnyOrder))),
         "whether the reference calls came in any order, others allowed",
         "1 when all reference calls occur in the prediction, else 0.",
         "A repeated reference call needs as many predicted ones: A against A A is 0. An empty reference: 1. \
@@ -111,7 +112,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
     ),
     comparison(
         "trajectory_precision",
-        Comparison::Precision,
+        Build::Computed(|_| Ok(Box::new(Comparison::Precision))),
         "the share of calls made that are in the reference",
         "Predicted calls that also appear in the reference, by all predicted calls.",
         "Repeats each count: A A against A is 1.0; one-to-one pairing is trajectory_match_precision. Nothing \
@@ -119,7 +120,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
     ),
     comparison(
         "trajectory_recall",
-        Comparison::Recall,
+        Build::Computed(|_| Ok(Box::new(Comparison::Recall))),
         "the share of reference calls that were made",
         "Reference calls that also appear in the prediction, by all reference calls.",
         "Repeats each count: A against A A is 1.0; one-to-one pairing is trajectory_match_recall. An empty \
@@ -135,7 +136,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         needs: &[Need::Trajectory],
         options: &[option("tool_name", "a tool's name", "the label", "which tool")],
         source: VERTEX_DOCS,
-        kind: Kind::SingleToolUse,
+        build: Build::Computed(|criterion| computed(SingleToolUse::of(criterion))),
         ..BASE
     },
     MetricInfo {
@@ -148,7 +149,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         range: None,
         direction: Direction::Lower,
         source: VERTEX_DOCS,
-        kind: Kind::Latency,
+        build: Build::Computed(|_| Ok(Box::new(Latency))),
         ..BASE
     },
     MetricInfo {
@@ -159,7 +160,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         choices: "With a threshold, at or below it passes: 0 wants no failure. Why it failed is kept, which Vertex loses.",
         direction: Direction::Lower,
         source: VERTEX_DOCS,
-        kind: Kind::Failure,
+        build: Build::Computed(|_| Ok(Box::new(Failure))),
         ..BASE
     },
     MetricInfo {
@@ -170,7 +171,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         choices: "Every character counts, blanks and case too: \"Done\" against \"Done \" is 0.",
         needs: BOTH_RESPONSES,
         source: "Vertex AI, computation-based metrics",
-        kind: Kind::ExactMatch,
+        build: Build::Computed(|_| Ok(Box::new(ExactMatch))),
         ..BASE
     },
     MetricInfo {
@@ -188,38 +189,50 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "stop at the longest run of words that the response has",
         )],
         source: "sacrebleu 2.6.0, which the Vertex AI documentation points to",
-        kind: Kind::Bleu,
+        build: Build::Computed(|criterion| computed(BleuMetric::of(criterion))),
         ..BASE
     },
-    rouge("rouge_1", RougeKind::N(1), "Words in common."),
-    rouge("rouge_2", RougeKind::N(2), "Pairs of neighbouring words in common."),
-    rouge("rouge_l", RougeKind::L, "The longest common subsequence of words."),
+    rouge(
+        "rouge_1",
+        Build::Computed(|criterion| computed(Rouge::of(RougeKind::N(1), criterion))),
+        "Words in common.",
+    ),
+    rouge(
+        "rouge_2",
+        Build::Computed(|criterion| computed(Rouge::of(RougeKind::N(2), criterion))),
+        "Pairs of neighbouring words in common.",
+    ),
+    rouge(
+        "rouge_l",
+        Build::Computed(|criterion| computed(Rouge::of(RougeKind::L, criterion))),
+        "The longest common subsequence of words.",
+    ),
     rouge(
         "rouge_l_sum",
-        RougeKind::LSum,
+        Build::Computed(|criterion| computed(Rouge::of(RougeKind::LSum, criterion))),
         "The union of the longest common subsequences, sentence by sentence.",
     ),
     tool_call(
         "tool_call_valid",
-        Aspect::Valid,
+        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Valid, criterion))),
         "whether the answer is a valid tool call",
         "1 when the answer is JSON with a list tool_calls whose entries have a name and an object of arguments.",
     ),
     tool_call(
         "tool_name_match",
-        Aspect::Name,
+        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Name, criterion))),
         "whether the answer names the reference's tools",
         "1 when the names of the calls are those of the reference, else 0.",
     ),
     tool_call(
         "tool_parameter_key_match",
-        Aspect::Keys,
+        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Keys, criterion))),
         "the share of the reference's arguments that the answer names",
         "Argument names of the reference that the answer's call of the same tool has, by all of them.",
     ),
     tool_call(
         "tool_parameter_kv_match",
-        Aspect::Values,
+        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Values, criterion))),
         "the share of the reference's arguments that the answer has with their values",
         "Arguments of the reference that the answer's call of the same tool has with the same value, by all of them.",
     ),

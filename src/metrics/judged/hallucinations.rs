@@ -19,7 +19,7 @@ use serde_json::json;
 const SEGMENT: &str = include_str!("prompts/sentences.md");
 const SUPPORT: &str = include_str!("prompts/support.md");
 
-pub(super) struct Hallucinations {
+pub(in crate::metrics) struct Hallucinations {
     all_texts: bool,
     reading: Reading,
 }
@@ -31,7 +31,10 @@ struct Text<'a> {
 }
 
 impl Hallucinations {
-    pub(super) fn of(criterion: &Criterion, reading: Reading) -> Result<Hallucinations, Unusable> {
+    pub(in crate::metrics) fn of(
+        criterion: &Criterion,
+        reading: Reading,
+    ) -> Result<Hallucinations, Unusable> {
         let (snake, camel) = ("evaluate_intermediate_nl_responses", "evaluateIntermediateNlResponses");
         Ok(Hallucinations { all_texts: flag_option(criterion, snake, camel)?, reading })
     }

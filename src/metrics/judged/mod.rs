@@ -47,6 +47,7 @@ pub mod replies {
 
 use seal::Seal;
 
+use super::catalog::Build;
 use super::measure::{Evidence, unlike_turns};
 use super::registry::{self, Unusable};
 use super::{Direction, info};
@@ -70,19 +71,6 @@ pub struct Question {
     pub shape: Option<AnswerShape>,
 }
 
-/// Which judged metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::metrics) enum JudgedKind {
-    ResponseVerdict,
-    Rubrics(rubrics::Quality),
-    Hallucinations,
-    UserQuality,
-    /// Vertex AI's service decides.
-    Served(Served),
-    /// A question of our own.
-    BuiltIn(BuiltIn),
-}
-
 /// A template of our own, for each turn or for the whole conversation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::metrics) struct BuiltIn {
@@ -90,11 +78,15 @@ pub(in crate::metrics) struct BuiltIn {
     pub(in crate::metrics) whole: bool,
 }
 
-pub(in crate::metrics) use rubrics::Quality;
+pub(in crate::metrics) use hallucinations::Hallucinations;
+pub(in crate::metrics) use response_verdict::ResponseVerdict;
+pub(in crate::metrics) use rubrics::{Quality, Rubrics};
 pub(in crate::metrics) use service::Served;
+pub(in crate::metrics) use template::Template;
+pub(in crate::metrics) use user_quality::UserQuality;
 
 /// A judged metric with its options read.
-trait Judge: Send + Sync {
+pub(in crate::metrics) trait Judge: Send + Sync {
     /// What can be asked now; nothing when all is answered. The error is why it cannot be asked at all.
     fn questions(
         &self,
@@ -128,7 +120,7 @@ trait Judge: Send + Sync {
 
 /// What the answers come to, before it is compared with the threshold.
 #[derive(Default)]
-struct Verdict {
+pub(in crate::metrics) struct Verdict {
     score: Option<f64>,
     turns: Vec<TurnVerdict>,
     rubrics: Vec<RubricScore>,
@@ -138,7 +130,7 @@ struct Verdict {
 
 /// What they come to in a turn.
 #[derive(Clone, Default)]
-struct TurnVerdict {
+pub(in crate::metrics) struct TurnVerdict {
     score: Option<f64>,
     why: String,
     rubrics: Vec<RubricScore>,
@@ -169,25 +161,14 @@ impl JudgedMetric {
             None => info(criterion.name()),
         };
         let Some(metric) = metric else { return Ok(None) };
-        let super::catalog::Kind::Judge(kind) = metric.kind else { return Ok(None) };
         let mut options = JudgeOptions::of(criterion)?;
         options.samples = options.samples.or(samples);
-        let mut service = false;
-        let judge: Box<dyn Judge> = match kind {
-            JudgedKind::ResponseVerdict => {
-                Box::new(response_verdict::ResponseVerdict::of(criterion, &options, reading)?)
-            }
-            JudgedKind::Rubrics(quality) => {
-                Box::new(rubrics::Rubrics::of(quality, criterion, &options, reading)?)
-            }
-            JudgedKind::Hallucinations => Box::new(hallucinations::Hallucinations::of(criterion, reading)?),
-            JudgedKind::UserQuality => Box::new(user_quality::UserQuality::of(criterion, &options, reading)?),
-            JudgedKind::Served(served) => {
-                service = true;
-                Box::new(served)
-            }
-            JudgedKind::BuiltIn(own) => Box::new(template::Template::built_in(own, &options, reading)),
+        let judge: Box<dyn Judge> = match metric.build {
+            Build::Computed(_) => return Ok(None),
+            Build::Judged(build) => build(criterion, &options, reading)?,
+            Build::Served(served) => Box::new(served),
         };
+        let service = matches!(metric.build, Build::Served(_));
         let criterion = criterion.clone();
         Ok(Some(JudgedMetric { criterion, direction: metric.direction, options, reading, service, judge }))
     }

@@ -11,14 +11,14 @@ use crate::metrics::registry::Unusable;
 
 const PROMPT: &str = include_str!("prompts/response_verdict.md");
 
-pub(super) struct ResponseVerdict {
+pub(in crate::metrics) struct ResponseVerdict {
     samples: u32,
     with_intermediate: bool,
     reading: Reading,
 }
 
 impl ResponseVerdict {
-    pub(super) fn of(
+    pub(in crate::metrics) fn of(
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,

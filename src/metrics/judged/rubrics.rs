@@ -50,7 +50,7 @@ pub fn is_rubric_kind(kind: &str) -> bool {
         .any(|quality| quality.kind() == kind)
 }
 
-pub(super) struct Rubrics {
+pub(in crate::metrics) struct Rubrics {
     quality: Quality,
     /// The criterion's own, which hold for every turn.
     rubrics: Vec<Rubric>,
@@ -60,7 +60,7 @@ pub(super) struct Rubrics {
 }
 
 impl Rubrics {
-    pub(super) fn of(
+    pub(in crate::metrics) fn of(
         quality: Quality,
         criterion: &Criterion,
         options: &JudgeOptions,

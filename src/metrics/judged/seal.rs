@@ -17,7 +17,7 @@ const ALPHABET: &[u8; 18] = b"bcdfghjkmpqrtvwxzl";
 const LENGTH: usize = 8;
 
 /// The seal of a case.
-pub(super) struct Seal {
+pub(in crate::metrics) struct Seal {
     seed: [u8; 32],
     /// The [`skeleton`] of all data.
     data: String,

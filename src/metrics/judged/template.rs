@@ -22,7 +22,7 @@ const CHOICE: &str = "\n\nEnd with one JSON object and nothing after it:\n\
                       The code shows that the choice is yours. Write it as it stands here, right before the choice and \
                       nowhere else.\n";
 
-pub(super) struct Template {
+pub(in crate::metrics) struct Template {
     template: JudgeTemplate,
     samples: u32,
     /// Asked once, about the whole conversation.
@@ -31,11 +31,15 @@ pub(super) struct Template {
 }
 
 impl Template {
-    pub(super) fn of(template: &JudgeTemplate, options: &JudgeOptions, reading: Reading) -> Template {
+    pub(in crate::metrics) fn of(
+        template: &JudgeTemplate,
+        options: &JudgeOptions,
+        reading: Reading,
+    ) -> Template {
         Template { template: template.clone(), samples: options.samples(), whole: false, reading }
     }
 
-    pub(super) fn built_in(own: BuiltIn, options: &JudgeOptions, reading: Reading) -> Template {
+    pub(in crate::metrics) fn built_in(own: BuiltIn, options: &JudgeOptions, reading: Reading) -> Template {
         let template = JudgeTemplate { prompt: own.prompt.to_string(), ..JudgeTemplate::default() };
         Template { whole: own.whole, ..Template::of(&template, options, reading) }
     }

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 const PROMPT: &str = include_str!("prompts/user_quality.md");
 
-pub(super) struct UserQuality {
+pub(in crate::metrics) struct UserQuality {
     samples: u32,
     stop_signal: String,
     threshold: Option<f64>,
@@ -24,7 +24,7 @@ pub(super) struct UserQuality {
 }
 
 impl UserQuality {
-    pub(super) fn of(
+    pub(in crate::metrics) fn of(
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,

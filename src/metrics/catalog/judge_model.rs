@@ -1,7 +1,7 @@
 //! ADK's metrics that a judge decides.
 
-use super::{BASE, Kind, MetricInfo, Need, OptionInfo, option};
-use crate::metrics::judged::{JudgedKind, Quality};
+use super::{BASE, Build, MetricInfo, Need, OptionInfo, judged, option};
+use crate::metrics::judged::{Hallucinations, Quality, ResponseVerdict, Rubrics, UserQuality};
 
 const MODEL: OptionInfo = option(
     "judge_model_options",
@@ -38,7 +38,9 @@ pub(super) const RESPONSE_MATCH: MetricInfo = MetricInfo {
     choices: VOTES,
     needs: &[Need::ReferenceResponse, Need::Response, Need::Judge],
     options: &[MODEL, INTERMEDIATE],
-    kind: Kind::Judge(JudgedKind::ResponseVerdict),
+    build: Build::Judged(|criterion, options, reading| {
+        judged(ResponseVerdict::of(criterion, options, reading))
+    }),
     ..BASE
 };
 
@@ -49,7 +51,9 @@ pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Response, Need::Judge],
     options: &[MODEL, RUBRICS, INTERMEDIATE],
-    kind: Kind::Judge(JudgedKind::Rubrics(Quality::FinalResponse)),
+    build: Build::Judged(|criterion, options, reading| {
+        judged(Rubrics::of(Quality::FinalResponse, criterion, options, reading))
+    }),
     ..BASE
 };
 
@@ -72,7 +76,7 @@ pub(super) const HALLUCINATIONS: MetricInfo = MetricInfo {
             "each text on the way is judged too, by the events before it",
         ),
     ],
-    kind: Kind::Judge(JudgedKind::Hallucinations),
+    build: Build::Judged(|criterion, _, reading| judged(Hallucinations::of(criterion, reading))),
     ..BASE
 };
 
@@ -84,7 +88,9 @@ pub(super) const TOOL_USE: MetricInfo = MetricInfo {
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Trajectory, Need::Judge],
     options: &[MODEL, RUBRICS],
-    kind: Kind::Judge(JudgedKind::Rubrics(Quality::ToolUse)),
+    build: Build::Judged(|criterion, options, reading| {
+        judged(Rubrics::of(Quality::ToolUse, criterion, options, reading))
+    }),
     ..BASE
 };
 
@@ -100,7 +106,7 @@ pub(super) const USER_QUALITY: MetricInfo = MetricInfo {
         MODEL,
         option("stop_signal", "a text", "</finished>", "what ends the conversation, for the judge"),
     ],
-    kind: Kind::Judge(JudgedKind::UserQuality),
+    build: Build::Judged(|criterion, options, reading| judged(UserQuality::of(criterion, options, reading))),
     ..BASE
 };
 
@@ -112,6 +118,8 @@ pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Events, Need::Judge],
     options: &[MODEL, RUBRICS],
-    kind: Kind::Judge(JudgedKind::Rubrics(Quality::Trajectory)),
+    build: Build::Judged(|criterion, options, reading| {
+        judged(Rubrics::of(Quality::Trajectory, criterion, options, reading))
+    }),
     ..BASE
 };
