@@ -2,6 +2,7 @@
 //! allowed.
 
 use super::Trajectory;
+use serde::{Deserialize, Serialize};
 
 /// What is kept beside a case.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,7 +14,7 @@ pub struct CaseNotes {
 }
 
 /// Another allowed way through a case.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// What it is called.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use super::{
     Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, ProgramSpec, Rubric, Status, UserSpec,
+    Variant,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -314,6 +315,9 @@ pub struct Attempt {
     /// What else the case's file has, where a template of a metric may name it.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub variables: serde_json::Map<String, serde_json::Value>,
+    /// The other trajectories that are allowed, as they were when it was scored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
     /// The scenario that a simulated user played, as the file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<serde_json::Value>,
@@ -347,6 +351,7 @@ impl Attempt {
             expected_state: None,
             actual_state: None,
             rubrics: Vec::new(),
+            variants: Vec::new(),
             scenario: None,
             variables: serde_json::Map::new(),
             session_id: String::new(),

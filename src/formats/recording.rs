@@ -146,6 +146,7 @@ mod tests {
             rubrics: Vec::new(),
             scenario: None,
             variables: serde_json::Map::new(),
+            variants: Vec::new(),
             expected_state: None,
             actual_state: None,
             key: crate::domain::AttemptKey { case: 0, attempt: 1 },

@@ -1,14 +1,11 @@
 //! What came of an attempt when its case was edited since: what is computed is computed again from what the
 //! agent did; what a judge or a program said was said of another case.
 
-use super::Evidence;
-use super::registry::{Scored, unscored};
+use super::registry::{Scorer, unscored};
 use super::rules::compared_by;
-use super::variants::{ALLOWED, allow_variants};
-use super::what_if::criterion_of;
+use super::variants::{configured, is_allowed};
 use crate::domain::{
-    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
-    adk_status, case_status,
+    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, Status, Variant,
 };
 use serde_json::Value;
 
@@ -24,6 +21,7 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
         expected: case.turns().into(),
         expected_state: case.final_session_state.clone(),
         rubrics: case.rubrics.clone(),
+        variants: variants.to_vec(),
         ..attempt.clone()
     };
     if let Conversation::Scenario(scenario) = &case.conversation {
@@ -39,52 +37,26 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
         return (!same).then_some(again);
     }
     let asked_else = asks(&attempt.expected) != asks(&again.expected) || attempt.scenario != again.scenario;
-    let evidence = Evidence::of(&again);
+    let (own, criteria): (Vec<usize>, Vec<Criterion>) = configured(&attempt.metrics).into_iter().unzip();
+    let scorer = Scorer::again(&criteria);
     let turns = again.actual.len();
-    let own = attempt.metrics.iter().filter(|metric| !is_allowed(&metric.metric));
-    let metrics = own.map(|metric| {
-        let criterion = as_configured(metric);
-        if same && compared_by(&criterion).is_none() {
-            return metric.clone();
+    scorer.evaluate(&mut again, |at| {
+        let (known, criterion) = (&attempt.metrics[own[at]], &criteria[at]);
+        if same && compared_by(criterion).is_none() {
+            return Some(known.clone());
         }
-        let decides = if metric.threshold.is_some() { Status::NotEvaluated } else { metric.status };
-        if asked_else {
-            let why = "the case asks something else since it was run; run it again";
-            return unscored(&criterion, turns, decides, why);
-        }
-        let scored = Scored::of(&criterion);
-        match scored.is_computed() {
-            true => scored.score(&evidence),
-            false => {
-                let why = "the case was edited since this was judged; judge it again";
-                unscored(&criterion, turns, decides, why)
-            }
+        let unknown = if criterion.threshold.is_some() { Status::NotEvaluated } else { known.status };
+        match (asked_else, scorer.is_computed(at)) {
+            (true, _) => Some(unscored(criterion, turns, unknown, ASKS_ELSE)),
+            (false, true) => None,
+            (false, false) => Some(unscored(criterion, turns, unknown, JUDGED_BEFORE)),
         }
     });
-    let mut metrics: Vec<_> = metrics.collect();
-    let criteria: Vec<Criterion> = attempt.metrics.iter().map(as_configured).collect();
-    allow_variants(&mut metrics, &criteria, &evidence, variants);
-    if same && metrics == attempt.metrics {
-        return None;
-    }
-    again.status = case_status(&metrics);
-    again.adk_status = adk_status(&metrics);
-    again.metrics = metrics;
-    Some(again)
+    (!same || again.metrics != attempt.metrics).then_some(again)
 }
 
-/// Ours, which stands in for another that is scored again.
-fn is_allowed(metric: &str) -> bool {
-    metric.split(':').next() == Some(ALLOWED)
-}
-
-/// The criterion as it was configured: where a variant decided, the threshold is in it alone.
-fn as_configured(metric: &MetricResult) -> Criterion {
-    let criterion = criterion_of(metric);
-    let written = metric.criterion.as_ref().and_then(|written| written.get("threshold")?.as_f64());
-    let threshold = criterion.threshold.or(written.filter(|_| compared_by(&criterion).is_some()));
-    Criterion { threshold, ..criterion }
-}
+const ASKS_ELSE: &str = "the case asks something else since it was run; run it again";
+const JUDGED_BEFORE: &str = "the case was edited since this was judged; judge it again";
 
 fn asks(turns: &[Invocation]) -> Vec<String> {
     turns.iter().map(|turn| turn.user.scored_text()).collect()
@@ -118,19 +90,16 @@ fn says_the_same(a: &Attempt, b: &Attempt) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttemptKey, Content, Criterion, ToolCall, Trajectory};
-    use crate::metrics::score_case;
+    use crate::domain::{AttemptKey, Content, MatchRule, Rubric, ToolCall, Trajectory, case_status};
+    use crate::metrics::{Evidence, score_case, with_rules};
 
     fn turn(user: &str, tool: &str) -> Invocation {
-        Invocation {
-            user: Content::text("user", user),
-            trajectory: Trajectory::Listed {
-                calls: vec![ToolCall::new(tool, None)],
-                responses: Vec::new(),
-                texts: Vec::new(),
-            },
-            ..Invocation::default()
-        }
+        Invocation { user: Content::text("user", user), trajectory: way(&[tool]), ..Invocation::default() }
+    }
+
+    fn way(tools: &[&str]) -> Trajectory {
+        let calls = tools.iter().map(|tool| ToolCall::new(*tool, None)).collect();
+        Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
     }
 
     fn case(turn: Invocation) -> EvalCase {
@@ -164,6 +133,23 @@ mod tests {
         let asked = reevaluated_attempt(&attempt, &case(turn("ho", "b")), &[]).unwrap();
         assert!(asked.metrics[0].explanation.contains("asks something else"));
         assert_eq!(asked.status, Status::NotEvaluated);
+    }
+
+    /// Under rules ADK's metric is informational, also when its criterion has options, and stays so after an edit.
+    #[test]
+    fn what_rules_made_informational_does_not_decide_after_an_edit() {
+        let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));
+        criterion.options.insert("threshold".into(), 1.0.into());
+        criterion.options.insert("match_type".into(), "EXACT".into());
+        let rule = MatchRule { tool: "a".into(), optional: true, ..MatchRule::default() };
+        let mut attempt = ran();
+        attempt.actual = vec![Invocation { trajectory: way(&[]), ..turn("hi", "b") }].into();
+        attempt.metrics = score_case(&with_rules(vec![criterion], &[rule]), &Evidence::of(&attempt));
+        attempt.status = case_status(&attempt.metrics);
+        assert_eq!(attempt.status, Status::Passed);
+        let edited = EvalCase { rubrics: vec![Rubric::default()], ..case(turn("hi", "a")) };
+        let again = reevaluated_attempt(&attempt, &edited, &[]).unwrap();
+        assert_eq!(again.status, Status::Passed, "{:?}", again.metrics);
     }
 
     /// Variants that were allowed, or are no more, since the case was run.

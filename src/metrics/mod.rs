@@ -64,5 +64,5 @@ pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};
-pub use variants::{ALLOWED, allow_variants, candidates, with_variant};
+pub use variants::{ALLOWED, candidates, with_variant};
 pub use what_if::{Rescorer, WhatIf, criterion_of};

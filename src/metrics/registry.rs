@@ -5,9 +5,10 @@ use super::declared::declared;
 use super::judged::JudgedMetric;
 use super::measure::{Evidence, Measure, Outcome, Turn};
 use super::state::is_declared;
+use super::variants::allow_variants;
 use crate::domain::{
-    Criterion, CustomMetric, Finding, FindingRule, Invocation, InvocationScore, MetricResult, Reading,
-    Status, Trajectory,
+    Attempt, Criterion, CustomMetric, Finding, FindingRule, Invocation, InvocationScore, MetricResult,
+    Reading, Status, Trajectory, adk_status, case_status,
 };
 use serde_json::Value;
 
@@ -131,12 +132,48 @@ impl Scorer {
         }
     }
 
+    /// These criteria and no others: those of an attempt that is scored again.
+    pub(super) fn again(criteria: &[Criterion]) -> Scorer {
+        Scorer {
+            criteria: criteria.iter().map(Scored::of).collect(),
+            added: Vec::new(),
+            watches_state: false,
+        }
+    }
+
+    /// Whether the criterion at this position is computed here: a judge's or a program's is not.
+    pub(super) fn is_computed(&self, at: usize) -> bool {
+        self.criteria.get(at).is_some_and(|scored| scored.measure.is_ok())
+    }
+
+    /// The one way from an attempt to its results, of a run, of a what-if and after an edit: what is computed, or
+    /// what is given for the criterion at a position (by a judge, by a program, or known already); then the allowed
+    /// variants of the trajectory; then the status.
+    pub fn evaluate(&self, attempt: &mut Attempt, given: impl FnMut(usize) -> Option<MetricResult>) {
+        let evidence = Evidence::of(attempt);
+        let mut metrics = self.results(&evidence, given);
+        let criteria = self.criteria.iter().map(|scored| &scored.criterion);
+        allow_variants(&mut metrics, criteria, &evidence, &attempt.variants);
+        attempt.status = case_status(&metrics);
+        attempt.adk_status = adk_status(&metrics);
+        attempt.metrics = metrics;
+    }
+
     /// Scores a case. A session state that the case declares is compared without being asked for, and
     /// decides nothing then.
     pub fn score(&self, evidence: &Evidence) -> Vec<MetricResult> {
-        let added = self.added.iter().filter(|_| was_watched(evidence));
-        let mut results: Vec<MetricResult> =
-            self.criteria.iter().chain(added).map(|ready| ready.score(evidence)).collect();
+        self.results(evidence, |_| None)
+    }
+
+    fn results(
+        &self,
+        evidence: &Evidence,
+        mut given: impl FnMut(usize) -> Option<MetricResult>,
+    ) -> Vec<MetricResult> {
+        let own = self.criteria.iter().enumerate();
+        let own = own.map(|(at, scored)| given(at).unwrap_or_else(|| scored.score(evidence)));
+        let added = self.added.iter().filter(|_| was_watched(evidence)).map(|scored| scored.score(evidence));
+        let mut results: Vec<MetricResult> = own.chain(added).collect();
         let told = evidence.actual_state.is_some() && evidence.expected_state.is_some_and(is_declared);
         if self.watches_state && told {
             results.push(score(&Criterion::new(STATE, None), evidence));
@@ -163,11 +200,6 @@ impl Scored {
             measure: ready(criterion),
             criterion: criterion.clone(),
         }
-    }
-
-    /// Whether it is computed here: a judge's or a program's is not.
-    pub(super) fn is_computed(&self) -> bool {
-        self.measure.is_ok()
     }
 
     pub(super) fn score(&self, evidence: &Evidence) -> MetricResult {

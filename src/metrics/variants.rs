@@ -6,22 +6,23 @@ use super::Evidence;
 use super::registry::Scored;
 use super::rules::compared_by;
 use super::sentences::reasons;
+use super::what_if::criterion_of;
 use crate::domain::{Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory, Variant};
 
 /// The name of the metric that decides where another allowed trajectory matches.
 pub const ALLOWED: &str = "allowed_trajectory";
 
 /// Lets the variants of a case decide where its own trajectory does not match.
-pub fn allow_variants(
+pub(super) fn allow_variants<'a>(
     metrics: &mut Vec<MetricResult>,
-    criteria: &[Criterion],
+    criteria: impl Iterator<Item = &'a Criterion> + Clone,
     evidence: &Evidence,
     variants: &[Variant],
 ) {
     let Some(expected) = evidence.expected.filter(|_| !variants.is_empty()) else { return };
     let mut decided = Vec::new();
     for metric in metrics.iter_mut().filter(|metric| metric.status == Status::Failed) {
-        let Some(criterion) = criteria.iter().find(|criterion| criterion.metric == metric.metric) else {
+        let Some(criterion) = criteria.clone().find(|criterion| criterion.metric == metric.metric) else {
             continue;
         };
         if compared_by(criterion).is_none() {
@@ -38,7 +39,7 @@ pub fn allow_variants(
                 let score = result.score.unwrap_or_default();
                 let matched = Finding::text(FindingRule::VariantMatched, &variant.name);
                 decided.push(MetricResult {
-                    metric: name_of(criterion),
+                    metric: name_of(&criterion.metric),
                     explanation: format!(
                         "{}: {}",
                         reasons(std::slice::from_ref(&matched)),
@@ -70,11 +71,31 @@ pub fn allow_variants(
 }
 
 /// One name where one metric compares trajectories; a label tells several apart.
-fn name_of(criterion: &Criterion) -> String {
-    match criterion.metric.as_str() {
+fn name_of(metric: &str) -> String {
+    match metric {
         "tool_trajectory_avg_score" => ALLOWED.to_string(),
         other => format!("{ALLOWED}:{other}"),
     }
+}
+
+/// The criteria that an attempt was scored by, and which of its results is that of each. Where a variant decided in
+/// the place of a metric, the criterion has the threshold that the variant was compared with.
+pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
+    let own = metrics.iter().enumerate().filter(|(_, metric)| !is_allowed(&metric.metric));
+    let of = |(at, metric): (usize, &MetricResult)| {
+        let criterion = criterion_of(metric);
+        let name = name_of(&metric.metric);
+        let decided =
+            metrics.iter().find(|other| other.metric == name).filter(|_| metric.threshold.is_none());
+        let threshold = criterion.threshold.or(decided.and_then(|decided| decided.threshold));
+        (at, Criterion { threshold, ..criterion })
+    };
+    own.map(of).collect()
+}
+
+/// Whether a metric is ours, which decides in the place of another one.
+pub(super) fn is_allowed(metric: &str) -> bool {
+    metric.split(':').next() == Some(ALLOWED)
 }
 
 /// The expected turns with another allowed way through them.
@@ -125,8 +146,8 @@ fn calls_alone(trajectory: &Trajectory) -> Trajectory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ToolCall, adk_status, case_status};
-    use crate::metrics::score_case;
+    use crate::domain::{Attempt, AttemptKey, MatchType, ToolCall, adk_status, case_status};
+    use crate::metrics::{Rescorer, Scorer, WhatIf};
 
     fn way(calls: &[&str]) -> Trajectory {
         let calls = calls.iter().map(|name| ToolCall::new(*name, None)).collect();
@@ -140,6 +161,34 @@ mod tests {
     /// A name that needs quoting.
     const TWICE: &str = "b \"twice\": C:\\temp\u{e9}\n";
 
+    fn evaluated(
+        criteria: &[Criterion],
+        expected: &[Invocation],
+        actual: &[Invocation],
+        variants: &[Variant],
+    ) -> Attempt {
+        let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+        (attempt.expected, attempt.actual) = (expected.into(), actual.into());
+        attempt.variants = variants.to_vec();
+        Scorer::new(criteria).evaluate(&mut attempt, |_| None);
+        attempt
+    }
+
+    /// A stricter comparison holds for the variants, too.
+    #[test]
+    fn a_what_if_is_decided_by_the_variants_under_the_changed_criteria() {
+        let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));
+        criterion.options.insert("match_type".into(), "IN_ORDER".into());
+        let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
+        let passed = evaluated(&[criterion], &[turn(&["a"])], &[turn(&["b", "c"])], &variants);
+        assert_eq!(passed.status, Status::Passed);
+        let exact = WhatIf { match_type: Some(MatchType::Exact), ..WhatIf::default() };
+        let stricter = Rescorer::new(&exact).rescore(&passed);
+        assert_eq!((stricter.status, stricter.metrics[0].threshold), (Status::Failed, Some(1.0)));
+        let back = WhatIf { match_type: Some(MatchType::AnyOrder), ..WhatIf::default() };
+        assert_eq!(Rescorer::new(&back).rescore(&stricter).status, Status::Passed);
+    }
+
     #[test]
     fn one_of_several_ways_is_enough_and_adks_number_stays_adks() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
@@ -148,13 +197,7 @@ mod tests {
             Variant { name: TWICE.into(), turns: vec![way(&["b", "b"])] },
         ];
         let expected = [turn(&["a"])];
-        let scored = |actual: &[&str]| {
-            let actual = [turn(actual)];
-            let evidence = Evidence::turns(Some(&expected), &actual);
-            let mut metrics = score_case(&criteria, &evidence);
-            allow_variants(&mut metrics, &criteria, &evidence, &variants);
-            metrics
-        };
+        let scored = |actual: &[&str]| evaluated(&criteria, &expected, &[turn(actual)], &variants).metrics;
         let other = scored(&["b", "b"]);
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
@@ -183,11 +226,8 @@ mod tests {
     fn the_result_of_a_variant_has_no_criterion() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
-        let (expected, actual) = ([turn(&["a"])], [turn(&["b"])]);
-        let evidence = Evidence::turns(Some(&expected), &actual);
-        let mut metrics = score_case(&criteria, &evidence);
-        allow_variants(&mut metrics, &criteria, &evidence, &variants);
-        let allowed = metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED)).unwrap();
+        let attempt = evaluated(&criteria, &[turn(&["a"])], &[turn(&["b"])], &variants);
+        let allowed = attempt.metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED)).unwrap();
         assert!(allowed.criterion.is_none());
     }
 }

@@ -1,11 +1,10 @@
 //! What if the criteria were others? A change that is tried out on outcomes that are there already.
 
-use super::registry::{self, Scored};
-use super::rules::{MATCH, ours_instead, with_rules};
-use super::{Direction, Evidence, info, status_of};
-use crate::domain::{
-    Attempt, Criterion, MatchRule, MatchType, MetricResult, Status, adk_status, case_status,
-};
+use super::registry::{self, Scorer};
+use super::rules::{MATCH, compared_by, ours_instead, with_rules};
+use super::variants::configured;
+use super::{Direction, info, status_of};
+use crate::domain::{Attempt, Criterion, MatchRule, MatchType, MetricResult, Status};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -100,24 +99,32 @@ impl WhatIf {
     }
 }
 
-/// Rescores attempts under a change. Criteria are read and made ready once, however many attempts in a row
-/// share them.
+/// Rescores attempts under a change. Criteria are read and made ready once, however many attempts share them.
 pub struct Rescorer<'a> {
     change: &'a WhatIf,
-    ready: Vec<(Criterion, Scored)>,
-    shared: Shared,
+    lists: Vec<CriteriaList>,
 }
 
-/// The criteria of the last attempt, as they are and as they would be.
-#[derive(Default)]
-struct Shared {
-    before: Vec<Criterion>,
-    after: Vec<Criterion>,
-    /// What they were read from.
+/// The criteria of some attempts, as they are and as they would be.
+struct CriteriaList {
+    /// What they were read from: name, threshold and criterion as written of each result.
     written: Vec<(String, Option<f64>, Option<Value>)>,
+    /// The position among the results of each criterion as it is.
+    before: Vec<(usize, Criterion)>,
+    after: Vec<Criterion>,
+    scorer: Scorer,
 }
 
-impl Shared {
+impl CriteriaList {
+    fn of(metrics: &[MetricResult], change: &WhatIf) -> CriteriaList {
+        let before = configured(metrics);
+        let after = change.apply(before.iter().map(|(_, criterion)| criterion.clone()).collect());
+        let written =
+            |metric: &MetricResult| (metric.metric.clone(), metric.threshold, metric.criterion.clone());
+        let scorer = Scorer::again(&after);
+        CriteriaList { written: metrics.iter().map(written).collect(), before, after, scorer }
+    }
+
     fn are_of(&self, metrics: &[MetricResult]) -> bool {
         let same =
             |((name, threshold, written), metric): (&(String, Option<f64>, Option<Value>), &MetricResult)| {
@@ -125,12 +132,25 @@ impl Shared {
             };
         self.written.len() == metrics.len() && self.written.iter().zip(metrics).all(same)
     }
+
+    /// The result of a criterion that needs no scoring: it is the same, or a judge or a program gave its score.
+    fn known(&self, at: usize, attempt: &Attempt) -> Option<MetricResult> {
+        let criterion = &self.after[at];
+        let (position, before) = self.before.iter().find(|(_, other)| other.metric == criterion.metric)?;
+        let known = &attempt.metrics[*position];
+        // Where variants are allowed, what compares calls is decided anew.
+        let is_decided = attempt.variants.is_empty() || compared_by(criterion).is_none();
+        if before == criterion && is_decided {
+            return Some(known.clone());
+        }
+        (!self.scorer.is_computed(at)).then(|| compared_with(known, criterion))
+    }
 }
 
 impl<'a> Rescorer<'a> {
     /// A rescorer for a change.
     pub fn new(change: &'a WhatIf) -> Rescorer<'a> {
-        Rescorer { change, ready: Vec::new(), shared: Shared::default() }
+        Rescorer { change, lists: Vec::new() }
     }
 
     /// The attempt as it would have come out. What broke stays broken; what a judge or a program said stays,
@@ -139,26 +159,9 @@ impl<'a> Rescorer<'a> {
         if attempt.status == Status::Errored {
             return attempt.clone();
         }
-        let shared = match self.shared.are_of(&attempt.metrics) {
-            true => std::mem::take(&mut self.shared),
-            false => self.read(&attempt.metrics),
-        };
-        let evidence = Evidence::of(attempt);
-        let mut metrics = Vec::with_capacity(shared.after.len());
-        for criterion in &shared.after {
-            let at = shared.before.iter().position(|other| other.metric == criterion.metric);
-            metrics.push(match at.map(|at| (&shared.before[at], &attempt.metrics[at])) {
-                Some((same, result)) if same == criterion => result.clone(),
-                Some((_, result)) => self.anew(criterion, &evidence, Some(result)),
-                None => self.anew(criterion, &evidence, None),
-            });
-        }
-        self.shared = shared;
-        let (status, adk_status) = (case_status(&metrics), adk_status(&metrics));
-        Attempt {
-            status,
-            adk_status,
-            metrics,
+        let list = self.list_of(&attempt.metrics);
+        let mut again = Attempt {
+            metrics: Vec::new(),
             asked: attempt.asked.clone(),
             eval_id: attempt.eval_id.clone(),
             started: attempt.started.clone(),
@@ -168,45 +171,32 @@ impl<'a> Rescorer<'a> {
             expected_state: attempt.expected_state.clone(),
             actual_state: attempt.actual_state.clone(),
             rubrics: attempt.rubrics.clone(),
+            variants: attempt.variants.clone(),
             scenario: attempt.scenario.clone(),
             variables: attempt.variables.clone(),
             session_id: attempt.session_id.clone(),
             user_id: attempt.user_id.clone(),
             ..*attempt
-        }
-    }
-
-    fn read(&self, metrics: &[MetricResult]) -> Shared {
-        let before: Vec<Criterion> = metrics.iter().map(criterion_of).collect();
-        let written =
-            |metric: &MetricResult| (metric.metric.clone(), metric.threshold, metric.criterion.clone());
-        Shared {
-            after: self.change.apply(before.clone()),
-            before,
-            written: metrics.iter().map(written).collect(),
-        }
-    }
-
-    fn anew(
-        &mut self,
-        criterion: &Criterion,
-        evidence: &Evidence,
-        known: Option<&MetricResult>,
-    ) -> MetricResult {
-        let at = match self.ready.iter().position(|(other, _)| other == criterion) {
-            Some(at) => at,
-            None => {
-                self.ready.push((criterion.clone(), Scored::of(criterion)));
-                self.ready.len() - 1
-            }
         };
-        let scored = &self.ready[at].1;
-        match known {
-            Some(known) if !scored.is_computed() => compared_with(known, criterion),
-            _ => scored.score(evidence),
-        }
+        list.scorer.evaluate(&mut again, |at| list.known(at, attempt));
+        again
+    }
+
+    fn list_of(&mut self, metrics: &[MetricResult]) -> &CriteriaList {
+        let at = self.lists.iter().position(|list| list.are_of(metrics)).unwrap_or_else(|| {
+            // Each set of an ordinary workspace has one list; a file in which each case has its own costs time.
+            if self.lists.len() >= LISTS_AT_MOST {
+                self.lists.clear();
+            }
+            self.lists.push(CriteriaList::of(metrics, self.change));
+            self.lists.len() - 1
+        });
+        &self.lists[at]
     }
 }
+
+/// So many lists of criteria are ready at a time.
+const LISTS_AT_MOST: usize = 64;
 
 /// A score that is known, under another threshold.
 fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {

@@ -1,11 +1,12 @@
 //! Scores an attempt: what is computed, what programs say, what judges say.
 
 use super::attempt::{Shared, Tell};
-use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant, adk_status, case_status};
+use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant};
 use crate::judge::{Judges, Judging, JudgingObserver};
-use crate::metrics::{Evidence, JudgedMetric, Unusable, allow_variants, unscored};
+use crate::metrics::{Evidence, JudgedMetric, Unusable, unscored};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 impl Shared {
@@ -13,23 +14,18 @@ impl Shared {
     pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
         let set = self.plan.cases[attempt.key.case].set;
-        let evidence = Evidence::of(attempt);
-        let mut metrics = self.scorers[set].score(&evidence);
-        for (at, result) in self.judge(set, &attempt.eval_id, &evidence, tell).await {
-            metrics[at] = result;
+        if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
+            attempt.variants = of_turn(&notes.variants, attempt.turn);
         }
+        let evidence = Evidence::of(attempt);
+        let mut given: HashMap<usize, MetricResult> =
+            self.judge(set, &attempt.eval_id, &evidence, tell).await.into_iter().collect();
         for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
             if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
-                metrics[at] = self.programs.score(criterion, &attempt.eval_id, &evidence).await;
+                given.insert(at, self.programs.score(criterion, &attempt.eval_id, &evidence).await);
             }
         }
-        if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
-            let variants = of_turn(&notes.variants, attempt.turn);
-            allow_variants(&mut metrics, &self.plan.sets[set].criteria, &evidence, &variants);
-        }
-        attempt.metrics = metrics;
-        attempt.status = case_status(&attempt.metrics);
-        attempt.adk_status = adk_status(&attempt.metrics);
+        self.scorers[set].evaluate(attempt, |at| given.remove(&at));
     }
 
     /// What judges say, all metrics at once.

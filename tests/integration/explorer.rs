@@ -86,6 +86,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         rubrics: vec![],
         scenario: None,
         variables: serde_json::Map::new(),
+        variants: Vec::new(),
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },

@@ -170,6 +170,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
         rubrics: Vec::new(),
         scenario: None,
         variables: serde_json::Map::new(),
+        variants: Vec::new(),
         key,
         eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
         status: match error {

@@ -162,18 +162,21 @@ pub struct OptionInfo {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::metrics) enum Build {
     /// It is computed from the evidence alone.
-    Computed(fn(&Criterion) -> Result<Box<dyn Measure>, Unusable>),
+    Computed(fn(&Criterion) -> Computed),
     /// The configured judge decides.
-    Judged(fn(&Criterion, &JudgeOptions, Reading) -> Result<Box<dyn Judge>, Unusable>),
+    Judged(fn(&Criterion, &JudgeOptions, Reading) -> Judged),
     /// Vertex AI's evaluation service decides.
     Served(Served),
 }
 
-fn computed<M: Measure + 'static>(metric: Result<M, Unusable>) -> Result<Box<dyn Measure>, Unusable> {
+type Computed = Result<Box<dyn Measure>, Unusable>;
+type Judged = Result<Box<dyn Judge>, Unusable>;
+
+fn computed<M: Measure + 'static>(metric: Result<M, Unusable>) -> Computed {
     Ok(Box::new(metric?))
 }
 
-fn judged<J: Judge + 'static>(metric: Result<J, Unusable>) -> Result<Box<dyn Judge>, Unusable> {
+fn judged<J: Judge + 'static>(metric: Result<J, Unusable>) -> Judged {
     Ok(Box::new(metric?))
 }
 
