@@ -18,5 +18,5 @@ pub use accept::{Piece, Unacceptable, accept, accept_in_case};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, json_equal, values_equal};
 pub use json::{Difference, DifferenceKind, differences};
-pub use rows::{Line, Row, Span, Tone, VisualRow, call_rows, text_rows, wrap_line, wrap_rows};
+pub use rows::{Line, Row, Span, Tone, VisualRow, call_rows, text_rows, without_equal, wrap_line, wrap_rows};
 pub use words::{Segment, TextDiff, diff_words};

@@ -130,6 +130,11 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
         let value_in = |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
         let about: Vec<&Difference> = found.iter().filter(|d| is_about(&d.path, &key)).collect();
         let changed = !about.is_empty() || !both;
+        if let Some(nested) = nested_rows(&key, value_in(&left_map), value_in(&right_map), both, item) {
+            rows.extend(nested);
+            rows.extend(about.iter().filter_map(|found| lookalike_row(found, item)));
+            continue;
+        }
         rows.push(Row {
             left: left.is_some().then(|| arg_line(&key, value_in(&left_map), changed)),
             right: right.is_some().then(|| arg_line(&key, value_in(&right_map), changed)),
@@ -140,6 +145,80 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
         rows.extend(about.iter().filter_map(|difference| note_row(difference, &key, item)));
     }
     rows
+}
+
+/// A nested value whose text is longer is shown on several lines, in characters.
+const ON_ONE_LINE: usize = 40;
+
+/// The rows of an argument whose value is nested on a side and too long for one line: what is the same stands level.
+fn nested_rows(
+    key: &str,
+    left: Option<Value>,
+    right: Option<Value>,
+    both: bool,
+    item: usize,
+) -> Option<Vec<Row>> {
+    let is_long = |value: &Value| {
+        let nested = value.as_object().is_some_and(|map| !map.is_empty())
+            || value.as_array().is_some_and(|list| !list.is_empty());
+        nested && value_text(value).chars().nth(ON_ONE_LINE).is_some()
+    };
+    if ![&left, &right].into_iter().flatten().any(is_long) {
+        return None;
+    }
+    let lines = |value: &Option<Value>| -> Vec<String> {
+        let text = value.as_ref().map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
+        text.map(|text| text.lines().map(str::to_string).collect()).unwrap_or_default()
+    };
+    let (left_lines, right_lines) = (lines(&left), lines(&right));
+    let line = |at: usize, text: Option<&String>, is_there: bool, changed: bool| -> Option<Line> {
+        let head = match at {
+            0 => span(&format!("  {key}"), Tone::Key, false),
+            _ => span("  ", Tone::Plain, false),
+        };
+        match text {
+            Some(text) => Some(vec![head, span("  ", Tone::Plain, false), span(text, Tone::Value, changed)]),
+            None if at == 0 && is_there => Some(vec![span("  (absent)", Tone::Faint, changed)]),
+            None => is_there.then(Line::new),
+        }
+    };
+    // A side without the call shows nothing; one without the argument says so.
+    let row = |at: usize, e: Option<&String>, a: Option<&String>, changed: bool| Row {
+        left: line(at, e, both || left.is_some(), changed),
+        right: line(at, a, both || right.is_some(), changed),
+        item,
+        key: Some(key.to_string()),
+        ..Row::default()
+    };
+    let mut rows = Vec::new();
+    for (e, a, changed) in level(&left_lines, &right_lines) {
+        rows.push(row(rows.len(), e, a, changed || !both));
+    }
+    Some(rows)
+}
+
+/// More lines than these on both sides together are paired by their positions.
+const LEVELLED_AT_MOST: usize = 2000;
+
+/// Lines of both sides paired so that the same ones stand beside each other, and whether a pair differs.
+fn level<'a>(left: &'a [String], right: &'a [String]) -> Vec<(Option<&'a String>, Option<&'a String>, bool)> {
+    let pair = |e: Option<&'a String>, a: Option<&'a String>| (e, a, e != a);
+    if left.len() + right.len() > LEVELLED_AT_MOST {
+        let height = left.len().max(right.len());
+        return (0..height).map(|at| pair(left.get(at), right.get(at))).collect();
+    }
+    let mut pairs = Vec::new();
+    for op in similar::capture_diff_slices(similar::Algorithm::Myers, left, right) {
+        let (old, new) = (&left[op.old_range()], &right[op.new_range()]);
+        pairs.extend((0..old.len().max(new.len())).map(|at| pair(old.get(at), new.get(at))));
+    }
+    pairs
+}
+
+/// A warning for values that look alike.
+fn lookalike_row(difference: &Difference, item: usize) -> Option<Row> {
+    let note = format!("  ↳ {}: {}", difference.path, difference.lookalike()?);
+    Some(Row { left: None, right: Some(vec![span(&note, Tone::Note, false)]), item, ..Row::default() })
 }
 
 fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value>>, item: usize) -> Vec<Row> {
@@ -225,6 +304,24 @@ fn lines_of(segments: &[super::Segment]) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// The rows without stretches of two and more that are identical on both sides; how many were left out is said instead.
+pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
+    let is_equal = |row: &Row| {
+        let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
+        matches!(row.mark, "" | "=") && row.left == row.right && row.left.iter().all(unchanged)
+    };
+    let mut out: Vec<Row> = Vec::new();
+    for stretch in rows.chunk_by(|a, b| is_equal(a) && is_equal(b)) {
+        if stretch.len() < 2 {
+            out.extend_from_slice(stretch);
+            continue;
+        }
+        let line = vec![span(&format!("  ⋯ {} identical lines", stretch.len()), Tone::Faint, false)];
+        out.push(Row { left: Some(line.clone()), right: Some(line), item: usize::MAX, ..Row::default() });
+    }
+    out
 }
 
 /// Wraps both sides to their widths; the shorter one is filled up, so that rows stay level.
@@ -383,6 +480,22 @@ mod tests {
         assert_eq!(shown[1], ("", "  id  \"d2\"".into(), "  id  \"d3\"".into()));
         assert!(shown[3].2.contains("the text \"3\" is not the number 3"));
         assert_eq!(shown[4], ("+", "".into(), "2 log".into()));
+    }
+
+    /// A long nested value has a line for each of its own; what is the same stands level and can be hidden.
+    #[test]
+    fn nested_values_have_lines_of_their_own() {
+        let value = |id: &str| json!({"filter": {"room": "kitchen", "kinds": ["lamp", "plug"], "id": id}});
+        let (expected, actual) = ([call("find", value("d2"))], [call("find", value("d3"))]);
+        let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = call_rows(&align(&e, &a), &e, &a);
+        let shown: Vec<_> = rows.iter().map(|row| (plain(&row.left), plain(&row.right))).collect();
+        assert_eq!(shown[1], ("  filter  {".into(), "  filter  {".into()));
+        assert_eq!(shown[7], ("      \"id\": \"d2\"".into(), "      \"id\": \"d3\"".into()));
+        assert_eq!(shown.len(), 9, "{shown:?}");
+        let differing = without_equal(rows);
+        let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
+        assert_eq!(shown[1..], ["  ⋯ 6 identical lines", "      \"id\": \"d2\"", "    }"]);
     }
 
     #[test]

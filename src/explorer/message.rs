@@ -189,6 +189,11 @@ pub enum MouseKind {
 }
 
 impl MouseKind {
+    /// Whether a button went down.
+    pub fn is_click(self) -> bool {
+        self == MouseKind::Click
+    }
+
     /// The direction of the wheel.
     pub fn wheel(self) -> Option<Motion> {
         match self {

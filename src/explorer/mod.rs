@@ -46,7 +46,7 @@ pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;
 pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
 pub use screens::browse::state::{Browse, Node, Order, Pane};
-pub use screens::case::body::{Body, BodyKey, BodyLine, Compared, build_body};
+pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build_body};
 pub use screens::case::state::{CaseMode, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};

@@ -135,6 +135,11 @@ impl Outcomes {
         self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
     }
 
+    /// The turn of a case (from 0) of which an attempt alone is the last thing run.
+    pub fn turn_alone(&self, case: CaseRef) -> Option<usize> {
+        self.alone.get(&case)?.turn.map(|turn| turn as usize - 1)
+    }
+
     /// The outcome of a case.
     pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
         self.cases.get(&case)

@@ -532,7 +532,7 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
     press(&mut model, "enter");
     assert_eq!(model.current_case(), Some(case(0, 0)));
-    let first = |model: &Model| format!("{:?}", verdict_lines(model, 100).first());
+    let first = |model: &Model| format!("{:?}", verdict_lines(model, 100, false).first());
     assert!(first(&model).contains("what is shown is of an earlier run"), "{}", first(&model));
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
     assert!(!first(&model).contains("earlier run"), "{}", first(&model));
@@ -670,4 +670,48 @@ fn a_notice_goes_with_its_screen() {
         model.notice.as_ref().is_some_and(|notice| notice.text.starts_with("theme")),
         "said while it closes"
     );
+}
+
+/// All turns of a case are one text: arrows go from turn to turn, scrolling takes the current turn along.
+#[test]
+fn the_turns_of_a_case_are_one_text() {
+    let mut model = sample();
+    update(&mut model, Msg::Resize(100, 20));
+    press(&mut model, "g enter");
+    while !model.eval_id(model.current_case().unwrap()).contains("morning_round") {
+        press(&mut model, "esc j enter");
+    }
+    fn open(model: &Model) -> &evaltrail::explorer::CaseScreen {
+        let Screen::Case(open) = &model.screen else { panic!("a case is open") };
+        open
+    }
+    let starts: Vec<usize> = open(&model).body.as_ref().unwrap().turns.iter().map(|turn| turn.line).collect();
+    assert_eq!(starts.len(), 4);
+    press(&mut model, "right right");
+    assert_eq!((open(&model).turn, open(&model).scroll), (2, starts[2]));
+    press(&mut model, "g");
+    assert_eq!((open(&model).turn, open(&model).scroll), (0, 0));
+    press(&mut model, "G");
+    assert!(open(&model).turn >= 2 && open(&model).scroll > starts[1], "the current turn is in sight");
+    press(&mut model, "4 esc");
+    assert_eq!(open(&model).mode, evaltrail::explorer::CaseMode::Compare, "esc closes the innermost");
+    press(&mut model, "esc");
+    assert!(matches!(model.screen, Screen::Browse));
+}
+
+/// On a wide screen the metrics stand beside the comparison, and scroll on their own.
+#[test]
+fn the_metrics_stand_beside_on_a_wide_screen() {
+    let mut model = with_run(&[Status::Failed]);
+    press(&mut model, "enter");
+    let width = |model: &Model| {
+        let Screen::Case(open) = &model.screen else { panic!("a case is open") };
+        let view = open.key.as_ref().unwrap().view;
+        (view.width, view.beside)
+    };
+    assert_eq!(width(&model).1, None);
+    press(&mut model, "ctrl-d");
+    assert!(model.notice.as_ref().unwrap().text.contains("nothing stands beside"), "{:?}", model.notice);
+    update(&mut model, Msg::Resize(200, 50));
+    assert_eq!(width(&model), (118, Some(78)));
 }

@@ -297,7 +297,8 @@ fn judges() {
         let name = |screen: &str| format!("judges_{screen}_{}x{}", size.0, size.1);
         let mut model = judged(size);
         insta::assert_snapshot!(name("panel"), text(&frame(&model, "default")));
-        keys(&mut model, "q");
+        // The first one closes the judges.
+        keys(&mut model, "q q");
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
         keys(&mut model, "enter m v down down down down tab");
         update(&mut model, Msg::Paste("a question is a step".into()));
@@ -335,7 +336,7 @@ fn authoring() {
 #[test]
 fn what_judges_disagree_on_comes_first_and_is_found() {
     let mut model = judged((120, 40));
-    keys(&mut model, "q");
+    keys(&mut model, "q q");
     let listed = |model: &Model| -> Vec<String> {
         model.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
     };
@@ -535,7 +536,7 @@ fn hostile_text_never_reaches_a_cell() {
         let effects = keys(&mut model, screen);
         for effect in effects {
             if let Effect::BuildBody(key, compared) = effect {
-                let body = evaltrail::explorer::build_body(&compared, key.width, key.mode);
+                let body = evaltrail::explorer::build_body(&compared, key.view);
                 update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
             }
         }

@@ -11,6 +11,7 @@ use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::proposal::Proposal;
+use crate::explorer::screens::case::body::PieceLine;
 use crate::explorer::screens::{browse, chat, edit};
 use crate::explorer::{global, load, what_if};
 use crate::formats::{Edit, Notes, SetFile};
@@ -24,8 +25,8 @@ use std::sync::Arc;
 pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else { return Vec::new() };
     let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
-    let Some((piece, _)) = piece.cloned() else { return Vec::new() };
-    let (at, turn) = (case.at, case.turn);
+    let Some(PieceLine { piece, turn, .. }) = piece.cloned() else { return Vec::new() };
+    let at = case.at;
     let ran = model.shown_attempt().cloned();
     match accepted(model, at, ran, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => match shown_turns(model, at, turn) {

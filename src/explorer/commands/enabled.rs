@@ -6,7 +6,7 @@ use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::screens::run;
+use crate::explorer::screens::{self, case, run};
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -121,6 +121,11 @@ pub(crate) fn has_suggestion(model: &Model) -> Enabled {
     let case = model.shown_case().ok_or("open a case first")?;
     let none = "no small change of criteria is known with which the case would pass";
     case.suggestion.as_ref().map(|_| ()).ok_or(none)
+}
+
+pub(crate) fn has_pane_beside(model: &Model) -> Enabled {
+    let wide = case::is_wide(&screens::layout(model));
+    wide.then_some(()).ok_or("on this width nothing stands beside the comparison")
 }
 
 pub(crate) fn has_differences(model: &Model) -> Enabled {

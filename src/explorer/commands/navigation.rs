@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_attempt, has_differences, has_failing};
+use super::enabled::{always, has_attempt, has_differences, has_failing, has_pane_beside};
 use super::{ANY_SCREEN, Command, Context, Group, LISTS, Motion, SCREENS, SCROLLED};
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
@@ -80,6 +80,30 @@ pub static PAGE_DOWN: Command = Command {
     keys: &["pgdn", "ctrl-f"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::PageDown),
+};
+
+pub static BESIDE_UP: Command = Command {
+    name: "side pane up",
+    help: "the pane beside the comparison: up one page",
+    hint: None,
+    scope: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &["ctrl-u"],
+    enabled: has_pane_beside,
+    run: |model| beside(model, Motion::PageUp),
+};
+
+pub static BESIDE_DOWN: Command = Command {
+    name: "side pane down",
+    help: "the pane beside the comparison: down one page",
+    hint: None,
+    scope: None,
+    group: Group::Move,
+    contexts: &[Context::Case],
+    keys: &["ctrl-d"],
+    enabled: has_pane_beside,
+    run: |model| beside(model, Motion::PageDown),
 };
 
 pub static TOP: Command = Command {
@@ -231,6 +255,11 @@ fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
         Screen::Case(_) => case::turn(model, if right { 1 } else { -1 }),
         _ => browse::focus(model, right),
     }
+}
+
+fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
+    case::scroll_beside(model, motion);
+    Vec::new()
 }
 
 fn switch_pane(model: &mut Model) -> Vec<Effect> {

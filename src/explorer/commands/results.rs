@@ -9,14 +9,50 @@ use crate::explorer::screens::case::state::CaseMode;
 use crate::explorer::screens::{case, run};
 use crate::explorer::{overlays, what_if};
 
+pub static COMPARE_TAB: Command = Command {
+    name: "comparison",
+    help: "expected and actual side by side",
+    hint: None,
+    scope: None,
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["1"],
+    enabled: always,
+    run: |model| case::show(model, CaseMode::Compare),
+};
+
+pub static METRICS_TAB: Command = Command {
+    name: "metrics",
+    help: "every metric of the case with its whole reason",
+    hint: None,
+    scope: None,
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["4"],
+    enabled: always,
+    run: |model| case::show(model, CaseMode::Metrics),
+};
+
+pub static DIFFERENCES_ONLY: Command = Command {
+    name: "hide identical",
+    help: "hide what is identical on both sides, or show it again",
+    hint: None,
+    scope: None,
+    group: Group::Results,
+    contexts: &[Context::Case],
+    keys: &["i"],
+    enabled: has_attempt,
+    run: case::toggle_identical,
+};
+
 pub static TIMELINE: Command = Command {
     name: "timeline",
-    help: "events of the turn in order, with tool responses; again for the comparison",
+    help: "events in order, with tool responses; again for the comparison",
     hint: Some("timeline"),
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["v"],
+    keys: &["v", "2"],
     enabled: has_attempt,
     run: |model| case::toggle_mode(model, CaseMode::Timeline),
 };
@@ -28,7 +64,7 @@ pub static JUDGES: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: LISTS,
-    keys: &["J"],
+    keys: &["J", "3"],
     enabled: has_judgement,
     run: case::judges,
 };

@@ -47,6 +47,9 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
 }
 
+/// On narrower screens the keys of what is counted are left to the help.
+const NARROW: u16 = 60;
+
 /// The live run and its counts; on a case, which of the failing ones it is; else agent and judge.
 fn right_words(model: &Model) -> String {
     if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
@@ -95,7 +98,8 @@ fn failing_words(model: &Model, at: CaseRef) -> String {
     match failing.iter().position(|case| **case == at) {
         Some(nth) => {
             let (next, previous) = (NEXT_FAILING.key(), PREVIOUS_FAILING.key());
-            format!("{} of {} failing  {next} {previous}", nth + 1, failing.len())
+            let keys = if model.size.0 < NARROW { String::new() } else { format!("  {next} {previous}") };
+            format!("{} of {} failing{keys}", nth + 1, failing.len())
         }
         None if !failing.is_empty() => format!("{} failing", failing.len()),
         None => String::new(),

@@ -83,7 +83,7 @@ impl EffectExecutor {
                 self.elsewhere(move |_| Some(Msg::AttemptRead(key, attempt.read())))
             }
             Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
-                let body = build_body(&compared, key.width, key.mode);
+                let body = build_body(&compared, key.view);
                 Some(Msg::BodyBuilt(key, Arc::new(body)))
             }),
             Effect::MakeEdit { .. }

@@ -24,7 +24,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let id = model.eval_id(case.at);
     let inner = panel(area, if id.is_empty() { "(no id)" } else { &id }, false, theme, buffer);
     let mut y = status_line(model, case, inner, theme, buffer);
-    let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width)).into_iter().collect();
+    let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width), false);
     // The comparison gets a line at least.
     let left = usize::from(inner.bottom().saturating_sub(y + 1));
     let room = usize::from(inner.height / 2).max(3).min(left);
@@ -35,7 +35,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let below = Rect { y, height: inner.bottom().saturating_sub(y), ..inner };
     match &case.body {
         _ if below.is_empty() => {}
-        Some(body) => difference(body, below, theme, buffer),
+        Some(body) => difference(body, case.turn, below, theme, buffer),
         None => {
             put(buffer, below.x + 1, below.y, below.width - 1, "comparing…", theme.style(Role::Faint));
         }
@@ -79,14 +79,21 @@ fn is_a_reason(line: &VerdictLine) -> bool {
 }
 
 /// The comparison; where it does not fit, from the first difference on, with what the user says above it.
-fn difference(body: &Body, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let rows = usize::from(area.height);
-    let first = body.pieces.first().map_or(0, |(_, line)| *line);
-    let user = body.lines.iter().take_while(|line| matches!(line, BodyLine::Wide(_))).count();
+    let lines = &body.lines[body.lines_of(turn)];
+    let start = body.lines_of(turn).start;
+    let (heading, lines) = match lines.first() {
+        Some(BodyLine::Turn(..)) => (1, &lines[1..]),
+        _ => (0, lines),
+    };
+    let first = body.pieces.iter().find(|piece| piece.turn == turn);
+    let first = first.map_or(0, |piece| piece.line - start - heading);
+    let user = lines.iter().take_while(|line| matches!(line, BodyLine::Wide(_))).count();
     let is_cut = first + 1 >= rows;
     let user_lines = if rows > USER_LINES + 2 { user.min(USER_LINES) } else { 0 };
-    let above = body.lines.iter().take(user_lines).filter(|_| is_cut);
-    let rest = body.lines.iter().skip(if is_cut { first.saturating_sub(1).max(user_lines) } else { 0 });
+    let above = lines.iter().take(user_lines).filter(|_| is_cut);
+    let rest = lines.iter().skip(if is_cut { first.saturating_sub(1).max(user_lines) } else { 0 });
     for (row, line) in above.chain(rest).take(rows).enumerate() {
         let row = Rect { y: area.y + row as u16, height: 1, ..area };
         draw_body_line(line, body.side_by_side, row, theme, buffer);

@@ -5,7 +5,7 @@ use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
     Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status, clean_line,
 };
-use crate::explorer::screens::case::body::{Body, BodyLine};
+use crate::explorer::screens::case::body::BodyLine;
 use crate::metrics::criterion_of;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -14,7 +14,11 @@ use std::borrow::Cow;
 const ANSWER_LINES: usize = 60;
 
 /// The lines of an attempt's judged metrics.
-pub(crate) fn judged_lines(attempt: Option<&Attempt>, people: &[HumanVerdict], width: usize) -> Body {
+pub(crate) fn judged_lines(
+    attempt: Option<&Attempt>,
+    people: &[HumanVerdict],
+    width: usize,
+) -> Vec<BodyLine> {
     let mut lines = Lines { lines: Vec::new(), width };
     let judged = |metric: &&MetricResult| metric.judgement.is_some();
     let mut metrics: Vec<&MetricResult> =
@@ -34,7 +38,7 @@ pub(crate) fn judged_lines(attempt: Option<&Attempt>, people: &[HumanVerdict], w
             lines.answers(metric, asked);
         }
     }
-    Body { lines: lines.lines, ..Body::default() }
+    lines.lines
 }
 
 struct Lines {

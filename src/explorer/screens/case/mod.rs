@@ -1,19 +1,22 @@
 //! One case: expected and actual side by side, and the metrics.
 
 pub mod body;
+mod compare;
 mod judged;
 mod pieces;
 pub mod state;
+mod strip;
+mod timeline;
 mod title;
 mod update;
 pub mod verdict;
 mod view;
 
-pub(crate) use view::{body_line as draw_body_line, verdict_line as draw_verdict_line};
+pub(crate) use view::{body_line as draw_body_line, is_wide, verdict_line as draw_verdict_line};
 
 pub(crate) use update::{
     attempt, attempt_read, body_built, difference, judges, next_failing, open, open_at, refresh_body,
-    toggle_mode, turn, view_of,
+    scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
 };
 
 use super::{ScreenEntry, nothing};

@@ -46,11 +46,14 @@ fn argument_pieces(
         let sides = [&row.left, &row.right];
         sides.into_iter().flatten().any(|line| line.iter().any(|span| span.changed))
     };
+    let mut found: Vec<(Piece, usize)> = Vec::new();
     let of_call = rows.iter().enumerate().filter(|(_, row)| row.item == item && differs(row));
-    of_call
-        .filter_map(|(at, row)| {
-            let key = row.key.clone()?;
-            Some((Piece::Argument { expected: e, actual: a, key }, at))
-        })
-        .collect()
+    for (at, key) in of_call.filter_map(|(at, row)| Some((at, row.key.clone()?))) {
+        let piece = Piece::Argument { expected: e, actual: a, key };
+        // A nested value has several rows.
+        if found.last().is_none_or(|(last, _)| *last != piece) {
+            found.push((piece, at));
+        }
+    }
+    found
 }

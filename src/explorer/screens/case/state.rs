@@ -14,6 +14,18 @@ pub enum CaseMode {
     Timeline,
     /// What the judges said.
     Judged,
+    /// Every metric with its reason in full.
+    Metrics,
+}
+
+impl CaseMode {
+    /// The tabs in order, each with its key and name.
+    pub const TABS: [(CaseMode, char, &'static str); 4] = [
+        (CaseMode::Compare, '1', "diff"),
+        (CaseMode::Timeline, '2', "timeline"),
+        (CaseMode::Judged, '3', "judges"),
+        (CaseMode::Metrics, '4', "metrics"),
+    ];
 }
 
 /// One case on the screen.
@@ -23,14 +35,20 @@ pub struct CaseScreen {
     pub at: CaseRef,
     /// Which of its attempts, from 0.
     pub attempt: usize,
-    /// Which turn, from 0.
+    /// The turn that commands are about, from 0: the one that was chosen, or the first one in sight.
     pub turn: usize,
     /// How many turns the file expects.
     pub turns: usize,
     /// How it is shown.
     pub mode: CaseMode,
+    /// Whether what is identical on both sides is hidden.
+    pub differences_only: bool,
     /// The first line shown.
     pub scroll: usize,
+    /// The first line shown of the pane beside the comparison, or of the metrics on a tab of their own.
+    pub beside_scroll: usize,
+    /// Whether the lines are to be scrolled to the turn when they are there.
+    pub seeks_turn: bool,
     /// The current difference: its position among [`Body::pieces`].
     pub piece: usize,
     /// The lines.

@@ -28,8 +28,6 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
             theme.style(Role::Note),
         ) + 2;
     }
-    let place = place_words(model, case.turn, case.attempt);
-    x += put(buffer, x, area.y, end.saturating_sub(x), &place, theme.style(Role::Faint)) + 2;
     let (words, role) = run_words(model, case.at);
     let left = end.saturating_sub(x);
     if words.width() <= usize::from(left) {
@@ -58,13 +56,4 @@ fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
         true => (format!("{run}, being run again"), Role::Note),
         false => (run, Role::Faint),
     }
-}
-
-fn place_words(model: &Model, turn: usize, attempt: usize) -> String {
-    let turns = model.turns_shown().max(1);
-    let attempts = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
-    let attempt =
-        if attempts > 1 { format!("   attempt {}/{attempts}  , .", attempt + 1) } else { String::new() };
-    let arrows = if turns > 1 { "  ← →" } else { "" };
-    format!("turn {}/{turns}{arrows}{attempt}", turn + 1)
 }

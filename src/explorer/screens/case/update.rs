@@ -7,11 +7,14 @@ use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::screens::case::body::{Body, BodyKey, Compared, build_body, is_large};
+use crate::explorer::screens::case::body::{
+    Body, BodyKey, BodyView, Compared, ComparedTurn, build_body, is_large, turn_status,
+};
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::case::view;
 use crate::explorer::screens::{browse, layout};
 use crate::metrics::{is_declared, relaxation};
-use ratatui::layout::Rect;
+use ratatui::layout::Position;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -30,7 +33,7 @@ pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: b
     let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
     let turn = attempts[at].first_bad_turn.unwrap_or(0);
     if let Screen::Case(case) = &mut model.screen {
-        (case.attempt, case.turn) = (at, turn);
+        (case.attempt, case.turn, case.seeks_turn) = (at, turn, true);
     }
 }
 
@@ -47,7 +50,10 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         turn,
         turns,
         mode: CaseMode::Compare,
+        differences_only: false,
         scroll: 0,
+        beside_scroll: 0,
+        seeks_turn: true,
         piece: 0,
         body: None,
         key: None,
@@ -76,42 +82,67 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
     toggle_mode(model, CaseMode::Judged)
 }
 
+/// Back to the comparison, else to the screen from which the case was opened.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
-    model.screen = if from_run { Screen::Run } else { Screen::Browse };
+    let Screen::Case(case) = &mut model.screen else { return Vec::new() };
+    if case.mode != CaseMode::Compare {
+        (case.mode, case.scroll, case.beside_scroll, case.seeks_turn) = (CaseMode::Compare, 0, 0, true);
+        return Vec::new();
+    }
+    model.screen = if case.from_run { Screen::Run } else { Screen::Browse };
     Vec::new()
 }
 
+/// Goes to the next or previous turn, and scrolls to it.
 pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.turns_shown();
     if let Some(case) = model.shown_case_mut() {
         case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
-        (case.scroll, case.piece) = (0, 0);
     }
+    show_turn(model);
     Vec::new()
+}
+
+/// Scrolls to the turn, and makes its first difference the current one.
+fn show_turn(model: &mut Model) {
+    let page = page(model);
+    if let Some(case) = model.shown_case_mut() {
+        case.seeks_turn = case.body.is_none();
+        let Some(body) = case.body.clone() else { return };
+        let lines = body.lines_of(case.turn);
+        let last = body.lines.len().saturating_sub(page);
+        if !(lines.start >= case.scroll && lines.end <= case.scroll + page) {
+            case.scroll = lines.start.min(last);
+        }
+        if let Some(at) = body.pieces.iter().position(|piece| piece.turn == case.turn) {
+            case.piece = at;
+        }
+    }
 }
 
 pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
     if let Some(case) = model.shown_case_mut() {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
+        case.seeks_turn = true;
     }
     Vec::new()
 }
 
 /// Goes to the next or previous difference, and shows it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
-    let page = usize::from(inside(layout(model).main).height);
+    let page = page(model);
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
         let count = body.pieces.len();
         case.piece = (case.piece + count).saturating_add_signed(by) % count.max(1);
-        if let Some((_, line)) = body.pieces.get(case.piece)
-            && !(case.scroll..case.scroll + page).contains(line)
-        {
-            let last = body.lines.len().saturating_sub(page);
-            case.scroll = line.saturating_sub(page / 3).min(last);
+        if let Some(piece) = body.pieces.get(case.piece) {
+            case.turn = piece.turn;
+            if !(case.scroll..case.scroll + page).contains(&piece.line) {
+                let last = body.lines.len().saturating_sub(page);
+                case.scroll = piece.line.saturating_sub(page / 3).min(last);
+            }
         }
     }
     Vec::new()
@@ -121,31 +152,112 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
 pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     if let Some(case) = model.shown_case_mut() {
         case.mode = if case.mode == mode { CaseMode::Compare } else { mode };
-        case.scroll = 0;
+        (case.scroll, case.beside_scroll, case.seeks_turn) = (0, 0, true);
     }
     Vec::new()
+}
+
+/// Shows the case in this way.
+pub(crate) fn show(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
+    match model.shown_case().is_some_and(|case| case.mode == mode) {
+        true => Vec::new(),
+        false => toggle_mode(model, mode),
+    }
+}
+
+/// Hides what is identical on both sides, or shows it again.
+pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
+    if let Some(case) = model.shown_case_mut() {
+        case.differences_only = !case.differences_only;
+        case.seeks_turn = true;
+    }
+    Vec::new()
+}
+
+/// How many lines of the comparison are in sight.
+fn page(model: &Model) -> usize {
+    usize::from(view::lines_area(model, &layout(model)).height)
 }
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
-    let page = usize::from(inside(layout(model).main).height);
-    if let Some(case) = model.shown_case_mut() {
-        let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
-        let last = lines.saturating_sub(page);
+    let page = page(model);
+    if matches!(&model.screen, Screen::Case(case) if view::scrolls_metrics(case, model)) {
+        return scroll_beside(model, motion);
+    }
+    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
+    if let Some(case) = model.shown_case_mut()
+        && let Some(body) = case.body.clone()
+    {
+        let last = body.lines.len().saturating_sub(page);
         case.scroll = motion.of(case.scroll, last + 1, page);
+        follow_scroll(case, &body, page, alone);
     }
 }
 
+/// The current turn is one that is in sight: when it no longer is, the first that begins there. The attempt of a turn alone is shown only when that turn is chosen.
+fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<usize>) {
+    let shown = case.scroll..case.scroll + page.max(1);
+    let lines = body.lines_of(case.turn);
+    if lines.start < shown.end && lines.end > shown.start {
+        return;
+    }
+    let begins_here = body.turns.iter().position(|turn| shown.contains(&turn.line));
+    let at = begins_here.unwrap_or_else(|| body.turn_at(shown.start));
+    if let Some(turn) = body.turns.get(at).map(|turn| turn.turn).filter(|turn| Some(*turn) != alone) {
+        case.turn = turn;
+    }
+}
+
+/// Scrolls the pane beside the comparison, or the metrics.
+pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
+    let (lines, page) = view::beside_lines(model, &layout(model));
+    if let Some(case) = model.shown_case_mut() {
+        case.beside_scroll = motion.of(case.beside_scroll, lines.saturating_sub(page) + 1, page);
+    }
+}
+
+/// The wheel scrolls the pane under the pointer; a click on a difference makes it the current one.
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    let areas = layout(model);
+    let at = Position::new(mouse.x, mouse.y);
     if let Some(motion) = mouse.kind.wheel() {
-        (0..3).for_each(|_| scroll(model, motion));
+        for _ in 0..3 {
+            match areas.panel.contains(at) {
+                true => scroll_beside(model, motion),
+                false => scroll(model, motion),
+            }
+        }
+        return Vec::new();
+    }
+    let lines = view::lines_area(model, &areas);
+    if !mouse.kind.is_click() || !lines.contains(at) {
+        return Vec::new();
+    }
+    if let Some(case) = model.shown_case_mut()
+        && let Some(body) = case.body.clone()
+    {
+        let line = case.scroll + usize::from(mouse.y - lines.y);
+        if let Some(piece) = body.pieces.iter().rposition(|piece| piece.line <= line)
+            && body.turn_at(body.pieces[piece].line) == body.turn_at(line)
+        {
+            (case.piece, case.turn) = (piece, body.pieces[piece].turn);
+        }
     }
     Vec::new()
 }
 
-/// Where the comparison is: on the case screen, or in the preview of the list.
-fn pane(model: &Model) -> Rect {
+/// What of the case is shown, and how large: on the case screen, or in the preview of the list.
+fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     let areas = layout(model);
-    if matches!(model.screen, Screen::Browse) { areas.panel } else { areas.main }
+    if matches!(model.screen, Screen::Browse) {
+        return BodyView::comparison(usize::from(inside(areas.panel).width));
+    }
+    BodyView {
+        width: usize::from(inside(areas.main).width),
+        beside: view::is_wide(&areas).then(|| usize::from(inside(areas.panel).width)),
+        mode: case.mode,
+        differences_only: case.differences_only,
+    }
 }
 
 /// What the lines on the screen should be of; nothing when they are.
@@ -154,13 +266,12 @@ fn wanted(model: &Model) -> Option<BodyKey> {
     let outcome = model.outcomes.get(case.at);
     let attempt = model.shown_attempt();
     let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
+    let alone = attempt.filter(|attempt| attempt.turn.is_some());
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
-        alone: attempt.filter(|attempt| attempt.turn.is_some()).map(|attempt| attempt.started.clone()),
+        alone: alone.map(|attempt| (case.turn, attempt.started.clone())),
         read: model.sets[case.at.set].loaded,
-        turn: case.turn,
-        width: usize::from(inside(pane(model)).width),
-        mode: case.mode,
+        view: shown_view(model, case),
         verdicts: model.verdicts_version,
     };
     (case.key.as_ref() != Some(&key)).then_some(key)
@@ -170,11 +281,12 @@ fn wanted(model: &Model) -> Option<BodyKey> {
 fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
     let read = model.file(case.at.set)?.case(case.at.index).ok();
     let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
-    let is_last = case.turn + 1 == model.turns_shown().max(1);
+    let turns = read.as_ref().map(|read| read.turns().to_vec()).unwrap_or_default();
+    let turn = |(turn, expected)| ComparedTurn { turn, expected: Some(expected), ..ComparedTurn::default() };
     Some(Compared {
-        expected: read.as_ref().and_then(|read| read.turns().get(case.turn).cloned()),
+        turns: turns.into_iter().enumerate().map(turn).collect(),
         problem: model.problem_of(case.at),
-        states: is_last.then(|| states(state, None)).flatten(),
+        states: states(state, None),
         ..Compared::default()
     })
 }
@@ -195,33 +307,29 @@ fn compared(
         }
     };
     // The attempt of a single turn has only that turn.
-    let turn = if attempt.turn.is_some() { 0 } else { case.turn };
-    let is_last = case.turn + 1 == model.turns_shown().max(1);
-    let states_of = || states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref());
+    let first = if attempt.turn.is_some() { case.turn } else { 0 };
+    let variant = ended.variant().and_then(|name| {
+        model.notes(case.at)?.variants.iter().find(|variant| variant.name == name).map(|one| &one.turns)
+    });
+    let turn = |at: usize| ComparedTurn {
+        turn: first + at,
+        // Where a variant decided, the turn is expected as the variant has it.
+        expected: attempt.expected.get(at).map(|own| Invocation {
+            trajectory: variant.and_then(|turns| turns.get(first + at)).unwrap_or(&own.trajectory).clone(),
+            ..own.clone()
+        }),
+        actual: attempt.actual.get(at).cloned(),
+        status: turn_status(&attempt.metrics, at),
+    };
+    let count = attempt.expected.len().max(attempt.actual.len());
     Compared {
-        expected: expected_of(model, case, (ended, &attempt), turn),
-        actual: attempt.actual.get(turn).cloned(),
+        turns: (0..count).map(turn).collect(),
+        has_run: true,
         people,
         problem: model.problem_of(case.at),
-        states: is_last.then(states_of).flatten(),
-        attempt: (case.mode == CaseMode::Judged).then_some(attempt),
+        states: states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()),
+        attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
     }
-}
-
-/// The turn as it should be: where a variant decided, as the variant has it.
-fn expected_of(
-    model: &Model,
-    case: &CaseScreen,
-    (ended, attempt): (&EndedAttempt, &Attempt),
-    turn: usize,
-) -> Option<Invocation> {
-    let own = attempt.expected.get(turn)?;
-    let matched = ended.variant().and_then(|name| {
-        let variants = &model.notes(case.at)?.variants;
-        variants.iter().find(|variant| variant.name == name)?.turns.get(case.turn)
-    });
-    let trajectory = matched.unwrap_or(&own.trajectory).clone();
-    Some(Invocation { trajectory, ..own.clone() })
 }
 
 /// What people said of an attempt.
@@ -296,7 +404,7 @@ fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> 
     if is_large(&compared) {
         return is_new(model, &key).then(|| Effect::BuildBody(key, Arc::new(compared)));
     }
-    let body = build_body(&compared, key.width, key.mode);
+    let body = build_body(&compared, key.view);
     put_body(model, key, Arc::new(body));
     None
 }
@@ -315,11 +423,17 @@ pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
 
 fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     model.awaited_body = None;
-    let page = usize::from(inside(layout(model).main).height);
+    let Some(case) = model.shown_case_mut() else { return };
+    case.piece = case.piece.min(body.pieces.len().saturating_sub(1));
+    case.body = Some(body);
+    case.key = Some(key);
+    if std::mem::take(&mut case.seeks_turn) {
+        case.scroll = 0;
+        show_turn(model);
+    }
+    let page = page(model);
     if let Some(case) = model.shown_case_mut() {
-        case.scroll = case.scroll.min(body.lines.len().saturating_sub(page));
-        case.piece = case.piece.min(body.pieces.len().saturating_sub(1));
-        case.body = Some(body);
-        case.key = Some(key);
+        let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
+        case.scroll = case.scroll.min(lines.saturating_sub(page));
     }
 }

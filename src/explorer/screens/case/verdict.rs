@@ -5,13 +5,14 @@ use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
 use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
 use crate::explorer::model::Model;
+use crate::explorer::widgets::text::fit;
 
 /// Columns before a metric's reason: sign, name, numbers.
 pub const REASON_AT: usize = 48;
 /// On narrow screens the reason stands under its metric, this far in.
 const NARROW_REASON_AT: usize = 4;
 /// Narrower than this, it does.
-const NARROW: usize = 76;
+const NARROW: usize = 100;
 
 /// A line under a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +27,9 @@ pub enum VerdictLine {
     More(usize, Line),
 }
 
-/// The lines for what is shown, for so many columns.
-pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
+/// The lines for what is shown, for so many columns; of metrics that passed with the whole reason, or with as much of it
+/// as fits on a line.
+pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLine> {
     let running = running_words(model);
     let Some(attempt) = model.shown_attempt() else {
         let words = running.unwrap_or_else(|| not_run_words(model));
@@ -44,13 +46,6 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
     } else if attempt.status != attempt.adk_status {
         let said = attempt.adk_status.label();
         lines.extend(notes(&format!("{} here; ADK would say {said}", attempt.status.label()), width));
-    }
-    if let Some(case) = model.shown_case()
-        && let Some(change) = &case.suggestion
-    {
-        let words = change.words().join(" + ");
-        let key = APPLY_SUGGESTION.key();
-        lines.extend(notes(&format!("would pass with {}  ({key} try it)", clean_line(&words)), width));
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
@@ -74,7 +69,15 @@ pub fn verdict_lines(model: &Model, width: usize) -> Vec<VerdictLine> {
         let words = format!("expected is the variant {name:?}, which matches");
         lines.extend(notes(&clean_line(&words), width));
     }
-    in_order(attempt).into_iter().for_each(|metric| metric_lines(metric, width, &mut lines));
+    let metrics = in_order(attempt);
+    let (failed, others) = metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
+    failed.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
+    if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
+        let words = change.words().join(" + ");
+        let key = APPLY_SUGGESTION.key();
+        lines.extend(notes(&format!("would pass with {}  ({key} try it)", clean_line(&words)), width));
+    }
+    others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
     lines
 }
 
@@ -128,7 +131,7 @@ fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
     metrics
 }
 
-fn metric_lines(metric: &MetricSummary, width: usize, lines: &mut Vec<VerdictLine>) {
+fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut Vec<VerdictLine>) {
     let numbers = match (metric.score, metric.threshold) {
         (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
         (Some(score), None) => format!("{score:.2}"),
@@ -137,10 +140,16 @@ fn metric_lines(metric: &MetricSummary, width: usize, lines: &mut Vec<VerdictLin
     let narrow = width < NARROW;
     let reason_at = if narrow { NARROW_REASON_AT } else { REASON_AT };
     let room = width.saturating_sub(reason_at + 1).max(10);
-    let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room).into_iter();
+    let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room);
+    let is_whole = whole || matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored);
+    if !is_whole && reason.len() > 1 {
+        reason = vec![vec![plain(&fit(&metric.explanation, room))]];
+    }
+    if !is_whole && narrow {
+        reason.clear();
+    }
+    let mut reason = reason.into_iter();
     let first = if narrow { Line::default() } else { reason.next().unwrap_or_default() };
     lines.push(VerdictLine::Metric(metric.status, metric.metric.clone(), numbers, first));
-    if matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored) {
-        lines.extend(reason.map(|line| VerdictLine::More(reason_at, line)));
-    }
+    lines.extend(reason.map(|line| VerdictLine::More(reason_at, line)));
 }

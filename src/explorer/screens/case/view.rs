@@ -1,7 +1,12 @@
 //! One case: expected and actual side by side, and the metrics with their reasons.
 
+use crate::domain::Status;
+use crate::explorer::commands::METRICS_TAB;
+use crate::explorer::layout::inside;
 use crate::explorer::model::Screen;
+use crate::explorer::screens::case::compare::columns;
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::case::strip;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
@@ -9,9 +14,21 @@ use crate::explorer::{Body, BodyLine, Layout, Model, REASON_AT, VerdictLine, ver
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+/// From this width, the metrics, the timeline or the judges stand beside the comparison.
+const WIDE_FROM: u16 = 150;
+
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
+    let Screen::Case(case) = &model.screen else { return base };
     let body = base.body;
-    let wanted = verdict_lines(model, usize::from(body.width)).len() as u16;
+    if body.width >= WIDE_FROM {
+        let main = Rect { width: body.width * 3 / 5, ..body };
+        let panel = Rect { x: main.right(), width: body.width - main.width, ..body };
+        return Layout { main, panel, ..base };
+    }
+    if case.mode == CaseMode::Metrics {
+        return Layout { main: body, panel: Rect::default(), ..base };
+    }
+    let wanted = verdict_lines(model, usize::from(body.width), false).len() as u16;
     let most = body.height.saturating_sub(7).min(body.height * 2 / 5);
     let height = wanted.min(most);
     let main = Rect { height: body.height - height, ..body };
@@ -19,45 +36,142 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     Layout { main, panel, ..base }
 }
 
+/// Whether a pane stands beside the comparison.
+pub(crate) fn is_wide(areas: &Layout) -> bool {
+    areas.body.width >= WIDE_FROM
+}
+
+/// Where the lines of the case are: inside the border, and below the headings of the columns.
+pub(super) fn lines_area(model: &Model, areas: &Layout) -> Rect {
+    let inner = inside(areas.main);
+    let has_headings = match &model.screen {
+        Screen::Case(case) => case.mode == CaseMode::Compare || is_wide(areas),
+        _ => false,
+    };
+    let heading = u16::from(has_headings).min(inner.height);
+    Rect { y: inner.y + heading, height: inner.height - heading, ..inner }
+}
+
+/// Whether the metrics fill the screen, so that scrolling scrolls them.
+pub(super) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
+    case.mode == CaseMode::Metrics && !is_wide(&crate::explorer::screens::layout(model))
+}
+
+/// Of the pane beside the comparison, or of the metrics that fill the screen: how many lines there are, and how many of
+/// them fit.
+pub(super) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
+    let Screen::Case(case) = &model.screen else { return (0, 0) };
+    let area = inside(if is_wide(areas) { areas.panel } else { areas.main });
+    let lines = match case.mode {
+        CaseMode::Timeline | CaseMode::Judged => case.body.as_ref().map_or(0, |body| body.beside.len()),
+        CaseMode::Compare | CaseMode::Metrics => verdict_lines(model, usize::from(area.width), true).len(),
+    };
+    (lines, usize::from(area.height))
+}
+
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     let Screen::Case(case) = &model.screen else { return None };
-    let title = match case.mode {
-        CaseMode::Compare if case.body.as_ref().is_some_and(|body| !body.side_by_side) => {
-            "- expected  + actual"
+    let wide = is_wide(areas);
+    panel(areas.main, "", true, theme, buffer);
+    strip::turns_and_attempts(model, case, areas.main, theme, buffer);
+    match wide {
+        true => beside(model, case, areas, theme, buffer),
+        false => {
+            strip::tabs(case.mode, areas.main, theme, buffer);
+            verdict(model, areas.panel, theme, buffer);
         }
-        CaseMode::Compare => "expected │ actual",
-        CaseMode::Timeline => "timeline",
-        CaseMode::Judged => "judges",
-    };
-    let inner = panel(areas.main, title, true, theme, buffer);
+    }
+    if case.mode == CaseMode::Metrics && !wide {
+        all_metrics(model, case, areas.main, theme, buffer);
+        return None;
+    }
+    let area = lines_area(model, areas);
     match &case.body {
         None => {
-            put(buffer, inner.x + 1, inner.y, inner.width, "comparing…", theme.style(Role::Faint));
+            put(buffer, area.x + 1, area.y, area.width, "comparing…", theme.style(Role::Faint));
         }
         Some(body) => {
-            let shown = usize::from(inner.height);
-            for (row, line) in body.lines.iter().skip(case.scroll).take(shown).enumerate() {
-                let row = Rect { y: inner.y + row as u16, height: 1, ..inner };
-                body_line(line, body.side_by_side, row, theme, buffer);
+            if area.y > inside(areas.main).y {
+                headings(body, Rect { y: area.y - 1, height: 1, ..area }, theme, buffer);
             }
-            piece(case, body, inner, theme, buffer);
+            lines(&body.lines, body.side_by_side, case.scroll, area, theme, buffer);
+            piece(case, body, area, theme, buffer);
+            let shown = usize::from(area.height);
             scrollbar(areas.main, case.scroll, shown, body.lines.len(), theme, buffer);
         }
     }
-    verdict(model, areas.panel, theme, buffer);
     None
 }
 
+fn lines(
+    lines: &[BodyLine],
+    side_by_side: bool,
+    scroll: usize,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    for (row, line) in lines.iter().skip(scroll).take(usize::from(area.height)).enumerate() {
+        let row = Rect { y: area.y + row as u16, height: 1, ..area };
+        body_line(line, side_by_side, row, theme, buffer);
+    }
+}
+
+/// The names of the two sides, above their columns; of stacked lines, with their signs.
+fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let style = theme.style(Role::Title);
+    if !body.side_by_side {
+        put(buffer, row.x + 2, row.y, row.width.saturating_sub(2), "- expected   + actual", style);
+        return;
+    }
+    let (left, _) = columns(usize::from(row.width));
+    let middle = row.x + 2 + left as u16;
+    put(buffer, row.x + 2, row.y, left as u16, "expected", style);
+    put(buffer, middle + 1, row.y, 1, "│", theme.style(Role::Border));
+    put(buffer, middle + 3, row.y, row.right().saturating_sub(middle + 3), "actual", style);
+}
+
+/// The pane beside the comparison.
+fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    match case.mode {
+        CaseMode::Compare | CaseMode::Metrics => {
+            panel(areas.panel, "", false, theme, buffer);
+            all_metrics(model, case, areas.panel, theme, buffer);
+        }
+        CaseMode::Timeline | CaseMode::Judged => {
+            let inner = panel(areas.panel, "", false, theme, buffer);
+            let all = case.body.as_ref().map(|body| &body.beside[..]).unwrap_or_default();
+            lines(all, false, case.beside_scroll, inner, theme, buffer);
+            let shown = usize::from(inner.height);
+            scrollbar(areas.panel, case.beside_scroll, shown, all.len(), theme, buffer);
+        }
+    }
+    let mode = if case.mode == CaseMode::Compare { CaseMode::Metrics } else { case.mode };
+    strip::tabs(mode, areas.panel, theme, buffer);
+}
+
+/// Every metric with its reason in full.
+fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let inner = inside(area);
+    let lines = verdict_lines(model, usize::from(inner.width), true);
+    let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
+    for (row, line) in lines.iter().skip(case.beside_scroll).take(usize::from(inner.height)).enumerate() {
+        verdict_row(line, at_hand, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
+    }
+    scrollbar(area, case.beside_scroll, usize::from(inner.height), lines.len(), theme, buffer);
+}
+
 /// The mark of the current difference, which accepting takes.
-fn piece(case: &CaseScreen, body: &Body, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let line = body.pieces.get(case.piece).and_then(|(_, line)| line.checked_sub(case.scroll));
-    if let Some(row) = line.filter(|row| *row < usize::from(inner.height)) {
-        put(buffer, inner.x + 1, inner.y + row as u16, 1, "▸", theme.style(Role::Accent));
+fn piece(case: &CaseScreen, body: &Body, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let line = body.pieces.get(case.piece).and_then(|piece| piece.line.checked_sub(case.scroll));
+    if let Some(row) = line.filter(|row| *row < usize::from(area.height)) {
+        put(buffer, area.x + 1, area.y + row as u16, 1, "▸", theme.style(Role::Accent));
     }
 }
 
 pub(crate) fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     match line {
+        BodyLine::Turn(title, status) => turn_heading(title, *status, row, theme, buffer),
         BodyLine::Rule(title) => rule(title, side_by_side, row, theme, buffer),
         BodyLine::Wide(line) => {
             put_spans(buffer, (row.x + 1, row.y), row.width - 1, line, theme, Role::Added)
@@ -82,8 +196,8 @@ fn pair(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let room = row.width.saturating_sub(5);
-    let (left_width, right_width) = (room / 2, room - room / 2);
+    let (left_width, right_width) = columns(usize::from(row.width));
+    let (left_width, right_width) = (left_width as u16, right_width as u16);
     let middle = row.x + 2 + left_width;
     put_spans(buffer, (row.x + 2, row.y), left_width, left, theme, Role::Removed);
     put(buffer, middle + 1, row.y, 1, "│", theme.style(Role::Border));
@@ -108,16 +222,38 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
     put(buffer, row.x + 2, row.y, row.width - 4, &format!(" {title} "), theme.style(Role::Faint));
 }
 
-/// The metrics of the case with their reasons.
+/// A turn begins: its number and its status.
+fn turn_heading(title: &str, status: Option<Status>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let style = theme.style(Role::Border);
+    put(buffer, row.x, row.y, row.width, &"━".repeat(usize::from(row.width)), style);
+    let (words, style) = match status {
+        Some(status) => (format!(" {title} {} ", status.glyph()), theme.status(status)),
+        None => (format!(" {title} "), theme.style(Role::Title)),
+    };
+    put(buffer, row.x + 2, row.y, row.width.saturating_sub(4), &words, style);
+}
+
+/// The first metrics of the case with their reasons, and how many lines there are no room for.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let lines = verdict_lines(model, usize::from(area.width));
+    let lines = verdict_lines(model, usize::from(area.width), false);
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
-    for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
-        let row = Rect { y: area.y + row as u16, height: 1, ..area };
-        verdict_line(line, row, theme, buffer);
-        if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {
-            put(buffer, row.x, row.y, 1, "▸", theme.style(Role::Accent));
-        }
+    let rows = usize::from(area.height);
+    let shown = if lines.len() > rows { rows.saturating_sub(1) } else { rows };
+    for (row, line) in lines.iter().take(shown).enumerate() {
+        verdict_row(line, at_hand, Rect { y: area.y + row as u16, height: 1, ..area }, theme, buffer);
+    }
+    if lines.len() > rows && rows > 0 {
+        let words = format!("… {} more lines  ({} all metrics)", lines.len() - shown, METRICS_TAB.key());
+        let y = area.bottom() - 1;
+        put(buffer, area.x + 1, y, area.width.saturating_sub(1), &words, theme.style(Role::Faint));
+    }
+}
+
+/// A line of the metrics, with a mark at the metric that a what-if changes.
+fn verdict_row(line: &VerdictLine, at_hand: Option<&String>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    verdict_line(line, row, theme, buffer);
+    if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {
+        put(buffer, row.x, row.y, 1, "▸", theme.style(Role::Accent));
     }
 }
 

@@ -1,0 +1,276 @@
+//! Expected and actual compared, turn by turn: calls lined up, arguments, responses word by word.
+
+use crate::diff::Line;
+use crate::diff::{
+    Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal, wrap_line,
+    wrap_rows,
+};
+use crate::domain::{Invocation, ToolCall, Trajectory, clean_line};
+use crate::explorer::commands::TIMELINE;
+use crate::explorer::screens::case::body::{
+    Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines, shown_response,
+};
+use crate::explorer::screens::case::pieces::call_pieces;
+use serde_json::Value;
+
+/// Of what the user says, so many lines stand above the comparison; the timeline has them all.
+const USER_LINES: usize = 8;
+
+/// The comparison of all turns.
+pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -> Body {
+    let mut builder = Builder {
+        lines: Vec::new(),
+        width: view.width,
+        side_by_side,
+        differences_only: view.differences_only,
+        turn: 0,
+        pieces: Vec::new(),
+    };
+    if let Some(problem) = &compared.problem {
+        builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
+        builder.wide(&[words(problem, Tone::Note)]);
+    }
+    let mut turns = Vec::new();
+    for turn in &compared.turns {
+        turns.push(TurnLines { turn: turn.turn, line: builder.lines.len(), status: turn.status });
+        if compared.turns.len() > 1 {
+            builder.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+        }
+        builder.turn = turn.turn;
+        builder.compare(turn, compared.has_run);
+    }
+    if let Some((expected, actual)) = &compared.states {
+        builder.states(expected.as_ref(), actual.as_ref());
+    }
+    Body { lines: builder.lines, side_by_side, turns, pieces: builder.pieces, ..Body::default() }
+}
+
+/// Rows of a case that has not run: nothing is missing yet.
+fn one_sided(rows: Vec<Row>) -> Vec<Row> {
+    calm(rows).into_iter().map(|row| Row { right: None, ..row }).collect()
+}
+
+/// Rows that are not compared: nothing in them is missing, extra or other.
+fn calm(rows: Vec<Row>) -> Vec<Row> {
+    let plain = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
+    let row = |row: Row| Row { mark: "", left: row.left.map(plain), right: row.right.map(plain), ..row };
+    rows.into_iter().map(row).collect()
+}
+
+/// Whether the agent made the expected calls, and gave the expected response to the letter.
+fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
+    let (Some(expected), Some(actual)) = (expected, actual) else { return false };
+    let (left, right) = (expected.calls(), actual.calls());
+    let same_calls =
+        left.len() == right.len() && left.iter().zip(&right).all(|(e, a)| calls_equal(e, a, false));
+    same_calls && shown_response(expected) == shown_response(actual)
+}
+
+struct Builder {
+    lines: Vec<BodyLine>,
+    width: usize,
+    side_by_side: bool,
+    differences_only: bool,
+    /// The turn that is being compared, from 0.
+    turn: usize,
+    pieces: Vec<PieceLine>,
+}
+
+fn words(text: &str, tone: Tone) -> Span {
+    Span { text: clean_line(text).into_owned(), tone, changed: false }
+}
+
+impl Builder {
+    fn compare(&mut self, turn: &ComparedTurn, has_run: bool) {
+        let (expected, actual) = (turn.expected.as_ref(), turn.actual.as_ref());
+        if let Some(either) = expected.or(actual) {
+            let first = self.lines.len();
+            self.user(&either.user.shown_text());
+            self.shorten(first, has_run);
+        }
+        if has_run && actual.is_none() {
+            self.note("the agent did not reach this turn");
+        }
+        if self.differences_only && is_identical(expected, actual) {
+            return self.note("identical on both sides");
+        }
+        self.calls(expected, actual);
+        self.response(expected, actual);
+        self.notes_on(actual);
+    }
+
+    fn piece(&mut self, piece: Piece, line: usize) {
+        self.pieces.push(PieceLine { piece, turn: self.turn, line });
+    }
+
+    fn wide(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    fn user(&mut self, text: &str) {
+        for (at, line) in text.lines().enumerate() {
+            let head = if at == 0 { "user  " } else { "      " };
+            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+    }
+
+    /// Cuts what the user says to a few lines, and says so.
+    fn shorten(&mut self, first: usize, has_run: bool) {
+        let more = (self.lines.len() - first).saturating_sub(USER_LINES);
+        if more > 0 {
+            self.lines.truncate(first + USER_LINES);
+            let all = match has_run {
+                true => format!("; {} shows them all", TIMELINE.key()),
+                false => String::new(),
+            };
+            self.note(&format!("… and {more} more lines{all}"));
+        }
+    }
+
+    /// The calls of both sides, lined up.
+    fn calls(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        let calls = |turn: Option<&Invocation>| {
+            turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (left, right) = (calls(expected), calls(actual));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        self.lines.push(BodyLine::Rule("tool calls".into()));
+        let alignment = align(&left, &right);
+        match actual {
+            None if left.is_empty() => self.note("no calls are expected"),
+            None => drop(self.rows(&one_sided(call_rows(&alignment, &left, &right)))),
+            Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
+            Some(_) if expected.is_none() => drop(self.rows(&calm(call_rows(&alignment, &left, &right)))),
+            Some(_) => {
+                let rows = self.shown(call_rows(&alignment, &left, &right));
+                let heading = self.lines.len() - 1;
+                let starts = self.rows(&rows);
+                let found = call_pieces(&alignment, &rows, &left, &right);
+                if found.len() > 1 {
+                    self.piece(Piece::Calls, heading);
+                }
+                found.into_iter().for_each(|(piece, row)| self.piece(piece, starts[row]));
+            }
+        }
+        if alignment.coarse {
+            self.note("so many calls that they were paired in order only");
+        }
+        if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
+            self.note("the file does not say which calls are expected; ADK takes that for none");
+        }
+        if expected.is_none() && actual.is_some() {
+            self.note(
+                "nothing is expected of this turn: a simulated user spoke, or the file has no such turn",
+            );
+        }
+    }
+
+    /// The responses, word by word.
+    fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        self.lines.push(BodyLine::Rule("response".into()));
+        let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
+        let diff = diff_words(&text(expected), &text(actual));
+        match actual {
+            None => drop(self.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected)))))),
+            Some(_) if expected.is_none() => drop(self.rows(&calm(text_rows(&diff)))),
+            Some(_) => {
+                let rows = self.shown(text_rows(&diff));
+                let changed = |line: &Line| line.iter().any(|span| span.changed);
+                let differs = |row: &Row| row.left.iter().chain(&row.right).any(changed);
+                let first = rows.iter().position(differs).unwrap_or(0);
+                let starts = self.rows(&rows);
+                if text(expected) != text(actual) {
+                    self.piece(Piece::Response, starts.get(first).copied().unwrap_or(0));
+                }
+            }
+        }
+        if diff.coarse {
+            self.note("so long that whole lines were compared instead of words");
+        }
+    }
+
+    /// The rows to show: all, or those that differ.
+    fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
+        if self.differences_only { without_equal(rows) } else { rows }
+    }
+
+    /// Gutter of two, a column for each side, a line between them. Says on which line each row begins.
+    fn rows(&mut self, rows: &[Row]) -> Vec<usize> {
+        match self.side_by_side {
+            true => self.pairs(rows),
+            false => self.stacked(rows),
+        }
+    }
+
+    fn pairs(&mut self, rows: &[Row]) -> Vec<usize> {
+        let (left, right) = columns(self.width);
+        let first = self.lines.len();
+        let wrapped = wrap_rows(rows, left, right);
+        let begins = wrapped.iter().enumerate().filter(|(_, visual)| !visual.continued);
+        let starts = begins.map(|(at, _)| first + at).collect();
+        self.lines.extend(wrapped.into_iter().map(|visual| BodyLine::Pair {
+            mark: if visual.continued { "" } else { rows[visual.row].mark },
+            left: visual.left,
+            right: visual.right,
+        }));
+        starts
+    }
+
+    fn stacked(&mut self, rows: &[Row]) -> Vec<usize> {
+        let width = self.width.saturating_sub(3);
+        let mut starts = Vec::new();
+        for row in rows {
+            starts.push(self.lines.len());
+            let same = row.left == row.right;
+            let changed = |line: &Line| line.iter().any(|span| span.changed);
+            let sides = [(&row.left, "-"), (&row.right, if same { "" } else { "+" })];
+            let sides = if same { &sides[1..] } else { &sides[..] };
+            let mut first = row.mark;
+            for (line, sign) in sides {
+                let Some(line) = line else { continue };
+                let sign = if changed(line) || !first.is_empty() { sign } else { &"" };
+                let mark = if first.is_empty() { sign } else { first };
+                for (at, piece) in wrap_line(line, width).into_iter().enumerate() {
+                    let mark = if at == 0 { mark } else { "" };
+                    self.lines.push(BodyLine::Pair { mark, left: piece, right: Vec::new() });
+                }
+                first = "";
+            }
+        }
+        starts
+    }
+
+    /// The session's state as a person compares arguments: key by key.
+    fn states(&mut self, expected: Option<&Value>, actual: Option<&Value>) {
+        let side = |state: &Value| ToolCall::new("state", state.as_object().cloned());
+        let (expected, actual) = (expected.map(side), actual.map(side));
+        self.lines.push(BodyLine::Rule("session state".into()));
+        let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = call_rows(&align(&left, &right), &left, &right);
+        match right.is_empty() {
+            true => {
+                self.rows(&one_sided(rows));
+                self.note("the agent did not tell its session's state");
+            }
+            false => drop(self.rows(&rows)),
+        }
+    }
+
+    /// What the model said of its own trouble.
+    fn notes_on(&mut self, actual: Option<&Invocation>) {
+        let Some(Trajectory::Events(events)) = actual.map(|turn| &turn.trajectory) else { return };
+        for error in events.iter().filter_map(|event| event.error.as_ref()) {
+            self.wide(&[words("the model reported  ", Tone::Faint), words(error, Tone::Note)]);
+        }
+    }
+}
+
+/// The widths of the two columns.
+pub(crate) fn columns(width: usize) -> (usize, usize) {
+    let room = width.saturating_sub(2 + 3);
+    (room / 2, room - room / 2)
+}

@@ -1,0 +1,94 @@
+//! What the agent did in the order in which it happened: messages, calls, tool responses.
+
+use crate::diff::{Span, Tone, wrap_line};
+use crate::domain::{Invocation, Part, Trajectory, clean_line, value_text};
+use crate::explorer::screens::case::body::{Body, BodyLine, ComparedTurn, TurnLines};
+use serde_json::Value;
+
+/// The events of all turns.
+pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
+    let mut events = Events { lines: Vec::new(), width };
+    let mut starts = Vec::new();
+    for turn in turns {
+        starts.push(TurnLines { turn: turn.turn, line: events.lines.len(), status: turn.status });
+        if turns.len() > 1 {
+            events.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+        }
+        match &turn.actual {
+            Some(actual) => events.of(actual),
+            None => events.note("this turn was not reached"),
+        }
+    }
+    Body { lines: events.lines, turns: starts, ..Body::default() }
+}
+
+struct Events {
+    lines: Vec<BodyLine>,
+    width: usize,
+}
+
+fn words(text: &str, tone: Tone) -> Span {
+    Span { text: clean_line(text).into_owned(), tone, changed: false }
+}
+
+impl Events {
+    fn wide(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    fn of(&mut self, turn: &Invocation) {
+        for (at, line) in turn.user.shown_text().lines().enumerate() {
+            let head = if at == 0 { "user  " } else { "      " };
+            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+        let Trajectory::Events(events) = &turn.trajectory else {
+            return self.note("calls are known, events are not");
+        };
+        if events.is_empty() {
+            self.note("the agent sent no events with content");
+        }
+        for event in events {
+            let at = event.at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
+            let head = [words(&at, Tone::Faint), words(" ", Tone::Plain), words(&event.author, Tone::Key)];
+            let content = event.content.as_ref().or(turn.final_response.as_ref());
+            for part in content.into_iter().flat_map(|content| &content.parts) {
+                let mut line = head.to_vec();
+                line.extend(part_words(part));
+                self.wide(&line);
+            }
+            if let Some(error) = &event.error {
+                let mut line = head.to_vec();
+                line.push(words(&format!("  error {error}"), Tone::Note));
+                self.wide(&line);
+            }
+        }
+    }
+}
+
+fn part_words(part: &Part) -> Vec<Span> {
+    if let Some(call) = &part.call {
+        let args = call.args.clone().map(Value::Object);
+        let args = args.map(|args| value_text(&args)).unwrap_or_default();
+        return vec![
+            words("  calls ", Tone::Faint),
+            words(&call.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&args, Tone::Value),
+        ];
+    }
+    if let Some(response) = &part.response {
+        return vec![
+            words("  ← ", Tone::Faint),
+            words(&response.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&value_text(&response.response), Tone::Value),
+        ];
+    }
+    let text = part.text.clone().filter(|text| !text.is_empty()).or_else(|| part.label()).unwrap_or_default();
+    let says = if part.thought { "  thinks " } else { "  says " };
+    vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
+}
