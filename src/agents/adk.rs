@@ -304,7 +304,7 @@ impl AdkSession {
             "userId": self.user_id,
             "sessionId": self.id,
             "newMessage": write_message(turn.user),
-            "streaming": false,
+            "streaming": turn.streams,
         });
         let sent = remote.client.post(remote.url(&["run_sse"])).json(&body).send().await;
         let response = sent.map_err(|error| remote.broken(error))?;
@@ -323,10 +323,11 @@ impl AdkSession {
         let mut take = |data: &str| -> Result<(), AgentError> {
             let (mut event, taken) = event_of(data, &budget)?;
             event.at = Some(began.elapsed().as_secs_f64());
+            // A piece of a message is not kept.
             if !event.partial {
                 budget.keep(taken + EVENT)?;
-                on_event(event);
             }
+            on_event(event);
             Ok(())
         };
         let mut read = 0;

@@ -91,10 +91,7 @@ impl CommandSession {
         let mut answer = String::new();
         let mut take = |mut event: Event| {
             event.at = Some(began.elapsed().as_secs_f64());
-            if event.partial {
-                return;
-            }
-            let content = event.content.as_ref().filter(|_| event.is_final());
+            let content = event.content.as_ref().filter(|_| !event.partial && event.is_final());
             if let Some(text) = content.map(Content::spoken_text).filter(|text| !text.is_empty()) {
                 answer = text;
             }

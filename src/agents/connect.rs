@@ -148,6 +148,8 @@ pub struct Turn<'a> {
     pub user: &'a Content,
     /// What the turn may take in memory.
     pub budget: TurnBudget,
+    /// Whether the agent is asked for messages piece by piece, where it can send them so.
+    pub streams: bool,
 }
 
 /// A conversation with an agent.
@@ -206,8 +208,7 @@ impl Agent {
 }
 
 impl Session {
-    /// Takes one turn; every event is handed on as it happens. Partial events are not: they come
-    /// again whole.
+    /// Takes one turn; every event is handed on as it happens. What partial events say comes again in a whole one.
     pub async fn turn(
         &mut self,
         turn: Turn<'_>,

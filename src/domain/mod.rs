@@ -33,6 +33,7 @@ mod run_state;
 mod score;
 pub mod stored_path;
 mod template;
+mod transcript;
 mod user;
 
 pub use capture::{captured_case, turn_range};
@@ -67,4 +68,5 @@ pub use score::{
     case_status,
 };
 pub use template::JudgeTemplate;
+pub use transcript::Transcript;
 pub use user::UserSpec;

@@ -424,9 +424,13 @@ pub enum Progress {
         turn: usize,
         /// Of how many.
         of: usize,
+        /// The beginning of what the user says.
+        user: String,
     },
     /// The agent speaks.
     Says(String),
+    /// A piece of a message that is still being written; the whole follows as [`Progress::Says`].
+    SaysMore(String),
     /// The agent calls a tool.
     Calls(String),
     /// A tool answered.

@@ -1,6 +1,6 @@
 //! What a run looks like: the one fold of events, for live, resumed and loaded runs.
 
-use super::{AttemptKey, CancelReason, EndedAttempt, Progress, RunEvent, RunPlan, Status};
+use super::{AttemptKey, CancelReason, EndedAttempt, Progress, RunEvent, RunPlan, Status, Transcript};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ pub struct RunState {
     pub finished: Vec<Arc<EndedAttempt>>,
     /// For each case of the plan its attempts' positions in `finished`.
     by_case: Vec<Vec<usize>>,
+    /// Attempts that were cancelled before they could end, in that order. A resume runs them again.
+    pub cancelled: Vec<AttemptKey>,
     /// Counts over all attempts.
     pub totals: Totals,
     /// Nothing new begins for now.
@@ -36,6 +38,8 @@ pub struct InFlight {
     pub turn: (usize, usize),
     /// The newest thing it did.
     pub doing: Progress,
+    /// What it did so far.
+    pub transcript: Transcript,
 }
 
 /// Counts by status.
@@ -108,6 +112,7 @@ impl RunState {
             plan,
             in_flight: BTreeMap::new(),
             finished: Vec::new(),
+            cancelled: Vec::new(),
             totals: Totals::default(),
             paused: false,
             cancelling: None,
@@ -120,13 +125,15 @@ impl RunState {
     pub fn apply(&mut self, event: RunEvent) {
         match event {
             RunEvent::Started { key, slot } => {
-                let doing = Progress::Connecting;
-                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), doing });
+                let (doing, transcript) = (Progress::Connecting, Transcript::default());
+                self.cancelled.retain(|other| *other != key);
+                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), doing, transcript });
             }
             RunEvent::Progress { key, progress } => self.progress(key, progress),
             RunEvent::Finished(attempt) => self.finish(attempt),
             RunEvent::Dropped(key) => {
                 self.in_flight.remove(&key);
+                self.cancelled.push(key);
             }
             RunEvent::Paused(paused) => self.paused = paused,
             RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
@@ -140,9 +147,10 @@ impl RunState {
 
     fn progress(&mut self, key: AttemptKey, progress: Progress) {
         if let Some(lane) = self.in_flight.get_mut(&key) {
-            if let Progress::Turn { turn, of } = progress {
+            if let Progress::Turn { turn, of, .. } = progress {
                 lane.turn = (turn, of);
             }
+            lane.transcript.push(progress.clone());
             lane.doing = progress;
         }
     }

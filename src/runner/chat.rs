@@ -1,7 +1,7 @@
 //! A conversation that a person holds with an agent: no case, no score.
 
 use super::attempt::Tell;
-use super::conversation::{UnderWay, take_turn};
+use super::conversation::{AskedTurn, UnderWay, take_turn};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions};
 use serde_json::Value;
@@ -73,10 +73,10 @@ async fn one_turn(
     let mut under_way = UnderWay::of(user);
     let before = done.len();
     let mut telling = Telling(events);
-    let number = before + 1;
     let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
     let taken = {
-        let taking = take_turn(session, number, budget, done, &mut under_way, &mut telling);
+        let asked = AskedTurn { number: before + 1, budget, streams: true };
+        let taking = take_turn(session, asked, done, &mut under_way, &mut telling);
         tokio::select! {
             taken = taking => taken,
             () = left(words) => return None,

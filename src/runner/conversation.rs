@@ -87,16 +87,26 @@ pub(super) async fn take_turns(
         let Some(user) = speaker.next(eval_id, done).await? else { return Ok(thought) };
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
-        tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn) }).await;
+        let said = beginning(&user.shown_text());
+        tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
         *under_way = UnderWay::of(user);
-        take_turn(session, turn, turn_budget(), done, under_way, tell).await?;
+        let asked = AskedTurn { number: turn, budget: turn_budget(), streams: false };
+        take_turn(session, asked, done, under_way, tell).await?;
     }
+}
+
+/// How the agent is asked for a turn.
+pub(super) struct AskedTurn {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) budget: TurnBudget,
+    /// Whether messages may come piece by piece.
+    pub(super) streams: bool,
 }
 
 pub(super) async fn take_turn(
     session: &mut Session,
-    number: usize,
-    budget: TurnBudget,
+    AskedTurn { number, budget, streams }: AskedTurn,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
@@ -109,7 +119,7 @@ pub(super) async fn take_turn(
         let _ = sender.send(event);
     };
     let outcome = {
-        let mut taking = std::pin::pin!(session.turn(Turn { number, user, budget }, &mut on_event));
+        let mut taking = std::pin::pin!(session.turn(Turn { number, user, budget, streams }, &mut on_event));
         loop {
             tokio::select! {
                 biased;
@@ -117,14 +127,18 @@ pub(super) async fn take_turn(
                     if let Some(progress) = progress_of(&event) {
                         tell.tell(progress).await;
                     }
-                    seen.push(event);
+                    if !event.partial {
+                        seen.push(event);
+                    }
                 }
                 outcome = &mut taking => break outcome,
             }
         }
     };
     while let Ok(event) = events.try_recv() {
-        seen.push(event);
+        if !event.partial {
+            seen.push(event);
+        }
     }
     if outcome.as_ref().is_err_and(|error| error.kind == ErrorKind::Flood) {
         // Nobody reads it, and each case may bring as much.
@@ -150,21 +164,31 @@ fn invocation(user: &Content, events: Vec<Event>, took: Duration) -> Invocation 
 }
 
 /// More of a text than this is not shown as progress.
-const PROGRESS_CHARS: usize = 200;
+const PROGRESS_CHARS: usize = 2000;
+
+fn beginning(text: &str) -> String {
+    text.chars().take(PROGRESS_CHARS).collect()
+}
 
 fn progress_of(event: &Event) -> Option<Progress> {
     let content = event.content.as_ref()?;
+    if event.partial {
+        let pieces =
+            content.parts.iter().filter(|part| !part.thought).filter_map(|part| part.text.as_deref());
+        let piece: String = pieces.collect();
+        return (!piece.is_empty()).then(|| Progress::SaysMore(beginning(&piece)));
+    }
     if let Some(call) = content.calls().last() {
         let args = call.args.iter().flatten().map(|(name, value)| format!("{name}={value}"));
         let call = format!("{}({})", call.name, args.collect::<Vec<_>>().join(", "));
-        return Some(Progress::Calls(call.chars().take(PROGRESS_CHARS).collect()));
+        return Some(Progress::Calls(beginning(&call)));
     }
     if let Some(response) = content.responses().last() {
         return Some(Progress::Answered(response.name.clone()));
     }
     let text = content.parts.iter().rev().find(|part| part.has_text());
     let text = text.and_then(|part: &Part| part.text.as_deref());
-    text.map(|text| Progress::Says(text.chars().take(PROGRESS_CHARS).collect()))
+    text.map(|text| Progress::Says(beginning(text)))
 }
 
 /// Seconds, to the millisecond, as ADK rounds them.

@@ -124,7 +124,7 @@ mod tests {
         let says = |n: usize| Progress::Says(n.to_string());
         let ended = RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt::blank(key(0), "a"))));
         (0..1000).for_each(|n| outbox.push(progress(0, says(n))));
-        outbox.push(progress(1, Progress::Turn { turn: 2, of: 3 }));
+        outbox.push(progress(1, Progress::Turn { turn: 2, of: 3, user: String::new() }));
         (0..1000).for_each(|n| outbox.push(progress(1, says(n))));
         outbox.push(ended.clone());
         outbox.push(RunEvent::Paused(true));
@@ -138,7 +138,7 @@ mod tests {
             progress(0, says(1)),
             ended,
             RunEvent::Paused(true),
-            progress(1, Progress::Turn { turn: 2, of: 3 }),
+            progress(1, Progress::Turn { turn: 2, of: 3, user: String::new() }),
             progress(1, says(999)),
         ];
         assert_eq!(seen, expected);

@@ -198,7 +198,10 @@ fn run(model: &mut Model, done: usize) {
     for (slot, case) in (done..all.min(done + 4)).enumerate() {
         let key = AttemptKey { case, attempt: 1 };
         events.push(RunEvent::Started { key, slot });
-        events.push(RunEvent::Progress { key, progress: Progress::Turn { turn: 1, of: 2 } });
+        events.push(RunEvent::Progress {
+            key,
+            progress: Progress::Turn { turn: 1, of: 2, user: "Give the beans water.".into() },
+        });
         let progress = match slot {
             0 => Progress::Calls("water_bed(bed=\"herbs\", litres=2)".into()),
             1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),

@@ -6,6 +6,9 @@
 use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output, python, root,
 };
+use evaltrail::agents::Opening;
+use evaltrail::domain::{AdkServer, AgentSpec, Progress};
+use evaltrail::runner::{ChatEvent, chat};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -332,4 +335,65 @@ fn the_session_state_after_a_run_is_compared() {
     assert_eq!(scores(mode("subset")), [Some(1.0), Some(1.0), Some(0.0), None]);
     // Compared without being asked for, where the case declares one; it decides nothing then.
     assert_eq!(scores(serde_json::json!({"tool_call_valid": 0})), [Some(1.0), Some(0.0), Some(0.0), None]);
+}
+
+/// A model that answers piece by piece is heard piece by piece in a conversation; what is kept of the turn is whole.
+#[tokio::test]
+async fn a_conversation_streams() {
+    let Some(adk) = adk_or_skip("a_conversation_streams") else { return };
+    let agents = tempfile::tempdir().unwrap();
+    let app = agents.path().join("speaker");
+    std::fs::create_dir(&app).unwrap();
+    std::fs::write(app.join("__init__.py"), "from . import agent\n").unwrap();
+    std::fs::write(
+        app.join("agent.py"),
+        r#"
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmResponse
+from google.genai import types
+
+def say(text):
+    return types.Content(role="model", parts=[types.Part(text=text)])
+
+class Speaker(BaseLlm):
+    async def generate_content_async(self, request, stream=False):
+        if stream:
+            for piece in ["Good", " mor", "ning!"]:
+                yield LlmResponse(content=say(piece), partial=True)
+        yield LlmResponse(content=say("Good morning!"))
+
+root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
+"#,
+    )
+    .unwrap();
+    let server = Server::start(&adk, "api_server", agents.path());
+    let server_url = AdkServer::Url(format!("http://127.0.0.1:{}", server.port));
+    let spec = AgentSpec::Adk { server: server_url, app: "speaker".into() };
+    let opening = Opening {
+        eval_id: String::new(),
+        attempt: 1,
+        user_id: "u".into(),
+        session_id: "s".into(),
+        pinned: false,
+        state: Default::default(),
+        history: Vec::new(),
+    };
+    let (sender, mut events) = tokio::sync::mpsc::channel(64);
+    let say = chat(spec, opening, sender);
+    say.send("Hello".into()).await.unwrap();
+    let mut heard = Vec::new();
+    loop {
+        match events.recv().await.expect("the conversation goes on") {
+            ChatEvent::Opened => {}
+            ChatEvent::Progress(step) => heard.push(step),
+            ChatEvent::Turn(turn, _) => {
+                assert_eq!(turn.response_text(), "Good morning!");
+                break;
+            }
+            ChatEvent::Broke(why, _) => panic!("{why}"),
+        }
+    }
+    let pieces = ["Good", " mor", "ning!"].map(|piece| Progress::SaysMore(piece.into()));
+    assert_eq!(heard[..3], pieces, "{heard:?}");
+    assert_eq!(heard[3..], [Progress::Says("Good morning!".into())]);
 }

@@ -1,6 +1,7 @@
 //! Small things that several screens draw.
 
 pub mod picker;
+pub(crate) mod steps;
 pub mod text;
 pub mod text_field;
 

@@ -1,6 +1,6 @@
 //! Talking to an agent: what is said and done, and the session it is said in.
 
-use crate::domain::{Invocation, Progress, SessionInput};
+use crate::domain::{Invocation, SessionInput, Transcript};
 use crate::explorer::model::CaseRef;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub struct ChatScreen {
     /// What was said and is being answered.
     pub asked: Option<String>,
     /// What the agent did since then.
-    pub doing: Vec<Progress>,
+    pub doing: Transcript,
     /// How far the agent is.
     pub status: ChatStatus,
     /// So many lines are scrolled back from the end.
@@ -62,7 +62,7 @@ impl ChatScreen {
             turns: Vec::new(),
             states: Vec::new(),
             asked: None,
-            doing: Vec::new(),
+            doing: Transcript::default(),
             status: ChatStatus::Opening,
             back: 0,
             number,

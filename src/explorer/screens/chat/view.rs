@@ -1,9 +1,10 @@
 //! A conversation with an agent.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Invocation, Progress, Trajectory, clean, clean_line, value_text};
+use crate::domain::{Invocation, Trajectory, clean, value_text};
 use crate::explorer::model::Screen;
 use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::steps::{said, step_lines};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, spinner};
@@ -78,7 +79,7 @@ fn lines(chat: &ChatScreen, width: usize) -> Vec<Line> {
     chat.turns.iter().enumerate().for_each(|(at, turn)| log.turn(at, turn));
     if let Some(asked) = &chat.asked {
         log.said(&format!("{}  you", chat.turns.len() + 1), asked);
-        chat.doing.iter().for_each(|progress| log.progress(progress));
+        chat.doing.steps().for_each(|step| log.lines.extend(step_lines(step, width)));
     }
     if let Some(Some(state)) = chat.states.last() {
         log.put(&[span("state  ", Tone::Faint), span(&value_text(state), Tone::Value)]);
@@ -97,10 +98,7 @@ impl Log {
     }
 
     fn said(&mut self, who: &str, text: &str) {
-        for (at, line) in text.lines().enumerate() {
-            let head = if at == 0 { format!("{who}  ") } else { " ".repeat(who.chars().count() + 2) };
-            self.put(&[span(&head, Tone::Key), span(line, Tone::Plain)]);
-        }
+        self.lines.extend(said(who, text, self.width));
     }
 
     fn turn(&mut self, at: usize, turn: &Invocation) {
@@ -125,14 +123,5 @@ impl Log {
         }
         let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
         self.said("   agent", if response.is_empty() { "(no words)" } else { &response });
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        match progress {
-            Progress::Calls(call) => self.put(&[span("   calls ", Tone::Faint), span(call, Tone::Tool)]),
-            Progress::Answered(tool) => self.put(&[span("   ← ", Tone::Faint), span(tool, Tone::Tool)]),
-            Progress::Says(text) => self.said("   agent", &clean_line(text)),
-            _ => {}
-        }
     }
 }

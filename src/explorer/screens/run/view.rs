@@ -159,7 +159,9 @@ fn doing(progress: &Progress) -> (String, Role) {
     match progress {
         Progress::Connecting => ("connecting".into(), Role::Faint),
         Progress::Turn { .. } => ("thinking".into(), Role::Faint),
-        Progress::Says(text) => (format!("“{}”", text.chars().take(200).collect::<String>()), Role::Text),
+        Progress::Says(text) | Progress::SaysMore(text) => {
+            (format!("“{}”", text.chars().take(200).collect::<String>()), Role::Text)
+        }
         Progress::Calls(call) => (call.chars().take(200).collect(), Role::Tool),
         Progress::Answered(tool) => (format!("{tool} answered"), Role::Faint),
         Progress::Retrying { delay_ms, error } => {

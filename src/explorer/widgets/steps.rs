@@ -1,0 +1,45 @@
+//! The steps of an agent as lines: what it calls, what tools answer, what it says.
+
+use crate::diff::{Line, Span, Tone, wrap_line};
+use crate::domain::{Progress, clean};
+
+/// The lines of a step, so many columns wide; none for a step without content.
+pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
+    match step {
+        Progress::Calls(call) => wrap_line(&[faint("   calls "), span(call, Tone::Tool)], width),
+        Progress::Answered(tool) => wrap_line(&[faint("   ← "), span(tool, Tone::Tool)], width),
+        Progress::Says(text) | Progress::SaysMore(text) => said("   agent", text, width),
+        Progress::Turn { turn, user, .. } => {
+            let mut lines = vec![Line::new()];
+            lines.extend(said(&format!("{turn}  user"), user, width));
+            lines
+        }
+        Progress::Retrying { delay_ms, error } => {
+            let words = format!("   tried again after {:.1} s: {error}", *delay_ms as f64 / 1000.0);
+            wrap_line(&[span(&words, Tone::Note)], width)
+        }
+        Progress::Judging { metric, about, turn, answered, of } => {
+            let words = format!("   judging {metric}: {about} of turn {turn}, {answered} of {of} responses");
+            wrap_line(&[faint(&words)], width)
+        }
+        Progress::Connecting | Progress::Scoring => Vec::new(),
+    }
+}
+
+/// A text with who says it before its first line.
+pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let head = if at == 0 { format!("{who}  ") } else { " ".repeat(who.chars().count() + 2) };
+        lines.extend(wrap_line(&[span(&head, Tone::Key), span(line, Tone::Plain)], width));
+    }
+    lines
+}
+
+fn span(text: &str, tone: Tone) -> Span {
+    Span { text: clean(text).into_owned(), tone, changed: false }
+}
+
+fn faint(text: &str) -> Span {
+    span(text, Tone::Faint)
+}
