@@ -13,6 +13,7 @@ use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
+use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::ticket::{Ticket, Tickets};
 use crate::explorer::what_if::Trial;
@@ -158,6 +159,8 @@ pub enum Screen {
     Case(Box<CaseScreen>),
     /// The run.
     Run,
+    /// An attempt of the run while it runs.
+    Live(LiveScreen),
     /// A conversation with an agent.
     Chat(Box<ChatScreen>),
     /// A case being edited.

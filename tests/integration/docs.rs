@@ -34,6 +34,7 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Proposal => "proposed change",
         Context::Edit => "editor",
         Context::Chat => "chat",
+        Context::Live => "attempt",
         Context::Confirm | Context::Trust => return None,
     })
 }

@@ -3,8 +3,8 @@
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
-    Invocation, MetricResult, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan,
-    RunRef, RunState, Status,
+    Invocation, MetricResult, PlannedCase, PlannedSet, Progress, RecordedAt, RunBy, RunEvent, RunOptions,
+    RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
     Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
@@ -530,7 +530,7 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     let key = AttemptKey { case: 0, attempt: 1 };
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
-    press(&mut model, "enter");
+    press(&mut model, "q enter");
     assert_eq!(model.current_case(), Some(case(0, 0)));
     let first = |model: &Model| format!("{:?}", verdict_lines(model, 100, false).first());
     assert!(first(&model).contains("what is shown is of an earlier run"), "{}", first(&model));
@@ -714,4 +714,41 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     assert!(model.notice.as_ref().unwrap().text.contains("nothing stands beside"), "{:?}", model.notice);
     update(&mut model, Msg::Resize(200, 50));
     assert_eq!(width(&model), (118, Some(78)));
+}
+
+/// `enter` on an attempt in flight shows its transcript as it is written, and then its result; one that is cancelled
+/// stays in the list.
+#[test]
+fn an_attempt_in_flight_is_watched_until_its_result() {
+    let mut model = sample();
+    let state = run_state(&model, 3);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let key = |case| AttemptKey { case, attempt: 1 };
+    let step = |case, progress| RunEvent::Progress { key: key(case), progress };
+    let tell = |model: &mut Model, events| update(model, Msg::Run(RunMsg::Events(events)));
+    let turn = Progress::Turn { turn: 1, of: 1, user: "Water the tomatoes.".into() };
+    let begun = (0..2).map(|case| RunEvent::Started { key: key(case), slot: case });
+    tell(&mut model, begun.chain([step(0, turn), step(0, Progress::SaysMore("The tom".into()))]).collect());
+    press(&mut model, "enter");
+    assert!(matches!(&model.screen, Screen::Live(live) if live.key == key(0)));
+    let shown = screen_text(&model);
+    for words in ["1  user  Water the tomatoes.", "agent  The tom", "not judged yet", "turn 1 of 1"] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+    assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key(0))]);
+    tell(&mut model, vec![ended(0, Status::Failed)]);
+    assert!(matches!(&model.screen, Screen::Case(case) if case.from_run), "its result takes the place");
+    press(&mut model, "esc");
+    tell(&mut model, vec![RunEvent::Dropped(key(1)), RunEvent::Ended { duration_s: 1.0 }]);
+    let shown = screen_text(&model);
+    assert!(shown.contains("– beans_are_wet"), "{shown}");
+    assert!(model.notice.as_ref().unwrap().text.ends_with(", 1 cancelled, 1 not run"), "{:?}", model.notice);
+}
+
+fn screen_text(model: &Model) -> String {
+    let area = ratatui::layout::Rect::new(0, 0, model.size.0, model.size.1);
+    let mut buffer = ratatui::buffer::Buffer::empty(area);
+    evaltrail::explorer::draw(model, &evaltrail::explorer::Theme::named("mono", true).unwrap(), &mut buffer);
+    let line = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (0..area.height).map(|y| line(y) + "\n").collect()
 }

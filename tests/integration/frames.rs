@@ -236,6 +236,8 @@ fn screens() {
         insta::assert_snapshot!(name("browse_not_run"), text(&frame(&model, "default")));
         run(&mut model, 9);
         insta::assert_snapshot!(name("run_live"), text(&frame(&model, "default")));
+        keys(&mut model, "down enter");
+        insta::assert_snapshot!(name("attempt_live"), text(&frame(&model, "default")));
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
@@ -591,6 +593,8 @@ const PLACES: &[&str] = &[
     "n enter",
     "n enter v",
     "n enter ]",
+    "n enter i",
+    "n enter 4",
     "n enter e down down down",
     "n enter e down enter",
     "?",

@@ -26,7 +26,7 @@ pub static HELP: Command = Command {
     hint: Some("help"),
     scope: None,
     group: Group::General,
-    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Reading],
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Reading],
     keys: &["?"],
     enabled: always,
     run: overlays::help::toggle,

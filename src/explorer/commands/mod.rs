@@ -36,6 +36,8 @@ pub enum Context {
     Browse,
     Case,
     Run,
+    /// An attempt while it runs.
+    Live,
     Edit,
     Chat,
     /// A dialog that is only read.
@@ -55,6 +57,7 @@ impl Context {
             Context::Browse => Some("list"),
             Context::Case => Some("case"),
             Context::Run => Some("run"),
+            Context::Live => Some("attempt"),
             Context::Edit => Some("edit"),
             Context::Chat => Some("chat"),
             Context::Reading | Context::Confirm | Context::Trust | Context::Proposal => None,
@@ -64,12 +67,13 @@ impl Context {
 
 /// The screens where results are.
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
-const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Edit];
+const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit];
 const LISTS: &[Context] = &[Context::Browse, Context::Case];
 const SCROLLED: &[Context] = &[
     Context::Browse,
     Context::Case,
     Context::Run,
+    Context::Live,
     Context::Edit,
     Context::Reading,
     Context::Confirm,
@@ -80,6 +84,7 @@ const EVERYWHERE: &[Context] = &[
     Context::Browse,
     Context::Case,
     Context::Run,
+    Context::Live,
     Context::Edit,
     Context::Chat,
     Context::Reading,

@@ -12,7 +12,7 @@ use crate::explorer::screens::{self, browse, case, run};
 
 pub static OPEN: Command = Command {
     name: "open",
-    help: "open the case under the cursor",
+    help: "open the case under the cursor, or watch the attempt in flight",
     hint: Some("open"),
     scope: None,
     group: Group::Move,
@@ -28,7 +28,7 @@ pub static BACK: Command = Command {
     hint: Some("back"),
     scope: None,
     group: Group::Move,
-    contexts: &[Context::Case, Context::Run, Context::Reading, Context::Edit],
+    contexts: &[Context::Case, Context::Run, Context::Live, Context::Reading, Context::Edit],
     keys: &["esc", "q"],
     enabled: always,
     run: screens::back,

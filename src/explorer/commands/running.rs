@@ -71,11 +71,11 @@ pub static SCORE: Command = Command {
 
 pub static CANCEL: Command = Command {
     name: "cancel",
-    help: "cancel the attempt under the cursor",
+    help: "cancel the attempt under the cursor, or the one on the screen",
     hint: Some("cancel"),
     scope: None,
     group: Group::Run,
-    contexts: &[Context::Run],
+    contexts: &[Context::Run, Context::Live],
     keys: &["x"],
     enabled: is_running,
     run: run::cancel_one,

@@ -6,6 +6,7 @@ pub mod browse;
 pub mod case;
 pub mod chat;
 pub mod edit;
+pub mod live;
 pub mod run;
 
 use super::commands::key::Key;
@@ -65,6 +66,7 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
         Screen::Case(_) => &case::SCREEN,
         Screen::Chat(_) => &chat::SCREEN,
         Screen::Edit(_) => &edit::SCREEN,
+        Screen::Live(_) => &live::SCREEN,
         Screen::Run => &run::SCREEN,
     }
 }

@@ -1,6 +1,7 @@
 //! What the run screen knows.
 
-use crate::domain::{RunState, Status};
+use crate::domain::{AttemptKey, RunState, Status};
+use std::collections::BTreeMap;
 
 /// The cursor of the run screen, and the order of its list.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub struct RunScreen {
     /// After the run ended: the positions of its finished attempts, those that did not pass first. Empty while it is
     /// live, when the newest is first.
     pub order: Vec<usize>,
+    /// When each attempt in flight began, in seconds on the explorer's clock.
+    pub since: BTreeMap<AttemptKey, f64>,
 }
 
 impl RunScreen {
@@ -23,6 +26,11 @@ impl RunScreen {
             true => finished.checked_sub(row + 1),
             false => self.order.get(row).copied(),
         }
+    }
+
+    /// For how many seconds an attempt has been in flight.
+    pub fn elapsed(&self, key: AttemptKey, now: f64) -> f64 {
+        self.since.get(&key).map_or(0.0, |since| (now - since).max(0.0))
     }
 
     /// Orders the list of an ended run: what did not pass first, in the order in which it was planned.

@@ -11,7 +11,7 @@ use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::browse::state::{Node, Order, Pane};
 use crate::explorer::screens::browse::{self, relist};
 use crate::explorer::screens::run::state::RunScreen;
-use crate::explorer::screens::{case, layout};
+use crate::explorer::screens::{case, layout, live};
 use crate::explorer::{authoring, edited_cases, global, load};
 use crate::history::{PastResult, place};
 use std::collections::BTreeSet;
@@ -169,7 +169,20 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         }
         _ => {}
     }
+    let over = match &event {
+        RunEvent::Started { key, .. } => {
+            model.run_screen.since.insert(*key, model.now);
+            None
+        }
+        RunEvent::Finished(attempt) => Some((attempt.key, false)),
+        RunEvent::Dropped(key) => Some((*key, true)),
+        _ => None,
+    };
     run.apply(event);
+    if let Some((key, was_cancelled)) = over {
+        model.run_screen.since.remove(&key);
+        effects.extend(live::ended(model, &run, key, was_cancelled));
+    }
     if run.ended.is_some() && model.run_screen.order.len() != run.finished.len() {
         model.run_screen.order_ended(&run);
     }
@@ -219,8 +232,14 @@ fn look_at_first_failure(model: &mut Model, at: CaseRef) {
 
 fn ended_words(run: &RunState) -> String {
     let totals = run.totals;
-    let not_run = run.plan.attempts() - totals.ended();
-    let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
+    let cancelled = run.cancelled.len();
+    let not_run = run.plan.attempts().saturating_sub(totals.ended() + cancelled);
+    let rest = [(cancelled, "cancelled"), (not_run, "not run")];
+    let rest: String = rest
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!(", {count} {word}"))
+        .collect();
     format!(
         "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
         totals.passed, totals.failed, totals.errored, totals.not_evaluated
@@ -264,7 +283,10 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
 
 fn listed(model: &Model) -> usize {
     let Some(run) = &model.run else { return 0 };
-    if model.run_screen.in_finished { run.finished.len() } else { run.in_flight.len() }
+    match model.run_screen.in_finished {
+        true => run.finished.len() + run.cancelled.len(),
+        false => run.in_flight.len(),
+    }
 }
 
 /// The finished attempt under the cursor.
@@ -276,6 +298,9 @@ pub(crate) fn finished_under_cursor(model: &Model) -> Option<&Arc<EndedAttempt>>
 /// The attempt under the cursor.
 fn under_cursor(model: &Model) -> Option<AttemptKey> {
     let run = model.run.as_ref()?;
+    if let Screen::Live(live) = &model.screen {
+        return Some(live.key);
+    }
     match model.run_screen.in_finished {
         true => finished_under_cursor(model).map(|attempt| attempt.key),
         false => {
@@ -286,8 +311,17 @@ fn under_cursor(model: &Model) -> Option<AttemptKey> {
     }
 }
 
+/// Opens the result under the cursor, or watches the attempt in flight.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = under_cursor(model) else { return Vec::new() };
+    let Some(key) = under_cursor(model) else {
+        let is_cancelled = model.run_screen.in_finished && model.run_screen.cursor < listed(model);
+        let words = "the attempt was cancelled before it had a result";
+        return if is_cancelled { global::tell(model, words.into(), false) } else { Vec::new() };
+    };
+    if model.run.as_ref().is_some_and(|run| run.in_flight.contains_key(&key)) {
+        live::open(model, key);
+        return Vec::new();
+    }
     match model.run.as_ref().and_then(|run| model.case_of(run, key)) {
         Some(case) => {
             list_with(model, case);
@@ -341,7 +375,8 @@ fn list_with(model: &mut Model, case: CaseRef) {
 }
 
 pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
-    match under_cursor(model).filter(|_| !model.run_screen.in_finished) {
+    let in_flight = |key: &AttemptKey| model.run.as_ref().is_some_and(|run| run.in_flight.contains_key(key));
+    match under_cursor(model).filter(in_flight) {
         Some(key) => {
             let id = model.run.as_ref().and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
             global::tell(model, format!("cancelled: {}", id.unwrap_or_default()), false);

@@ -1,6 +1,6 @@
 //! The run: progress, what is in flight, what is finished.
 
-use crate::domain::{AttemptSummary, InFlight, Progress, RunState};
+use crate::domain::{AttemptKey, AttemptSummary, InFlight, Progress, RunState};
 use crate::explorer::layout::TWO_PANES_FROM;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
@@ -111,7 +111,8 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
         buffer.set_style(row, style);
         let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
         let name = format!("{}{repeat}", run.plan.cases[key.case].eval_id);
-        lane_row(lane, &name, row, style, (model.now, theme), buffer);
+        let elapsed = model.run_screen.elapsed(**key, model.now);
+        lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
     if lanes.is_empty() {
         let words = if run.is_live() { "nothing yet" } else { "nothing; the run has ended" };
@@ -122,6 +123,7 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
 fn lane_row(
     lane: &InFlight,
     name: &str,
+    elapsed: f64,
     row: Rect,
     style: Style,
     (now, theme): (f64, &Theme),
@@ -152,7 +154,10 @@ fn lane_row(
         theme.within(style, theme.style(Role::Running)),
     );
     let (words, role) = doing(&lane.doing);
-    put(buffer, x, row.y, row.right().saturating_sub(x), &words, theme.within(style, theme.style(role)));
+    let room = row.right().saturating_sub(x + TIME);
+    put(buffer, x, row.y, room, &words, theme.within(style, theme.style(role)));
+    let faint = theme.within(style, theme.style(Role::Faint));
+    put_right(buffer, row.right(), row.y, TIME - 1, &format!("{elapsed:.0}s"), faint);
 }
 
 fn doing(progress: &Progress) -> (String, Role) {
@@ -178,18 +183,42 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let focused = model.run_screen.in_finished;
     let inner = panel(area, finished_title(model), focused, theme, buffer);
     let rows = usize::from(inner.height);
-    let all = run.finished.len();
+    let ended = run.finished.len();
+    let all = ended + run.cancelled.len();
     let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
     let name = name_width(run, inner.width);
     for at in first..all.min(first + rows) {
-        let position = model.run_screen.position(at, all);
-        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else { continue };
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
+        if let Some(key) = at.checked_sub(ended).and_then(|at| run.cancelled.get(at)) {
+            cancelled_row(run, *key, name, row, style, theme, buffer);
+            continue;
+        }
+        let position = model.run_screen.position(at, ended);
+        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else { continue };
         finished_row(run, attempt, name, row, style, theme, buffer);
     }
     scrollbar(area, first, rows, all, theme, buffer);
+}
+
+/// An attempt that was cancelled: it has no result, and a resume runs it again.
+fn cancelled_row(
+    run: &RunState,
+    key: AttemptKey,
+    name_width: u16,
+    row: Rect,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let faint = theme.within(style, theme.style(Role::Faint));
+    let id = run.plan.cases.get(key.case).map(|case| case.eval_id.as_str()).unwrap_or_default();
+    let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
+    put(buffer, row.x + 1, row.y, 1, "–", faint);
+    put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{id}{repeat}"), style);
+    let x = row.x + name_width;
+    put(buffer, x, row.y, row.right().saturating_sub(x), "cancelled", faint);
 }
 
 fn finished_title(model: &Model) -> &'static str {

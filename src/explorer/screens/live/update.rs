@@ -1,0 +1,59 @@
+//! Watching an attempt in flight.
+
+use crate::domain::{AttemptKey, RunState};
+use crate::explorer::commands::Motion;
+use crate::explorer::effect::Effect;
+use crate::explorer::global;
+use crate::explorer::layout::inside;
+use crate::explorer::message::Mouse;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::live::state::LiveScreen;
+use crate::explorer::screens::live::view::lines;
+use crate::explorer::screens::{case, layout};
+
+/// Shows an attempt in flight.
+pub(crate) fn open(model: &mut Model, key: AttemptKey) {
+    model.screen = Screen::Live(LiveScreen { key, back: 0 });
+}
+
+/// The attempt ended, or was cancelled: its result takes the place of the transcript.
+pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
+    if !matches!(&model.screen, Screen::Live(live) if live.key == key) {
+        return Vec::new();
+    }
+    model.screen = Screen::Run;
+    if was_cancelled {
+        return Vec::new();
+    }
+    match model.case_of(run, key) {
+        Some(at) => {
+            case::open_at(model, at, key.attempt, true);
+            global::tell(model, "the attempt has ended; this is its result".into(), false)
+        }
+        None => Vec::new(),
+    }
+}
+
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    let area = inside(layout(model).main);
+    let page = usize::from(area.height);
+    let Screen::Live(live) = &model.screen else { return };
+    let last = lines(model, live, usize::from(area.width)).len().saturating_sub(page);
+    if let Screen::Live(live) = &mut model.screen {
+        // Counted from the end, so that the newest line stays in sight while nobody scrolls.
+        let first = motion.of(last.saturating_sub(live.back), last + 1, page);
+        live.back = last - first.min(last);
+    }
+}
+
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if let Some(motion) = mouse.kind.wheel() {
+        (0..3).for_each(|_| scroll(model, motion));
+    }
+    Vec::new()
+}
+
+pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Run;
+    Vec::new()
+}
