@@ -174,9 +174,9 @@ impl Agent {
                 let why = "saved responses are scored, not run";
                 return Err(AgentError::new(ErrorKind::Setup, why));
             }
-            AgentSpec::Replay { path, speed } => {
-                let (path, speed) = (path.clone(), *speed);
-                let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed)).await;
+            AgentSpec::Replay { path, speed, fallback } => {
+                let (path, speed, fallback) = (path.clone(), *speed, fallback.clone());
+                let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed, fallback)).await;
                 let replay = read.map_err(|error| AgentError::new(ErrorKind::Setup, error.to_string()))??;
                 Agent::Replay(Arc::new(replay))
             }

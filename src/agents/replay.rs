@@ -1,9 +1,12 @@
 //! Plays recorded events with their timing.
 
 use super::{AgentError, ErrorKind, Opening, Turn};
+use crate::domain::Content;
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
+use crate::metrics::rouge1;
 use crate::store::read_text_file;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +23,8 @@ pub struct Replay {
     /// The positions of the attempts of each case.
     of_case: HashMap<String, Vec<usize>>,
     speed: u32,
+    /// The answer to a message that is like none that was recorded.
+    fallback: Option<String>,
 }
 
 /// A conversation that is being played.
@@ -32,8 +37,9 @@ pub struct ReplaySession {
 }
 
 impl Replay {
-    /// Reads a recording from a file. `speed` is in percent; 0 does not wait.
-    pub fn read(path: &Path, speed: u32) -> Result<Replay, AgentError> {
+    /// Reads a recording from a file. `speed` is in percent; 0 does not wait. With a `fallback`, a message that was never
+    /// recorded is answered as the recorded one that is most like it, else with that text.
+    pub fn read(path: &Path, speed: u32, fallback: Option<String>) -> Result<Replay, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
         let attempts = read_recording(&text).map_err(setup)?;
@@ -41,7 +47,7 @@ impl Replay {
         for (at, attempt) in attempts.iter().enumerate() {
             of_case.entry(attempt.eval_id.clone()).or_default().push(at);
         }
-        Ok(Replay { attempts, of_case, speed })
+        Ok(Replay { attempts, of_case, speed, fallback })
     }
 
     pub(super) fn open(self: &Arc<Self>, opening: Opening) -> ReplaySession {
@@ -50,6 +56,16 @@ impl Replay {
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
         ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }
     }
+}
+
+/// A recorded message is like another from this ROUGE-1 on.
+const LIKE: f64 = 0.5;
+
+/// A turn in which the agent says this and does nothing.
+fn spoken(text: &str) -> RecordedTurn {
+    let event =
+        Event { author: "replay".into(), content: Some(Content::text("model", text)), ..Event::default() };
+    RecordedTurn { events: vec![event], ..RecordedTurn::default() }
 }
 
 impl ReplaySession {
@@ -62,17 +78,23 @@ impl ReplaySession {
         self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
     }
 
-    /// The recorded turn: the case's own, else any that begins with the same words.
-    fn recorded(&self, turn: &Turn<'_>) -> Option<&RecordedTurn> {
+    /// The recorded turn: the case's own, else any that begins with the same words, else, where there is a fallback, one
+    /// that begins with like words, or the fallback itself.
+    fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
         if let Some(attempt) = self.attempt {
-            return self.replay.attempts[attempt].turns.get(turn.number - 1);
+            return self.replay.attempts[attempt].turns.get(turn.number - 1).map(Cow::Borrowed);
         }
         let prompt = turn.user.scored_text();
-        self.replay
-            .attempts
-            .iter()
-            .flat_map(|attempt| &attempt.turns)
-            .find(|recorded| recorded.prompt == prompt)
+        let turns = || self.replay.attempts.iter().flat_map(|attempt| &attempt.turns);
+        if let Some(same) = turns().find(|recorded| recorded.prompt == prompt) {
+            return Some(Cow::Borrowed(same));
+        }
+        let fallback = self.replay.fallback.as_ref()?;
+        let likeness = |recorded: &&RecordedTurn| rouge1(&recorded.prompt, &prompt).fmeasure;
+        match turns().max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
+            Some(like) if likeness(&like) >= LIKE => Some(Cow::Borrowed(like)),
+            _ => Some(Cow::Owned(spoken(fallback))),
+        }
     }
 
     pub(super) async fn turn(
@@ -96,5 +118,42 @@ impl ReplaySession {
             Some(error) => Err(AgentError::new(ErrorKind::Agent, error.clone())),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TurnBudget;
+    use super::*;
+
+    #[test]
+    fn only_with_a_fallback_is_a_message_answered_that_was_never_recorded() {
+        let turn = |prompt: &str| RecordedTurn { prompt: prompt.into(), ..spoken("recorded") };
+        let attempt =
+            RecordedAttempt { turns: vec![turn("Check the tomatoes.")], ..RecordedAttempt::default() };
+        let session = |fallback: Option<&str>| {
+            let replay = Replay {
+                attempts: vec![attempt.clone()],
+                of_case: HashMap::new(),
+                speed: 0,
+                fallback: fallback.map(str::to_string),
+            };
+            ReplaySession { replay: Arc::new(replay), attempt: None, opening: Opening::default() }
+        };
+        let said = |fallback: Option<&str>, words: &str| {
+            let (session, user) = (session(fallback), Content::text("user", words));
+            let turn = Turn {
+                number: 1,
+                user: &user,
+                budget: TurnBudget::new(1 << 20, &Arc::default()),
+                streams: false,
+            };
+            let recorded = session.recorded(&turn)?;
+            recorded.events[0].content.as_ref().map(Content::spoken_text)
+        };
+        assert_eq!(said(None, "Check the tomatoes.").as_deref(), Some("recorded"));
+        assert_eq!(said(None, "check tomatoes"), None);
+        assert_eq!(said(Some("unknown"), "check tomatoes").as_deref(), Some("recorded"));
+        assert_eq!(said(Some("unknown"), "What is the weather?").as_deref(), Some("unknown"));
     }
 }

@@ -24,9 +24,12 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
             None => (path, Ok(100)),
             Some((path, speed)) => (path, speed.parse()),
         };
-        let speed =
-            speed.map_err(|_| AgentSpecError("speed is a whole number of percent; 0 does not wait".into()));
-        return Some(speed.map(|speed| AgentSpec::Replay { path: base.join(path), speed }));
+        let speed = speed.map_err(|_| {
+            AgentSpecError(
+                "the speed is a whole number in percent: 100 plays as recorded, 0 without waiting".into(),
+            )
+        });
+        return Some(speed.map(|speed| AgentSpec::Replay { path: base.join(path), speed, fallback: None }));
     }
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.map(|scheme| {
@@ -94,7 +97,7 @@ mod tests {
         assert_eq!(read("adk+https://x/prefix/home/"), Ok(AgentSpec::Adk { server, app: "home".into() }));
         assert_eq!(
             read("replay:r.jsonl?speed=0"),
-            Ok(AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 0 })
+            Ok(AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 0, fallback: None })
         );
         assert!(read("adk+http://x").unwrap_err().0.contains("application is missing"));
         assert!(read("http://x/y").unwrap_err().0.contains("try adk+http://x/y/APP"));

@@ -102,6 +102,7 @@ enum RawAgent {
     Replay {
         recording: PathBuf,
         speed: Option<u32>,
+        fallback: Option<String>,
         jobs: Option<u32>,
     },
 }
@@ -203,8 +204,9 @@ impl RawAgent {
                 let argv = split_command(&command).map_err(|error| error.0)?;
                 Ok(AgentSpec::Command(ProgramSpec { argv, cwd: root.to_path_buf(), env }))
             }
-            RawAgent::Replay { recording, speed, .. } => {
-                Ok(AgentSpec::Replay { path: root.join(recording), speed: speed.unwrap_or(100) })
+            RawAgent::Replay { recording, speed, fallback, .. } => {
+                let (path, speed) = (root.join(recording), speed.unwrap_or(100));
+                Ok(AgentSpec::Replay { path, speed, fallback })
             }
         }
     }
@@ -239,7 +241,10 @@ mod tests {
                     [agents.old]\nkind = \"replay\"\nrecording = \"r.jsonl\"\n[run]\njobs = 8\ntimeout = \"2m\"\n\
                     [judge]\nkind = \"ollama\"\nbase_url = \"http://x:1\"\ncompat = \"adk\"\n";
         let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
-        assert_eq!(file.agents["old"], AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100 });
+        assert_eq!(
+            file.agents["old"],
+            AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100, fallback: None }
+        );
         assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
         let judge = file.judge.unwrap();
         assert_eq!((judge.provider, judge.reading), (Some(Provider::Ollama), Reading::Adk));

@@ -167,6 +167,10 @@ pub enum AgentSpec {
         path: PathBuf,
         /// Times as fast in percent; 0 is without waiting.
         speed: u32,
+        /// The answer to a message that was never recorded, if no recorded one is like it; without this, such a message
+        /// is an error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<String>,
     },
 }
 

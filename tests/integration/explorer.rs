@@ -59,7 +59,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         file: view.path.shown.clone(),
         path: view.path.path.clone(),
         digest: digest.clone(),
-        agent: AgentSpec::Replay { path: "r".into(), speed: 0 },
+        agent: AgentSpec::Replay { path: "r".into(), speed: 0, fallback: None },
         agent_name: "garden".into(),
         agent_jobs: None,
         app_dir: None,

@@ -82,7 +82,7 @@ fn plan(model: &Model) -> RunPlan {
             file: view.path.shown.clone(),
             path: view.path.path.clone(),
             digest: digest.clone(),
-            agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100 },
+            agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100, fallback: None },
             agent_name: app,
             agent_jobs: None,
             app_dir: None,
