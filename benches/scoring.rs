@@ -7,7 +7,7 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy, RunRef,
     ToolCall, Trajectory, case_status,
 };
-use evaltrail::explorer::{CaseRef, Outcomes, rescored};
+use evaltrail::explorer::{CaseRef, Outcomes, Rescored, rescored};
 use evaltrail::metrics::{Evidence, Scorer, WhatIf, asks_judge, catalog, rouge_n_of, usable};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -109,7 +109,7 @@ fn what_if() {
         ..WhatIf::default()
     };
     let began = Instant::now();
-    let (after, flips) = rescored(&outcomes, &change);
+    let Rescored { outcomes: after, flips, .. } = rescored(&outcomes, &change);
     let time = began.elapsed();
     drop(after);
     assert_eq!(flips.len(), CASES / 2);

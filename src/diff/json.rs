@@ -52,7 +52,7 @@ fn values(a: &Value, b: &Value, path: String, found: &mut Vec<Difference>) {
         (Value::Object(a), Value::Object(b)) => maps(a, b, &path, found),
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             for (at, (x, y)) in a.iter().zip(b).enumerate() {
-                values(x, y, format!("{path}[{at}]"), found);
+                values(x, y, format!("{path}.{at}"), found);
             }
         }
         _ if values_equal(a, b) => {}
@@ -165,7 +165,7 @@ mod tests {
             json!({"room": {"name": "A", "ids": [1, 3]}, "on": 1, "y": 2}),
         );
         let paths: Vec<&str> = found.iter().map(|d| d.path.as_str()).collect();
-        assert_eq!(paths, ["room.ids[1]", "x", "y"]);
+        assert_eq!(paths, ["room.ids.1", "x", "y"]);
     }
 
     #[test]

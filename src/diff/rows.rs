@@ -247,7 +247,7 @@ fn keys_of(left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>
 }
 
 fn is_about(path: &str, key: &str) -> bool {
-    path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn arg_line(key: &str, value: Option<Value>, changed: bool) -> Line {

@@ -5,11 +5,10 @@ use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
 use crate::explorer::effect::{Against, EditorOf};
 use crate::explorer::model::{CaseRef, CaseSummary};
-use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::case::body::{Body, BodyKey};
 use crate::explorer::screens::edit::state::Tools;
 use crate::explorer::ticket::Ticket;
-use crate::explorer::what_if::Flip;
+use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
 use crate::history::PastResult;
 use crate::runner::{ChatEvent, TrustQuestion};
@@ -59,7 +58,7 @@ pub enum Msg {
     /// About the run.
     Run(RunMsg),
     /// Outcomes were rescored: for which request, how they would be, what flips.
-    Rescored(Ticket, Box<Outcomes>, Vec<Flip>),
+    Rescored(Ticket, Box<Rescored>),
     /// An edit was made, taken back or made again.
     Edited(EditDone),
     /// About a conversation: which one, and what.

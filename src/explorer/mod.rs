@@ -56,4 +56,4 @@ pub use terminal::{Explorer, edit_text, explore};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};
 pub use update::update;
-pub use what_if::{Flip, Trial, rescored};
+pub use what_if::{Flip, Rescored, Trial, rescored};

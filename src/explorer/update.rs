@@ -37,9 +37,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::FilesChanged => vec![Effect::Rediscover],
         Msg::Found(sets) => load::found(model, sets),
         Msg::Run(msg) => run::run_msg(model, msg),
-        Msg::Rescored(ticket, outcomes, flips) => {
-            what_if::rescored_elsewhere(model, ticket, *outcomes, flips)
-        }
+        Msg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
         Msg::Edited(done) => authoring::edited(model, done),
         Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
         Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),

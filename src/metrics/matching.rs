@@ -138,6 +138,36 @@ impl Matcher {
     }
 }
 
+/// Whether a rule is about a call: its tool and, where it names arguments, one that the call has.
+pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
+    if !WildMatch::new(&rule.tool).matches(&call.name) {
+        return false;
+    }
+    let names: Vec<WildMatch> = rule.args.keys().map(|name| WildMatch::new(name)).collect();
+    let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
+    names.is_empty() || paths.iter().any(|path| names.iter().any(|name| name.matches(path)))
+}
+
+/// The paths of all arguments, nested ones among them, as rules name them: keys and positions joined by dots.
+pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
+    fn below(path: String, value: &Value, paths: &mut Vec<String>) {
+        let children: Vec<(String, &Value)> = match value {
+            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            Value::Array(list) => {
+                list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (key, value) in children {
+            below(format!("{path}.{key}"), value, paths);
+        }
+        paths.push(path);
+    }
+    let mut paths = Vec::new();
+    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut paths));
+    paths
+}
+
 /// A tool, or a pattern of tools, that was called too often or too rarely.
 pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
     Finding {

@@ -51,6 +51,7 @@ pub use judged::{
     is_rubric_kind, replies,
 };
 pub use matched::MatchMode;
+pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use porter::stem;
 pub use registry::{

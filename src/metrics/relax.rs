@@ -77,9 +77,7 @@ fn argument_rules(attempt: &Attempt) -> Vec<MatchRule> {
                 continue;
             };
             for found in differences(expected[e].args.as_ref(), actual[a].args.as_ref()) {
-                // Rules name places in lists by dots.
-                let path = found.path.replace('[', ".").replace(']', "");
-                let rule = MatchRule::about(&expected[e].name, &path, "ignore".into());
+                let rule = MatchRule::about(&expected[e].name, &found.path, "ignore".into());
                 if !rules.contains(&rule) {
                     rules.push(rule);
                 }

@@ -176,8 +176,8 @@ impl World {
                 Msg::Reevaluated { set, digest, asked: asked(&cases), results }
             }
             Effect::Rescore { ticket, change, before } => {
-                let (outcomes, flips) = rescored(&before, &change);
-                Msg::Rescored(ticket, Box::new(outcomes), flips)
+                let rescored = rescored(&before, &change);
+                Msg::Rescored(ticket, Box::new(rescored))
             }
             _ => return,
         };

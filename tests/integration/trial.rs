@@ -201,8 +201,8 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let second = press(&mut model, "w m");
     let answer = |effects: &[Effect]| {
         let [Effect::Rescore { ticket, change, before }] = effects else { panic!("{effects:?}") };
-        let (outcomes, flips) = rescored(before, change);
-        Msg::Rescored(*ticket, Box::new(outcomes), flips)
+        let rescored = rescored(before, change);
+        Msg::Rescored(*ticket, Box::new(rescored))
     };
     assert!(model.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
@@ -267,4 +267,30 @@ fn a_suggestion_is_tried_from_the_list_once() {
     press(&mut model, "= q");
     assert_eq!(model.shown_attempt().unwrap().status, P);
     assert_eq!(model.shown_case().unwrap().suggestion, None, "no stale suggestion in the list");
+}
+
+/// Tools and arguments of the case complete a rule, and a rule about no call says so.
+#[test]
+fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
+    let mut model = model();
+    press(&mut model, "down down w r");
+    let typed = |model: &Model| match &model.overlay {
+        Some(Overlay::Rule(line)) => line.input.value().to_string(),
+        _ => panic!("a rule is typed"),
+    };
+    type_text(&mut model, "se");
+    press(&mut model, "tab");
+    assert_eq!(typed(&model), "search_web ");
+    type_text(&mut model, "q");
+    press(&mut model, "tab");
+    type_text(&mut model, "ig");
+    press(&mut model, "tab");
+    assert_eq!(typed(&model), "search_web query ignore ");
+    press(&mut model, "enter");
+    assert_eq!(statuses(&model), [P, F, P, F]);
+    press(&mut model, "w r");
+    type_text(&mut model, "find_* query ignore");
+    press(&mut model, "enter");
+    let told = &model.notice.as_ref().unwrap().text;
+    assert!(told.contains("find_*: query ignore is about none of the calls"), "{told}");
 }

@@ -1,6 +1,6 @@
 //! A name, or another short text, that is asked for before something is done.
 
-use super::line::draw_line;
+use super::line::{draw_line, example_or_keys};
 use super::{Dialog, Overlay};
 use crate::explorer::authoring::sets;
 use crate::explorer::effect::Effect;
@@ -93,7 +93,7 @@ impl Dialog for AskLine {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let below = (self.wrong.as_deref(), self.of.example());
+        let below = (self.wrong.as_deref(), example_or_keys(&self.input, self.of.example()));
         draw_line(self.of.prompt(), &self.input, below, areas, theme, buffer)
     }
 

@@ -1,6 +1,6 @@
 //! The filter of the list, applied with every key.
 
-use super::line::draw_line;
+use super::line::{draw_line, example_or_keys};
 use super::{Dialog, Overlay};
 use crate::domain::Query;
 use crate::explorer::effect::Effect;
@@ -43,6 +43,13 @@ impl Dialog for FilterLine {
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
-        draw_line("/ ", &self.input, (self.wrong.as_deref(), example), areas, theme, buffer)
+        draw_line(
+            "/ ",
+            &self.input,
+            (self.wrong.as_deref(), example_or_keys(&self.input, example)),
+            areas,
+            theme,
+            buffer,
+        )
     }
 }

@@ -10,11 +10,16 @@ use ratatui::layout::Position;
 use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
-/// Draws the line. `wrong` says why the text cannot be used; `example` stands there while nothing is typed.
+/// What stands behind the text: an example while nothing is typed, then the keys.
+pub(super) fn example_or_keys<'a>(input: &Input, example: &'a str) -> &'a str {
+    if input.value().is_empty() { example } else { "enter confirm  esc cancel" }
+}
+
+/// Draws the line. `wrong` says why the text cannot be used; otherwise the hint stands behind it.
 pub(super) fn draw_line(
     prompt: &str,
     input: &Input,
-    (wrong, example): (Option<&str>, &str),
+    (wrong, hint): (Option<&str>, &str),
     areas: &Layout,
     theme: &Theme,
     buffer: &mut Buffer,
@@ -27,8 +32,7 @@ pub(super) fn draw_line(
     let x = area.x + 1 + used + typed + 2;
     let (words, role) = match wrong {
         Some(wrong) => (wrong, Role::Bad),
-        None if input.value().is_empty() => (example, Role::Faint),
-        None => ("enter confirm  esc cancel", Role::Faint),
+        None => (hint, Role::Faint),
     };
     put(buffer, x, area.y, area.right().saturating_sub(x), words, theme.style(role));
     Some(cursor)

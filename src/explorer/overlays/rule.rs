@@ -2,15 +2,35 @@
 
 use super::line::draw_line;
 use super::{Dialog, Overlay};
-use crate::domain::MatchRule;
+use crate::domain::{MatchRule, ToolCall};
+use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
 use crate::explorer::what_if;
+use crate::metrics::argument_paths;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use std::collections::{BTreeMap, BTreeSet};
 use tui_input::{Input, InputRequest};
+
+/// Words that may follow a tool and an argument, and a tool alone.
+const HOW: &[&str] = &[
+    "ignore",
+    "exact",
+    "case",
+    "contains",
+    "subset",
+    "superset",
+    "tolerance",
+    "relative",
+    "regex",
+    "any_of",
+];
+const HOW_OFTEN: &[&str] = &["optional", "forbidden", "max", "min", "others"];
+/// So many completions are shown.
+const SHOWN: usize = 5;
 
 /// A rule being typed.
 #[derive(Debug, Default)]
@@ -19,13 +39,69 @@ pub struct RuleLine {
     pub input: Input,
     /// Why it cannot be read.
     pub wrong: Option<String>,
+    /// The tools of the case at hand, each with the paths of its arguments.
+    tools: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// Opens the line. Tools and arguments of the case at hand complete what is typed.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    super::open(model, Overlay::Rule(RuleLine::default()))
+    let mut line = RuleLine::default();
+    let attempt = model.attempt_at_hand().and_then(|attempt| attempt.read().ok());
+    for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
+        turn.calls().into_iter().for_each(|call| line.know(call));
+    }
+    super::open(model, Overlay::Rule(line))
+}
+
+impl RuleLine {
+    fn know(&mut self, call: &ToolCall) {
+        let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
+        self.tools.entry(call.name.clone()).or_default().extend(paths);
+    }
+
+    /// What the word that is being typed could become.
+    fn completions(&self) -> Vec<String> {
+        let typed = self.input.value();
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        let is_new = typed.is_empty() || typed.ends_with(' ');
+        let (before, word) = match (is_new, words.split_last()) {
+            (false, Some((word, before))) => (before, *word),
+            _ => (&words[..], ""),
+        };
+        let names: Vec<String> = match before {
+            [] => self.tools.keys().cloned().collect(),
+            [tool] => {
+                let of = |name: &String| wildmatch::WildMatch::new(tool).matches(name);
+                let paths: BTreeSet<&String> =
+                    self.tools.iter().filter(|(name, _)| of(name)).flat_map(|(_, paths)| paths).collect();
+                let often = HOW_OFTEN.iter().map(|word| word.to_string());
+                paths.into_iter().cloned().chain(often).collect()
+            }
+            [_, second] if !HOW_OFTEN.contains(second) => HOW.iter().map(|word| word.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
+    }
+
+    /// Completes the word that is being typed by the first that it could become.
+    fn complete(&mut self) {
+        let Some(first) = self.completions().into_iter().next() else { return };
+        let typed = self.input.value();
+        let start = typed.rfind(' ').map_or(0, |at| at + 1);
+        self.input = Input::new(format!("{}{first} ", &typed[..start]));
+        self.wrong = None;
+    }
 }
 
 impl Dialog for RuleLine {
+    fn own_key(&mut self, key: Key) -> bool {
+        let is_tab = key.code == KeyCode::Tab;
+        if is_tab {
+            self.complete();
+        }
+        is_tab
+    }
+
     fn edit(&mut self, _: &mut Model, request: InputRequest) {
         self.input.handle(request);
         self.wrong = None;
@@ -42,7 +118,14 @@ impl Dialog for RuleLine {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let example = "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional";
-        draw_line("match ", &self.input, (self.wrong.as_deref(), example), areas, theme, buffer)
+        let names = self.completions();
+        let hint = match (self.input.value().is_empty(), names.is_empty()) {
+            (true, true) => {
+                "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional".to_string()
+            }
+            (false, true) => "enter try it  esc cancel".to_string(),
+            (_, false) => format!("tab  {}", names[..names.len().min(SHOWN)].join(" · ")),
+        };
+        draw_line("match ", &self.input, (self.wrong.as_deref(), &hint), areas, theme, buffer)
     }
 }

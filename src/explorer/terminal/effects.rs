@@ -63,10 +63,9 @@ impl EffectExecutor {
             }
             Effect::Rediscover => self.rediscover(),
             Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
-            Effect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
-                let (outcomes, flips) = rescored(&before, &change);
-                Some(Msg::Rescored(ticket, Box::new(outcomes), flips))
-            }),
+            Effect::Rescore { ticket, change, before } => {
+                self.elsewhere(move |_| Some(Msg::Rescored(ticket, Box::new(rescored(&before, &change)))))
+            }
             Effect::Forget(outcomes) => self.elsewhere(move |_| {
                 drop(outcomes);
                 None

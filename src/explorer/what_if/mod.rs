@@ -7,11 +7,11 @@ pub(crate) use update::{
     rescored_elsewhere, threshold, toggle_ignore, written,
 };
 
-use crate::domain::{Derivation, EndedAttempt, MetricSummary, RunRef, Status};
+use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::ticket::Ticket;
-use crate::metrics::{Rescorer, WhatIf};
+use crate::metrics::{Rescorer, WhatIf, is_about};
 use std::sync::Arc;
 
 /// A change on trial. While it lasts, the screens show the outcomes as they would be.
@@ -62,12 +62,29 @@ impl Trial {
     }
 }
 
-/// The outcomes under a change, and what is another then.
-pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
+/// What outcomes are under a change.
+#[derive(Clone, Debug)]
+pub struct Rescored {
+    /// The outcomes as they would be.
+    pub outcomes: Outcomes,
+    /// The cases whose status would be another, in order.
+    pub flips: Vec<Flip>,
+    /// The rules of the change that are about none of the calls, expected or made.
+    pub unmatched: Vec<MatchRule>,
+}
+
+/// The outcomes under a change.
+pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
     let mut rescorer = Rescorer::new(change);
     let again = rescoring(change);
+    let mut unmatched = change.rules.clone();
     let after = before.map(|ended| match ended.read() {
-        Ok(attempt) => Arc::new(EndedAttempt::derived(ended, &rescorer.rescore(&attempt), &again)),
+        Ok(attempt) => {
+            let turns = || attempt.expected.iter().chain(attempt.actual.iter());
+            unmatched
+                .retain(|rule| !turns().any(|turn| turn.calls().iter().any(|call| is_about(rule, call))));
+            Arc::new(EndedAttempt::derived(ended, &rescorer.rescore(&attempt), &again))
+        }
         // What cannot be read any more stays as it came out.
         Err(_) => ended.clone(),
     });
@@ -79,7 +96,7 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> (Outcomes, Vec<Flip>) {
         })
         .collect();
     flips.sort_by_key(|flip| flip.case);
-    (after, flips)
+    Rescored { outcomes: after, flips, unmatched }
 }
 
 fn rescoring(change: &WhatIf) -> Derivation {

@@ -8,7 +8,7 @@ use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::ticket::Ticket;
-use crate::explorer::what_if::{Flip, Trial, rescored};
+use crate::explorer::what_if::{Flip, Rescored, Trial, rescored};
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,8 +39,7 @@ fn rescore(model: &mut Model) -> Vec<Effect> {
     let Some(trial) = &mut model.trial else { return Vec::new() };
     let (change, before) = (trial.change.clone(), trial.before.clone());
     if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
-        let (outcomes, flips) = rescored(&before, &change);
-        take(model, outcomes, flips);
+        take(model, rescored(&before, &change));
         return Vec::new();
     }
     trial.pending = Some((ticket, before.version));
@@ -48,21 +47,16 @@ fn rescore(model: &mut Model) -> Vec<Effect> {
 }
 
 /// An answer for another change is dropped; one for outcomes that are others by now is asked for again.
-pub(crate) fn rescored_elsewhere(
-    model: &mut Model,
-    ticket: Ticket,
-    outcomes: Outcomes,
-    flips: Vec<Flip>,
-) -> Vec<Effect> {
+pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Rescored) -> Vec<Effect> {
     let awaited = model.trial.as_ref().and_then(|trial| {
         let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
         Some(version == trial.before.version)
     });
     match awaited {
-        None => vec![Effect::Forget(Arc::new(outcomes))],
+        None => vec![Effect::Forget(Arc::new(rescored.outcomes))],
         Some(false) => rescore(model),
         Some(true) => {
-            let shown_before = take(model, outcomes, flips);
+            let shown_before = take(model, rescored);
             relist(model);
             vec![Effect::Forget(Arc::new(shown_before))]
         }
@@ -83,7 +77,11 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
 }
 
 /// Shows these outcomes; what was shown before comes back.
-fn take(model: &mut Model, outcomes: Outcomes, flips: Vec<Flip>) -> Outcomes {
+fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) -> Outcomes {
+    if let Some(rule) = unmatched.first() {
+        let words = format!("the rule {} is about none of the calls in the results", rule.words());
+        global::tell(model, words, true);
+    }
     let before = std::mem::replace(&mut model.outcomes, outcomes);
     if let Some(trial) = &mut model.trial {
         trial.flips = flips;
