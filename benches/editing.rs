@@ -88,7 +88,7 @@ fn opening(set: &SetPath) {
 
 /// From what is meant to the file that is safe on the disk.
 fn saving(set: &SetPath, root: &std::path::Path) {
-    let places = Places { data: root.join("own"), cache: root.join("own") };
+    let places = Places { data: root.join("own"), cache: root.join("own"), config: root.join("own") };
     let log = EditLog::of(Some(&places));
     let mut times = Vec::new();
     let mut plain = Vec::new();

@@ -26,7 +26,12 @@ fn keys_section() -> String {
     let entries: String = COMMANDS
         .iter()
         .map(|command| {
-            format!(".TP\n\\fB{}\\fR  {}\n{}\n", command.keys.join("\\fR, \\fB"), command.name, command.help)
+            format!(
+                ".TP\n\\fB{}\\fR  {}\n{}\n",
+                command.keys().join("\\fR, \\fB"),
+                command.name,
+                command.help
+            )
         })
         .collect();
     format!(".SH KEYS OF THE EXPLORER\n{}", entries.replace('-', "\\-"))

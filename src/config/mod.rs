@@ -7,7 +7,9 @@ mod file;
 mod judge;
 mod metric;
 mod template;
+mod user;
 
 pub use agent::{AgentSpecError, parse_agent_uri, split_command};
 pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS, parse_duration};
 pub use metric::{DefinedKind, DefinedMetric};
+pub use user::{OneOrMore, USER_FILE_NAME, UserConfig};

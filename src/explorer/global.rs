@@ -60,9 +60,6 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
     running.then_some(("A run is live. Quit?", line))
 }
 
-/// The themes there are, in the order of the key.
-pub const THEMES: &[&str] = &["default", "dark", "light", "high-contrast", "colour-blind", "mono"];
-
 pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
     let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };

@@ -30,13 +30,13 @@ pub mod update;
 pub mod what_if;
 pub mod widgets;
 
+pub use commands::bindings::Bindings;
 pub use commands::key::{Key, KeyCode, parse_key};
 pub use commands::{COMMANDS, Command, Context};
 pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{asked, reevaluated};
 pub use effect::{Against, EditorOf, Effect, RunOverrides};
-pub use global::THEMES;
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
 pub use message::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};

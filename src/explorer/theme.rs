@@ -4,6 +4,8 @@
 use crate::domain::Status;
 use ratatui::style::{Color, Modifier, Style};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
 
 /// What a piece of the screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +75,36 @@ pub struct Theme {
     styles: BTreeMap<Role, Style>,
 }
 
+/// A theme of the person's.
+#[derive(Debug)]
+struct OwnTheme {
+    name: String,
+    /// By role, those of its base among them.
+    looks: toml::Table,
+}
+
+/// Set once, before the first frame.
+static OWN: OnceLock<Vec<OwnTheme>> = OnceLock::new();
+
+fn own_theme(name: &str, looks: &toml::Table) -> Result<OwnTheme, ThemeError> {
+    if FILES.iter().any(|(known, _)| *known == name) {
+        return Err(in_theme(name, "a built-in theme has this name"));
+    }
+    let mut own = looks.clone();
+    let base = own.remove("base");
+    let base = base.as_ref().map_or(Some("default"), toml::Value::as_str);
+    let file = FILES.iter().find(|(known, _)| Some(*known) == base);
+    let (_, text) = file.ok_or_else(|| in_theme(name, "base is not the name of a built-in theme"))?;
+    let mut looks: toml::Table = toml::from_str(text).map_err(|error| in_theme(name, error))?;
+    looks.extend(own);
+    Theme::of(name, looks.clone(), true)?;
+    Ok(OwnTheme { name: name.to_string(), looks })
+}
+
+fn in_theme(name: &str, why: impl fmt::Display) -> ThemeError {
+    ThemeError(format!("theme {name}: {why}"))
+}
+
 /// Why a theme cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
@@ -88,31 +120,52 @@ struct Look {
 }
 
 impl Theme {
-    /// A built-in theme by name. Colours that the terminal does not have are brought down to those
-    /// it has.
+    /// A theme by name: a built-in one, or one of the person's. Colours that the terminal does not have are brought down
+    /// to those it has.
     pub fn named(name: &str, true_colour: bool) -> Result<Theme, ThemeError> {
-        let names = || FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let (name, text) = FILES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .ok_or_else(|| ThemeError(format!("no theme is called {name:?}; there are {}", names())))?;
-        let looks: BTreeMap<String, Look> =
-            toml::from_str(text).map_err(|error| ThemeError(format!("theme {name}: {error}")))?;
+        let names = || Theme::names().collect::<Vec<_>>().join(", ");
+        let own =
+            || OWN.get().into_iter().flatten().find(|theme| theme.name == name).map(|theme| &theme.looks);
+        let looks = match FILES.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => toml::from_str(text).map_err(|error| in_theme(name, error))?,
+            None => own()
+                .cloned()
+                .ok_or_else(|| ThemeError(format!("no theme is called {name:?}; there are {}", names())))?,
+        };
+        Theme::of(name, looks, true_colour)
+    }
+
+    /// A theme from its looks by role.
+    fn of(name: &str, looks: toml::Table, true_colour: bool) -> Result<Theme, ThemeError> {
         let mut styles = BTreeMap::new();
         for (key, look) in looks {
             let role = ROLES.iter().find(|(known, _)| *known == key).map(|(_, role)| *role);
-            let role = role.ok_or_else(|| ThemeError(format!("theme {name}: no role is called {key:?}")))?;
-            styles.insert(
-                role,
-                look.style(true_colour).map_err(|why| ThemeError(format!("theme {name}: {key}: {why}")))?,
-            );
+            let role = role.ok_or_else(|| in_theme(name, format!("no role is called {key:?}")))?;
+            let look: Look = look.try_into().map_err(|error| in_theme(name, format!("{key}: {error}")))?;
+            let style = look.style(true_colour).map_err(|why| in_theme(name, format!("{key}: {why}")))?;
+            styles.insert(role, style);
         }
         Ok(Theme { name: name.to_string(), styles })
     }
 
-    /// The names of the built-in themes.
+    /// The names of the themes: the built-in ones, then the person's.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        FILES.iter().map(|(name, _)| *name)
+        let own = OWN.get().into_iter().flatten().map(|theme| theme.name.as_str());
+        FILES.iter().map(|(name, _)| *name).chain(own)
+    }
+
+    /// Adds themes of the person's: looks by role over those of the theme that `base` names, `default` where none is
+    /// named. Only the first call has an effect. The list says which themes cannot be used, and why.
+    pub fn install(themes: &BTreeMap<String, toml::Table>) -> Vec<ThemeError> {
+        let (mut own, mut problems) = (Vec::new(), Vec::new());
+        for (name, looks) in themes {
+            match own_theme(name, looks) {
+                Ok(theme) => own.push(theme),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let _ = OWN.set(own);
+        problems
     }
 
     /// The look of a role.

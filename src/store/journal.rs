@@ -389,7 +389,11 @@ mod tests {
 
     fn run_key() -> (tempfile::TempDir, RunKey) {
         let home = tempfile::tempdir().unwrap();
-        let places = crate::store::Places { data: home.path().into(), cache: home.path().join("cache") };
+        let places = crate::store::Places {
+            data: home.path().into(),
+            cache: home.path().join("cache"),
+            config: home.path().into(),
+        };
         let key = RunKey::of(&places).unwrap();
         (home, key)
     }

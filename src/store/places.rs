@@ -9,6 +9,8 @@ pub struct Places {
     pub data: PathBuf,
     /// What can be had again.
     pub cache: PathBuf,
+    /// What the person writes: their configuration.
+    pub config: PathBuf,
 }
 
 impl Places {
@@ -17,10 +19,14 @@ impl Places {
         // An empty one would be the folder that was opened, and what lies there may be anybody's.
         if let Some(home) = std::env::var_os("EVALTRAIL_HOME").filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
-            return Some(Places { cache: home.join("cache"), data: home });
+            return Some(Places { cache: home.join("cache"), config: home.clone(), data: home });
         }
         let dirs = directories::ProjectDirs::from("", "", "evaltrail")?;
-        Some(Places { data: dirs.data_local_dir().to_path_buf(), cache: dirs.cache_dir().to_path_buf() })
+        Some(Places {
+            data: dirs.data_local_dir().to_path_buf(),
+            cache: dirs.cache_dir().to_path_buf(),
+            config: dirs.config_dir().to_path_buf(),
+        })
     }
 
     /// Where judges' answers are kept.

@@ -121,7 +121,11 @@ mod tests {
 
     fn places() -> (tempfile::TempDir, Places) {
         let home = tempfile::tempdir().unwrap();
-        let places = Places { data: home.path().to_path_buf(), cache: home.path().join("cache") };
+        let places = Places {
+            data: home.path().to_path_buf(),
+            cache: home.path().join("cache"),
+            config: home.path().to_path_buf(),
+        };
         (home, places)
     }
 

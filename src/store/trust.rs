@@ -78,7 +78,11 @@ mod tests {
     #[test]
     fn a_grant_holds_for_exactly_what_was_shown() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places { data: folder.path().join("deep"), cache: folder.path().into() };
+        let places = Places {
+            data: folder.path().join("deep"),
+            cache: folder.path().into(),
+            config: folder.path().into(),
+        };
         let shown = fingerprint(&[b"/w", b"adk api_server"]);
         let mut trust = Trust::load(Some(&places));
         assert!(!trust.allows(&shown));

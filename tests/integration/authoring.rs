@@ -157,7 +157,7 @@ impl Workshop {
 
     fn log(&self) -> EditLog {
         let own = self.place.path().join(".own");
-        EditLog::of(Some(&Places { data: own.clone(), cache: own }))
+        EditLog::of(Some(&Places { data: own.clone(), cache: own.clone(), config: own }))
     }
 
     fn undo(&mut self, name: &str) {

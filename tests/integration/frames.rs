@@ -648,7 +648,7 @@ fn is_text(symbol: &str) -> bool {
 fn every_text_on_every_screen_can_be_read() {
     use ratatui::style::{Color, Modifier};
     let places = places((120, 40));
-    for theme in evaltrail::explorer::THEMES {
+    for theme in Theme::names() {
         for (place, model) in &places {
             for cell in frame(model, theme).content().iter().filter(|cell| is_text(cell.symbol())) {
                 let at =

@@ -22,7 +22,7 @@ fn the_demo_runs_and_a_failing_case_shows_its_argument() {
     // A failed case is opened while the rest still runs.
     terminal.wait_for("✗ lettuce_six");
     terminal.keys("\t\r");
-    terminal.wait_for("expected │ actual");
+    terminal.wait_for("4 metrics");
     terminal.keys("q");
     terminal.wait_for("ended after");
     terminal.keys("q");
@@ -33,7 +33,7 @@ fn the_demo_runs_and_a_failing_case_shows_its_argument() {
     terminal.wait_for("EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
     terminal.keys("v");
     terminal.wait_for("← read_soil");
-    terminal.keys("qq");
+    terminal.keys("qqq");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
     assert!(terminal.is_cooked());
@@ -49,7 +49,7 @@ fn the_five_steps_of_the_readme() {
     terminal.wait_for("finished, what did not pass first");
     terminal.wait_for("✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
     terminal.keys("\r");
-    terminal.wait_for("expected │ actual");
+    terminal.wait_for("4 metrics");
     terminal.keys("=");
     terminal.wait_for("what if  water_bed: litres ignore");
     terminal.wait_for("pass");
@@ -67,7 +67,7 @@ fn the_five_steps_of_the_readme() {
     terminal.wait_for("≈ failed, unsteady");
     terminal.keys("J");
     terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
-    terminal.keys("qq");
+    terminal.keys("qqq");
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
@@ -204,7 +204,7 @@ fn a_key_is_not_on_the_screen() {
         assert!(!screen.contains("canary"), "{screen}");
         screen.contains("key [key]")
     });
-    terminal.keys("qq");
+    terminal.keys("qqq");
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
@@ -503,7 +503,7 @@ fn hostile_files_do_not_reach_the_terminal() {
     terminal.keys("fbegin");
     terminal.wait_for("› begin");
     terminal.keys("\r");
-    terminal.wait_for("expected │ actual");
+    terminal.wait_for("4 metrics");
     terminal.keys("\x03");
     assert_eq!(terminal.wait_for_end(), 0);
     let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
@@ -574,6 +574,27 @@ fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
         terminal.keys("q");
         terminal.wait_for("✓ 15000  ✗ 5000 ─╮");
     }
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// Keys and a theme of the person's configuration; what of it cannot be used is said.
+#[test]
+fn a_persons_keys_and_themes_are_used() {
+    let home = tempfile::tempdir().unwrap();
+    let config = "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
+    std::fs::write(home.path().join("config.toml"), config).unwrap();
+    let mut terminal = demo(home.path(), (120, 30));
+    terminal.wait_for("no command is called \"fly\"");
+    terminal.wait_for("ctrl-g run case");
+    terminal.keys("t");
+    terminal.wait_for("mine");
+    terminal.keys("\x1b");
+    terminal.wait_until("no dialog", |screen| !screen.contains("enter keep"));
+    terminal.keys("\x07");
+    terminal.wait_for("✓ water_tomatoes");
+    terminal.keys("r");
+    terminal.wait_for("r is not bound to a command");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }

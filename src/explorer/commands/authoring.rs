@@ -18,7 +18,7 @@ pub static ACCEPT: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: SCREENS,
-    keys: &["a"],
+    default_keys: &["a"],
     enabled: can_accept_here,
     run: accept,
 };
@@ -30,7 +30,7 @@ pub static ACCEPT_ALL: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["A"],
+    default_keys: &["A"],
     enabled: can_accept_all,
     run: authoring::accept_cases,
 };
@@ -42,7 +42,7 @@ pub static EDIT: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["e"],
+    default_keys: &["e"],
     enabled: can_edit,
     run: edit::open,
 };
@@ -54,7 +54,7 @@ pub static UNDO: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse, Context::Case, Context::Edit],
-    keys: &["u"],
+    default_keys: &["u"],
     enabled: always,
     run: |model| undo_or_redo(model, true),
 };
@@ -66,7 +66,7 @@ pub static REDO: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse, Context::Case, Context::Edit],
-    keys: &["U", "ctrl-r"],
+    default_keys: &["U", "ctrl-r"],
     enabled: always,
     run: |model| undo_or_redo(model, false),
 };
@@ -78,7 +78,7 @@ pub static NEW_CASE: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c n"],
+    default_keys: &["c n"],
     enabled: can_write_set,
     run: sets::ask_new_case,
 };
@@ -90,7 +90,7 @@ pub static COPY_CASE: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c c"],
+    default_keys: &["c c"],
     enabled: can_edit,
     run: sets::ask_copy,
 };
@@ -102,7 +102,7 @@ pub static MOVE_CASES: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c m"],
+    default_keys: &["c m"],
     enabled: can_edit,
     run: overlays::move_to::open,
 };
@@ -114,7 +114,7 @@ pub static DELETE_CASES: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c d", "delete"],
+    default_keys: &["c d", "delete"],
     enabled: can_write_set,
     run: sets::delete,
 };
@@ -126,7 +126,7 @@ pub static RENAME: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c r"],
+    default_keys: &["c r"],
     enabled: can_write_set,
     run: sets::ask_rename,
 };
@@ -138,7 +138,7 @@ pub static NEW_SET: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
-    keys: &["c s"],
+    default_keys: &["c s"],
     enabled: has_set,
     run: sets::ask_new_set,
 };
@@ -150,7 +150,7 @@ pub static TAGS: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["c t"],
+    default_keys: &["c t"],
     enabled: can_edit,
     run: sets::ask_tags,
 };
@@ -162,7 +162,7 @@ pub static VARIANTS: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: &[Context::Case],
-    keys: &["c v"],
+    default_keys: &["c v"],
     enabled: can_edit,
     run: overlays::variants::open,
 };
@@ -174,7 +174,7 @@ pub static CRITERIA: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["c k"],
+    default_keys: &["c k"],
     enabled: has_set,
     run: edit_criteria,
 };
@@ -186,7 +186,7 @@ pub static EDITOR: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["c e"],
+    default_keys: &["c e"],
     enabled: has_set,
     run: global::editor,
 };
@@ -198,7 +198,7 @@ pub static CHAT: Command = Command {
     scope: None,
     group: Group::Author,
     contexts: LISTS,
-    keys: &["C"],
+    default_keys: &["C"],
     enabled: has_set,
     run: chat::open,
 };

@@ -14,7 +14,7 @@ pub static KEEP_CHAT: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["ctrl-s"],
+    default_keys: &["ctrl-s"],
     enabled: always,
     run: chat::ask_to_keep,
 };
@@ -26,7 +26,7 @@ pub static CHAT_STATE: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["ctrl-t"],
+    default_keys: &["ctrl-t"],
     enabled: always,
     run: chat::ask_state,
 };
@@ -38,7 +38,7 @@ pub static CHAT_BACK: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["pgup"],
+    default_keys: &["pgup"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::PageUp),
 };
@@ -50,7 +50,7 @@ pub static CHAT_FORTH: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["pgdn"],
+    default_keys: &["pgdn"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::PageDown),
 };
@@ -62,7 +62,7 @@ pub static CHAT_AGAIN: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["ctrl-n"],
+    default_keys: &["ctrl-n"],
     enabled: always,
     run: chat::again,
 };
@@ -74,7 +74,7 @@ pub static LEAVE_CHAT: Command = Command {
     scope: None,
     group: Group::Chat,
     contexts: &[Context::Chat],
-    keys: &["esc"],
+    default_keys: &["esc"],
     enabled: always,
     run: chat::leave,
 };

@@ -15,7 +15,7 @@ pub static EDIT_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["enter"],
+    default_keys: &["enter"],
     enabled: always,
     run: edit::edit_field,
 };
@@ -27,7 +27,7 @@ pub static ADD_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["o"],
+    default_keys: &["o"],
     enabled: always,
     run: edit::add_field,
 };
@@ -39,7 +39,7 @@ pub static REMOVE_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["d", "delete"],
+    default_keys: &["d", "delete"],
     enabled: always,
     run: edit::remove_field,
 };
@@ -51,7 +51,7 @@ pub static DUPLICATE_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["D"],
+    default_keys: &["D"],
     enabled: always,
     run: edit::duplicate_field,
 };
@@ -63,7 +63,7 @@ pub static FIELD_UP: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["K"],
+    default_keys: &["K"],
     enabled: always,
     run: |model| edit::move_field(model, false),
 };
@@ -75,7 +75,7 @@ pub static FIELD_DOWN: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["J"],
+    default_keys: &["J"],
     enabled: always,
     run: |model| edit::move_field(model, true),
 };
@@ -87,7 +87,7 @@ pub static FIELD_IN_EDITOR: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["E"],
+    default_keys: &["E"],
     enabled: always,
     run: edit::in_editor,
 };
@@ -99,7 +99,7 @@ pub static CASE_IN_EDITOR: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["ctrl-e"],
+    default_keys: &["ctrl-e"],
     enabled: always,
     run: edit::whole_in_editor,
 };
@@ -111,7 +111,7 @@ pub static SAVE_CASE: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    keys: &["ctrl-s"],
+    default_keys: &["ctrl-s"],
     enabled: always,
     run: edit::save,
 };
@@ -123,7 +123,7 @@ pub static SAVE: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Proposal],
-    keys: &["enter", "y"],
+    default_keys: &["enter", "y"],
     enabled: can_save,
     run: proposal::save,
 };
@@ -135,7 +135,7 @@ pub static SAVE_BESIDE: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Proposal],
-    keys: &["o"],
+    default_keys: &["o"],
     enabled: can_save_beside,
     run: proposal::save_beside,
 };
@@ -147,7 +147,7 @@ pub static DISCARD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Proposal],
-    keys: &["esc", "n", "q"],
+    default_keys: &["esc", "n", "q"],
     enabled: always,
     run: proposal::discard,
 };

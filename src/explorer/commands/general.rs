@@ -15,7 +15,7 @@ pub static PALETTE: Command = Command {
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
-    keys: &[":", "ctrl-k"],
+    default_keys: &[":", "ctrl-k"],
     enabled: always,
     run: overlays::palette::open,
 };
@@ -27,7 +27,7 @@ pub static HELP: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Reading],
-    keys: &["?"],
+    default_keys: &["?"],
     enabled: always,
     run: overlays::help::toggle,
 };
@@ -39,7 +39,7 @@ pub static MESSAGES: Command = Command {
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
-    keys: &["!"],
+    default_keys: &["!"],
     enabled: always,
     run: overlays::messages::open,
 };
@@ -51,7 +51,7 @@ pub static COPY: Command = Command {
     scope: None,
     group: Group::General,
     contexts: LISTS,
-    keys: &["y"],
+    default_keys: &["y"],
     enabled: has_case,
     run: global::copy,
 };
@@ -63,7 +63,7 @@ pub static THEME: Command = Command {
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
-    keys: &["t"],
+    default_keys: &["t"],
     enabled: always,
     run: overlays::themes::open,
 };
@@ -75,7 +75,7 @@ pub static TOGGLE_MOUSE: Command = Command {
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
-    keys: &["M"],
+    default_keys: &["M"],
     enabled: always,
     run: global::toggle_mouse,
 };
@@ -87,7 +87,7 @@ pub static SUSPEND: Command = Command {
     scope: None,
     group: Group::General,
     contexts: ANY_SCREEN,
-    keys: &["ctrl-z"],
+    default_keys: &["ctrl-z"],
     enabled: always,
     run: |_| vec![Effect::Suspend],
 };
@@ -99,7 +99,7 @@ pub static LEAVE: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Browse],
-    keys: &["q"],
+    default_keys: &["q"],
     enabled: always,
     run: global::quit,
 };
@@ -111,7 +111,7 @@ pub static QUIT: Command = Command {
     scope: None,
     group: Group::General,
     contexts: EVERYWHERE,
-    keys: &["ctrl-c"],
+    default_keys: &["ctrl-c"],
     enabled: always,
     run: global::quit,
 };
@@ -123,7 +123,7 @@ pub static CONFIRM: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Confirm],
-    keys: &["enter", "y"],
+    default_keys: &["enter", "y"],
     enabled: always,
     run: |model| overlays::confirm::answer(model, true),
 };
@@ -135,7 +135,7 @@ pub static REFUSE: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Confirm],
-    keys: &["esc", "n", "q"],
+    default_keys: &["esc", "n", "q"],
     enabled: always,
     run: |model| overlays::confirm::answer(model, false),
 };
@@ -147,7 +147,7 @@ pub static ALLOW: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Trust],
-    keys: &["y"],
+    default_keys: &["y"],
     enabled: always,
     run: |model| overlays::trust::answer(model, true),
 };
@@ -159,7 +159,7 @@ pub static DENY: Command = Command {
     scope: None,
     group: Group::General,
     contexts: &[Context::Trust],
-    keys: &["esc", "n", "q", "enter"],
+    default_keys: &["esc", "n", "q", "enter"],
     enabled: always,
     run: |model| overlays::trust::answer(model, false),
 };

@@ -2,6 +2,7 @@
 
 use super::key::{Key, parse_key};
 use super::{COMMANDS, Command, Context, PREFIXES};
+use std::fmt;
 
 /// What the keys pressed so far mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +24,7 @@ fn sequence(keys: &str) -> Vec<Key> {
 pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
     let mut meaning = Meaning::Nothing;
     for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
-        for keys in command.keys.iter().map(|keys| sequence(keys)) {
+        for keys in command.keys().iter().map(|keys| sequence(keys)) {
             if keys == pressed {
                 return Meaning::Command(command);
             }
@@ -39,7 +40,7 @@ pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
 pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static Command)> {
     let mut found = Vec::new();
     for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
-        let rest = command.keys.iter().find_map(|keys| {
+        let rest = command.keys().iter().find_map(|keys| {
             let keys = sequence(keys);
             let rest = keys.strip_prefix(pressed).filter(|rest| !rest.is_empty())?;
             Some(rest.iter().map(Key::to_string).collect::<Vec<_>>().join(" "))
@@ -55,7 +56,7 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
     if let Some((_, name)) = PREFIXES.iter().find(|(prefix, _)| *prefix == typed) {
         return vec![format!("{name} (list, case)")];
     }
-    let has = |command: &&&Command| command.keys.iter().any(|keys| sequence(keys) == pressed);
+    let has = |command: &&&'static Command| command.keys().iter().any(|keys| sequence(keys) == pressed);
     let commands = COMMANDS.iter().filter(has);
     commands
         .filter_map(|command| {
@@ -65,21 +66,41 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
         .collect()
 }
 
-/// Pairs of commands of which one cannot be reached, because the other has the same keys, or the beginning of them, in
-/// the same context. There must be none.
-pub fn conflicts() -> Vec<String> {
+/// Two commands of which one cannot be reached, because the other has the same keys, or the beginning of them, in the
+/// same context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyConflict {
+    /// The position of one among [`COMMANDS`].
+    pub first: usize,
+    /// The position of the other.
+    pub second: usize,
+    /// The keys of each.
+    pub keys: (&'static str, &'static str),
+}
+
+impl fmt::Display for KeyConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, other) = (COMMANDS[self.first].name, COMMANDS[self.second].name);
+        match self.keys {
+            (first, second) if first == second => write!(f, "{first:?} is both {one:?} and {other:?}"),
+            (first, second) => write!(f, "{first:?} is {one:?}, and {second:?} is {other:?}"),
+        }
+    }
+}
+
+/// The conflicts among all commands, when they have these keys.
+pub(super) fn conflicts_of(keys: impl Fn(&'static Command) -> &'static [&'static str]) -> Vec<KeyConflict> {
     let mut found = Vec::new();
-    for (at, a) in COMMANDS.iter().enumerate() {
-        for b in &COMMANDS[at + 1..] {
-            let Some(context) = a.contexts.iter().find(|context| b.is_in(**context)) else { continue };
-            let pairs = a.keys.iter().flat_map(|one| b.keys.iter().map(move |other| (one, other)));
+    for (first, a) in COMMANDS.iter().enumerate() {
+        for (second, b) in COMMANDS.iter().enumerate().skip(first + 1) {
+            if !a.contexts.iter().any(|context| b.is_in(*context)) {
+                continue;
+            }
+            let pairs = keys(a).iter().flat_map(|one| keys(b).iter().map(move |other| (*one, *other)));
             for (one, other) in pairs {
-                let (first, second) = (sequence(one), sequence(other));
-                if first.starts_with(&second) || second.starts_with(&first) {
-                    found.push(format!(
-                        "{one:?} is {:?} and {other:?} is {:?} in {context:?}",
-                        a.name, b.name
-                    ));
+                let (pressed, others) = (sequence(one), sequence(other));
+                if pressed.starts_with(&others) || others.starts_with(&pressed) {
+                    found.push(KeyConflict { first, second, keys: (one, other) });
                 }
             }
         }
@@ -93,16 +114,16 @@ mod tests {
 
     #[test]
     fn no_keys_have_two_meanings() {
-        assert_eq!(conflicts(), Vec::<String>::new());
+        assert_eq!(conflicts_of(Command::keys), []);
     }
 
     #[test]
     fn every_key_can_be_read_and_every_name_is_unique() {
         for (at, command) in COMMANDS.iter().enumerate() {
-            for keys in command.keys {
+            for keys in command.keys() {
                 assert!(keys.split(' ').all(|key| parse_key(key).is_some()), "{}", command.name);
             }
-            assert!(!command.keys.is_empty(), "{}", command.name);
+            assert!(!command.keys().is_empty(), "{}", command.name);
             let same = COMMANDS[at + 1..]
                 .iter()
                 .find(|other| other.name == command.name && other.contexts.iter().any(|c| command.is_in(*c)));
@@ -112,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_prefix_is_named() {
-        for keys in COMMANDS.iter().flat_map(|command| command.keys) {
+        for keys in COMMANDS.iter().flat_map(|command| command.keys()) {
             if let Some((first, _)) = keys.split_once(' ') {
                 assert!(PREFIXES.iter().any(|(prefix, _)| *prefix == first), "{keys}");
             }
@@ -128,7 +149,7 @@ mod tests {
         for (at, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[at + 1..] {
                 let on_screens = |command: &Command| screens.iter().any(|screen| command.is_in(*screen));
-                let shared = a.keys.iter().find(|key| b.keys.contains(key) && !allowed.contains(key));
+                let shared = a.keys().iter().find(|key| b.keys().contains(key) && !allowed.contains(key));
                 if let Some(key) = shared.filter(|_| on_screens(a) && on_screens(b)) {
                     panic!("{key} is both {:?} and {:?}", a.name, b.name);
                 }

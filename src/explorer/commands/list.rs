@@ -15,7 +15,7 @@ pub static SELECT: Command = Command {
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],
-    keys: &["space"],
+    default_keys: &["space"],
     enabled: has_case,
     run: browse::select,
 };
@@ -27,7 +27,7 @@ pub static SELECT_ALL: Command = Command {
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],
-    keys: &["*", "ctrl-a"],
+    default_keys: &["*", "ctrl-a"],
     enabled: has_case,
     run: browse::select_all,
 };
@@ -39,7 +39,7 @@ pub static CLEAR: Command = Command {
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],
-    keys: &["esc"],
+    default_keys: &["esc"],
     enabled: has_something_to_clear,
     run: browse::clear,
 };
@@ -51,7 +51,7 @@ pub static FILTER: Command = Command {
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],
-    keys: &["/"],
+    default_keys: &["/"],
     enabled: always,
     run: overlays::filter::open,
 };
@@ -63,7 +63,7 @@ pub static SORT: Command = Command {
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],
-    keys: &["o"],
+    default_keys: &["o"],
     enabled: always,
     run: browse::sort,
 };

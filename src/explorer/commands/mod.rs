@@ -2,6 +2,7 @@
 //! one entry in the file of its family, and one line in [`COMMANDS`].
 
 mod authoring;
+pub mod bindings;
 mod chatting;
 mod editing;
 pub mod enabled;
@@ -181,7 +182,7 @@ pub struct Command {
     /// Where it can be given.
     pub contexts: &'static [Context],
     /// Its keys: [`key::parse_key`], several in sequence with spaces between, for example `w m`.
-    pub keys: &'static [&'static str],
+    pub default_keys: &'static [&'static str],
     /// Why it cannot be given now, if it cannot.
     pub enabled: fn(&Model) -> Enabled,
     /// What it does.
@@ -190,8 +191,8 @@ pub struct Command {
 
 impl Command {
     /// Its first key, for sentences that name it.
-    pub fn key(&self) -> &'static str {
-        self.keys.first().copied().unwrap_or_default()
+    pub fn key(&'static self) -> &'static str {
+        self.keys().first().copied().unwrap_or_default()
     }
 
     /// Whether it can be given in a context.
@@ -213,12 +214,12 @@ impl fmt::Debug for Command {
 }
 
 /// Its keys as help lists them.
-pub fn hint_keys(command: &Command) -> String {
-    command.keys.join("  ")
+pub fn hint_keys(command: &'static Command) -> String {
+    command.keys().join("  ")
 }
 
 /// "u undo", where the command can be given on this screen now.
-pub fn hint(model: &Model, command: &Command) -> Option<String> {
+pub fn hint(model: &Model, command: &'static Command) -> Option<String> {
     let can_be_given = command.is_in(model.screen_context()) && (command.enabled)(model).is_ok();
     can_be_given.then(|| format!("{} {}", command.key(), command.name))
 }

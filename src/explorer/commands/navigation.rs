@@ -17,7 +17,7 @@ pub static OPEN: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Browse, Context::Run],
-    keys: &["enter"],
+    default_keys: &["enter"],
     enabled: always,
     run: screens::open,
 };
@@ -29,7 +29,7 @@ pub static BACK: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case, Context::Run, Context::Live, Context::Reading, Context::Edit],
-    keys: &["esc", "q"],
+    default_keys: &["esc", "q"],
     enabled: always,
     run: screens::back,
 };
@@ -41,7 +41,7 @@ pub static UP: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["up", "k"],
+    default_keys: &["up", "k"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::Up),
 };
@@ -53,7 +53,7 @@ pub static DOWN: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["down", "j"],
+    default_keys: &["down", "j"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::Down),
 };
@@ -65,7 +65,7 @@ pub static PAGE_UP: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["pgup", "ctrl-b"],
+    default_keys: &["pgup", "ctrl-b"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::PageUp),
 };
@@ -77,7 +77,7 @@ pub static PAGE_DOWN: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["pgdn", "ctrl-f"],
+    default_keys: &["pgdn", "ctrl-f"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::PageDown),
 };
@@ -89,7 +89,7 @@ pub static BESIDE_UP: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &["ctrl-u"],
+    default_keys: &["ctrl-u"],
     enabled: has_pane_beside,
     run: |model| beside(model, Motion::PageUp),
 };
@@ -101,7 +101,7 @@ pub static BESIDE_DOWN: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &["ctrl-d"],
+    default_keys: &["ctrl-d"],
     enabled: has_pane_beside,
     run: |model| beside(model, Motion::PageDown),
 };
@@ -113,7 +113,7 @@ pub static TOP: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["home", "g"],
+    default_keys: &["home", "g"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::Top),
 };
@@ -125,7 +125,7 @@ pub static BOTTOM: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCROLLED,
-    keys: &["end", "G"],
+    default_keys: &["end", "G"],
     enabled: always,
     run: |model| screens::scroll(model, Motion::Bottom),
 };
@@ -137,7 +137,7 @@ pub static LEFT: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: LISTS,
-    keys: &["left", "h"],
+    default_keys: &["left", "h"],
     enabled: always,
     run: |model| sideways(model, false),
 };
@@ -149,7 +149,7 @@ pub static RIGHT: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: LISTS,
-    keys: &["right", "l"],
+    default_keys: &["right", "l"],
     enabled: always,
     run: |model| sideways(model, true),
 };
@@ -161,7 +161,7 @@ pub static SWITCH_PANE: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Browse, Context::Run],
-    keys: &["tab"],
+    default_keys: &["tab"],
     enabled: always,
     run: switch_pane,
 };
@@ -173,7 +173,7 @@ pub static NEXT_FAILING: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCREENS,
-    keys: &["n"],
+    default_keys: &["n"],
     enabled: has_failing,
     run: |model| failing(model, true),
 };
@@ -185,7 +185,7 @@ pub static PREVIOUS_FAILING: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: SCREENS,
-    keys: &["N"],
+    default_keys: &["N"],
     enabled: has_failing,
     run: |model| failing(model, false),
 };
@@ -197,7 +197,7 @@ pub static NEXT_DIFFERENCE: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &["]", "space"],
+    default_keys: &["]", "space"],
     enabled: has_differences,
     run: |model| case::difference(model, 1),
 };
@@ -209,7 +209,7 @@ pub static PREVIOUS_DIFFERENCE: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &["[", "backspace"],
+    default_keys: &["[", "backspace"],
     enabled: has_differences,
     run: |model| case::difference(model, -1),
 };
@@ -221,7 +221,7 @@ pub static NEXT_ATTEMPT: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &["."],
+    default_keys: &["."],
     enabled: has_attempt,
     run: |model| case::attempt(model, 1),
 };
@@ -233,7 +233,7 @@ pub static PREVIOUS_ATTEMPT: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    keys: &[","],
+    default_keys: &[","],
     enabled: has_attempt,
     run: |model| case::attempt(model, -1),
 };
@@ -245,7 +245,7 @@ pub static JUMP: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: ANY_SCREEN,
-    keys: &["f", "ctrl-p"],
+    default_keys: &["f", "ctrl-p"],
     enabled: always,
     run: overlays::jump::open,
 };

@@ -16,7 +16,7 @@ pub static COMPARE_TAB: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["1"],
+    default_keys: &["1"],
     enabled: always,
     run: |model| case::show(model, CaseMode::Compare),
 };
@@ -28,7 +28,7 @@ pub static METRICS_TAB: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["4"],
+    default_keys: &["4"],
     enabled: always,
     run: |model| case::show(model, CaseMode::Metrics),
 };
@@ -40,7 +40,7 @@ pub static DIFFERENCES_ONLY: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["i"],
+    default_keys: &["i"],
     enabled: has_attempt,
     run: case::toggle_identical,
 };
@@ -52,7 +52,7 @@ pub static TIMELINE: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["v", "2"],
+    default_keys: &["v", "2"],
     enabled: has_attempt,
     run: |model| case::toggle_mode(model, CaseMode::Timeline),
 };
@@ -64,7 +64,7 @@ pub static JUDGES: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: LISTS,
-    keys: &["J", "3"],
+    default_keys: &["J", "3"],
     enabled: has_judgement,
     run: case::judges,
 };
@@ -76,7 +76,7 @@ pub static JUDGE_AGAIN: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: LISTS,
-    keys: &["m j"],
+    default_keys: &["m j"],
     enabled: can_judge_again,
     run: run::judge_again,
 };
@@ -88,7 +88,7 @@ pub static VERDICT: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["m v"],
+    default_keys: &["m v"],
     enabled: has_attempt,
     run: overlays::verdicts::open,
 };
@@ -100,7 +100,7 @@ pub static AGREEMENT: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: LISTS,
-    keys: &["m a"],
+    default_keys: &["m a"],
     enabled: always,
     run: overlays::agreement::open,
 };
@@ -112,7 +112,7 @@ pub static STATISTICS: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: LISTS,
-    keys: &["m s"],
+    default_keys: &["m s"],
     enabled: has_outcomes,
     run: overlays::statistics::open,
 };
@@ -124,7 +124,7 @@ pub static METRICS: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: SCREENS,
-    keys: &["m m"],
+    default_keys: &["m m"],
     enabled: always,
     run: overlays::metrics::open,
 };
@@ -136,7 +136,7 @@ pub static NEXT_METRIC: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    keys: &["tab"],
+    default_keys: &["tab"],
     enabled: has_attempt,
     run: what_if::next_metric,
 };

@@ -16,7 +16,7 @@ pub static RUN: Command = Command {
     scope: Some(run::scope),
     group: Group::Run,
     contexts: LISTS,
-    keys: &["r"],
+    default_keys: &["r"],
     enabled: can_run,
     run: |model| run::run_selected(model, Against::Agent),
 };
@@ -28,7 +28,7 @@ pub static RUN_WITH: Command = Command {
     scope: Some(run::scope),
     group: Group::Run,
     contexts: LISTS,
-    keys: &["O"],
+    default_keys: &["O"],
     enabled: can_run,
     run: overlays::run_options::open,
 };
@@ -40,7 +40,7 @@ pub static RERUN_FAILED: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: SCREENS,
-    keys: &["R"],
+    default_keys: &["R"],
     enabled: can_rerun,
     run: run::rerun_failed,
 };
@@ -52,7 +52,7 @@ pub static RUN_TURN: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: &[Context::Case],
-    keys: &["z"],
+    default_keys: &["z"],
     enabled: can_run,
     run: run::run_turn,
 };
@@ -64,7 +64,7 @@ pub static SCORE: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: LISTS,
-    keys: &["s"],
+    default_keys: &["s"],
     enabled: can_score,
     run: |model| run::run_selected(model, Against::Saved),
 };
@@ -76,7 +76,7 @@ pub static CANCEL: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: &[Context::Run, Context::Live],
-    keys: &["x"],
+    default_keys: &["x"],
     enabled: is_running,
     run: run::cancel_one,
 };
@@ -88,7 +88,7 @@ pub static PAUSE: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: &[Context::Run],
-    keys: &["p"],
+    default_keys: &["p"],
     enabled: is_running,
     run: run::pause,
 };
@@ -100,7 +100,7 @@ pub static CANCEL_ALL: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: SCREENS,
-    keys: &["X"],
+    default_keys: &["X"],
     enabled: is_running,
     run: run::cancel_all,
 };
@@ -112,7 +112,7 @@ pub static WATCH: Command = Command {
     scope: None,
     group: Group::Run,
     contexts: LISTS,
-    keys: &["L"],
+    default_keys: &["L"],
     enabled: has_run,
     run: run::watch,
 };

@@ -14,7 +14,7 @@ pub static APPLY_SUGGESTION: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["="],
+    default_keys: &["="],
     enabled: has_suggestion,
     run: what_if::apply_suggestion,
 };
@@ -26,7 +26,7 @@ pub static MATCH_TYPE: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w m"],
+    default_keys: &["w m"],
     enabled: has_outcomes,
     run: what_if::next_match_type,
 };
@@ -38,7 +38,7 @@ pub static IGNORE_ARGUMENTS: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w i"],
+    default_keys: &["w i"],
     enabled: has_outcomes,
     run: what_if::toggle_ignore,
 };
@@ -50,7 +50,7 @@ pub static LOWER_THRESHOLD: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w -", "w ["],
+    default_keys: &["w -", "w ["],
     enabled: has_outcomes,
     run: |model| what_if::threshold(model, -1.0),
 };
@@ -62,7 +62,7 @@ pub static RAISE_THRESHOLD: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w +", "w ]"],
+    default_keys: &["w +", "w ]"],
     enabled: has_outcomes,
     run: |model| what_if::threshold(model, 1.0),
 };
@@ -74,7 +74,7 @@ pub static RULE: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w r"],
+    default_keys: &["w r"],
     enabled: has_outcomes,
     run: overlays::rule::open,
 };
@@ -86,7 +86,7 @@ pub static FLIPS: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w f"],
+    default_keys: &["w f"],
     enabled: has_trial,
     run: overlays::flips::open,
 };
@@ -98,7 +98,7 @@ pub static WRITE_TRIAL: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w w"],
+    default_keys: &["w w"],
     enabled: has_trial,
     run: what_if::ask_to_write,
 };
@@ -110,7 +110,7 @@ pub static DROP_TRIAL: Command = Command {
     scope: None,
     group: Group::WhatIf,
     contexts: LISTS,
-    keys: &["w d"],
+    default_keys: &["w d"],
     enabled: has_trial,
     run: what_if::drop_trial,
 };

@@ -61,7 +61,7 @@ fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     };
     let mut hints: Vec<(&'static str, String)> = given.iter().filter_map(hint).collect();
     let begins = |prefix: &str| {
-        let keys = || given.iter().flat_map(|command| command.keys);
+        let keys = || given.iter().flat_map(|command| command.keys());
         keys().any(|keys| keys.split_once(' ').is_some_and(|(first, _)| first == prefix))
     };
     let at = hints.len().saturating_sub(ALWAYS);

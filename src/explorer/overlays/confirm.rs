@@ -81,7 +81,7 @@ impl Dialog for Confirm {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let answers = format!("{} yes    {} no", CONFIRM.keys.join(" "), REFUSE.keys.join(" "));
+        let answers = format!("{} yes    {} no", CONFIRM.keys().join(" "), REFUSE.keys().join(" "));
         self.question.draw(areas.body, &answers, theme, buffer);
         None
     }

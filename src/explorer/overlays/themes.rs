@@ -3,7 +3,7 @@
 use super::{Dialog, Overlay};
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
-use crate::explorer::global::{self, THEMES};
+use crate::explorer::global;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
@@ -18,24 +18,26 @@ const WIDTH: u16 = 40;
 /// Themes to choose from.
 #[derive(Debug)]
 pub struct ThemePicker {
+    names: Vec<&'static str>,
     cursor: usize,
     /// The theme that `esc` goes back to.
     before: String,
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let cursor = THEMES.iter().position(|name| *name == model.theme).unwrap_or(0);
-    super::open(model, Overlay::Themes(ThemePicker { cursor, before: model.theme.clone() }))
+    let names: Vec<&'static str> = Theme::names().collect();
+    let cursor = names.iter().position(|name| *name == model.theme).unwrap_or(0);
+    super::open(model, Overlay::Themes(ThemePicker { names, cursor, before: model.theme.clone() }))
 }
 
 impl Dialog for ThemePicker {
     fn scroll(&mut self, model: &mut Model, motion: Motion) {
-        self.cursor = motion.of(self.cursor, THEMES.len(), THEMES.len());
-        model.theme = THEMES[self.cursor].to_string();
+        self.cursor = motion.of(self.cursor, self.names.len(), self.names.len());
+        model.theme = self.names[self.cursor].to_string();
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(global::tell(model, format!("theme {}", THEMES[self.cursor]), false))
+        Some(global::tell(model, format!("theme {}", self.names[self.cursor]), false))
     }
 
     fn cancel(&mut self, model: &mut Model) {
@@ -43,9 +45,9 @@ impl Dialog for ThemePicker {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let height = THEMES.len() as u16 + 2;
+        let height = self.names.len() as u16 + 2;
         let inner = over(areas.body, WIDTH, height, "theme   enter keep, esc cancel", theme, buffer);
-        for (row, name) in THEMES.iter().enumerate().take(usize::from(inner.height)) {
+        for (row, name) in self.names.iter().enumerate().take(usize::from(inner.height)) {
             let area = Rect { y: inner.y + row as u16, height: 1, ..inner };
             let style = theme.row(row == self.cursor);
             buffer.set_style(area, style);

@@ -131,7 +131,7 @@ impl Dialog for TrustDialog {
     }
 
     fn draw(&self, model: &Model, _: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let no = DENY.keys.join(" ");
+        let no = DENY.keys().join(" ");
         let body = body(model);
         let answers = match self.question.below(body) {
             0 => format!("{} yes    {no} no", ALLOW.key()),

@@ -1,6 +1,8 @@
 //! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
 
+use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::domain::{RunEvent, clean_json};
+use crate::explorer::commands::bindings::Bindings;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
@@ -11,7 +13,7 @@ use crate::explorer::{
     update,
 };
 use crate::runner::TrustQuestion;
-use crate::store::{Places, Remembered};
+use crate::store::{Places, Remembered, read_text_file};
 use crate::workspace::{Watch, Workspace, root_of};
 use std::collections::BTreeSet;
 use std::io;
@@ -96,7 +98,9 @@ impl Loop {
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        model.theme = explorer.theme.or(remembered.theme).unwrap_or_else(|| "default".into());
+        let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
+        let theme = explorer.theme.or(chosen).or(remembered.theme);
+        model.theme = theme.unwrap_or_else(|| "default".into());
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
         Ok(Loop {
@@ -416,6 +420,41 @@ fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<
         Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
         Err(_) => Ok(None),
     }
+}
+
+/// A longer configuration is none.
+const LONGEST_CONFIG: u64 = 1 << 20;
+
+/// Takes over the keys and themes of the person's configuration; what of it cannot be used is said. Returns the theme
+/// that it names.
+fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
+    let path = places.config.join(USER_FILE_NAME);
+    let text = match read_text_file(&path, LONGEST_CONFIG) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        read => read.map_err(|error| error.to_string()),
+    };
+    let config = match text.and_then(|text| UserConfig::parse(&text)) {
+        Ok(config) => config,
+        Err(why) => {
+            update(model, Msg::Failed(format!("{}: {why}", path.display())));
+            return None;
+        }
+    };
+    let keys = config.keys.iter().map(|(name, keys)| (name.clone(), keys.list())).collect();
+    let (bindings, mut problems) = Bindings::read(&keys);
+    bindings.install();
+    problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
+    let theme = config.theme.filter(|name| {
+        let known = Theme::names().any(|known| known == name);
+        if !known {
+            problems.push(format!("no theme is called {name:?}"));
+        }
+        known
+    });
+    if !problems.is_empty() {
+        update(model, Msg::Failed(format!("{}: {}", path.display(), problems.join("; "))));
+    }
+    theme
 }
 
 /// The judge that a folder names, as it is shown.

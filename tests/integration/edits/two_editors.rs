@@ -34,7 +34,7 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
 /// Saves an edit; where someone else wrote, on their file if both go together. Says whether it was made.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let own = path.parent().unwrap().join("own");
-    let log = EditLog::of(Some(&Places { data: own.clone(), cache: own }));
+    let log = EditLog::of(Some(&Places { data: own.clone(), cache: own.clone(), config: own }));
     let mut file = open(&std::fs::read_to_string(path).unwrap());
     let mut edits = vec![to_say(&file, at, &words(&file))];
     loop {

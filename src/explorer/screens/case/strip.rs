@@ -55,7 +55,7 @@ pub(super) fn turns_and_attempts(
 }
 
 /// The first key of a command; an arrow for an arrow key.
-fn key_sign(command: &Command) -> &'static str {
+fn key_sign(command: &'static Command) -> &'static str {
     match command.key() {
         "left" => "←",
         "right" => "→",

@@ -1,0 +1,111 @@
+//! Keys that the person gave to commands in their configuration.
+
+use super::key::parse_key;
+use super::keymap::conflicts_of;
+use super::{COMMANDS, Command};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The keys of commands that have others than by default, by position in [`COMMANDS`].
+#[derive(Debug, Default, PartialEq)]
+pub struct Bindings(BTreeMap<usize, &'static [&'static str]>);
+
+/// Set once, before the first key is read.
+static BOUND: OnceLock<Bindings> = OnceLock::new();
+
+impl Command {
+    /// Its keys: those of the person's configuration, else its own.
+    pub fn keys(&'static self) -> &'static [&'static str] {
+        BOUND.get().map_or(self.default_keys, |bound| bound.of(self))
+    }
+}
+
+impl Bindings {
+    /// Reads keys by the name of the command, in which `_` and `-` stand for a space. Keys that cannot be read, and those
+    /// that are another command's on the same screen, are left out; the list says which and why.
+    pub fn read(keys: &BTreeMap<String, Vec<String>>) -> (Bindings, Vec<String>) {
+        let (mut bindings, mut problems) = (Bindings::default(), Vec::new());
+        for (name, keys) in keys {
+            let words = name.replace(['_', '-'], " ");
+            let named: Vec<usize> = (0..COMMANDS.len()).filter(|at| COMMANDS[*at].name == words).collect();
+            let is_key =
+                |keys: &String| !keys.is_empty() && keys.split(' ').all(|key| parse_key(key).is_some());
+            match keys.iter().find(|keys| !is_key(keys)) {
+                _ if named.is_empty() => problems.push(format!("no command is called {name:?}")),
+                _ if keys.is_empty() => problems.push(format!("{name} needs a key at least")),
+                Some(wrong) => problems.push(format!("{wrong:?} of {name} is no key")),
+                None => {
+                    // Read once at the start, and needed to the end.
+                    let keys: Vec<&'static str> =
+                        keys.iter().map(|keys| &*Box::leak(keys.clone().into_boxed_str())).collect();
+                    let keys: &'static [&'static str] = Box::leak(keys.into_boxed_slice());
+                    bindings.0.extend(named.into_iter().map(|at| (at, keys)));
+                }
+            }
+        }
+        bindings.resolve_conflicts(&mut problems);
+        (bindings, problems)
+    }
+
+    /// Gives commands their own keys again until no two have the same ones.
+    fn resolve_conflicts(&mut self, problems: &mut Vec<String>) {
+        loop {
+            let found = conflicts_of(|command| self.of(command));
+            let bound = |at: &usize| self.0.contains_key(at);
+            let Some((conflict, at)) = found.iter().find_map(|conflict| {
+                let at = [conflict.second, conflict.first].into_iter().find(bound)?;
+                Some((conflict.to_string(), at))
+            }) else {
+                return;
+            };
+            problems.push(format!("{conflict}; {:?} keeps its own keys", COMMANDS[at].name));
+            self.0.remove(&at);
+        }
+    }
+
+    fn of(&self, command: &'static Command) -> &'static [&'static str] {
+        let mut bound = self.0.iter().filter(|(at, _)| std::ptr::eq(COMMANDS[**at], command));
+        bound.next().map_or(command.default_keys, |(_, keys)| keys)
+    }
+
+    /// Makes these the keys of the program. Only the first call has an effect.
+    pub fn install(self) {
+        let _ = BOUND.set(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explorer::commands::{PAUSE, RERUN_FAILED, RUN};
+
+    fn read(keys: &[(&str, &[&str])]) -> (Bindings, Vec<String>) {
+        let keys = keys
+            .iter()
+            .map(|(name, keys)| (name.to_string(), keys.iter().map(|key| key.to_string()).collect()));
+        Bindings::read(&keys.collect())
+    }
+
+    #[test]
+    fn keys_are_given_by_the_name_of_the_command() {
+        let (bound, problems) = read(&[("rerun_failed", &["ctrl-r", "F"]), ("redo", &["U"])]);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(bound.of(&RERUN_FAILED), ["ctrl-r", "F"]);
+        assert_eq!(bound.of(&RUN), RUN.default_keys);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_the_rest_holds() {
+        let (bound, problems) =
+            read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["F"])]);
+        assert_eq!(bound.of(&PAUSE), ["r r"]);
+        assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.default_keys, "x cancels on the run screen");
+        assert!(
+            problems.iter().any(|problem| problem.contains("no command is called \"fly\"")),
+            "{problems:?}"
+        );
+        assert!(problems.iter().any(|problem| problem.contains("keeps its own keys")), "{problems:?}");
+        let (_, problems) = read(&[("run", &["strg-r"])]);
+        assert_eq!(problems, ["\"strg-r\" of run is no key"]);
+    }
+}
