@@ -237,6 +237,7 @@ impl Model {
                 filter: String::new(),
                 query: Query::default(),
                 order: Order::File,
+                hidden: BTreeSet::new(),
                 preview: None,
                 previewed: None,
             },

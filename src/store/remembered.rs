@@ -19,6 +19,12 @@ pub struct Remembered {
     /// The filter.
     #[serde(default)]
     pub filter: String,
+    /// The order of the list, in words.
+    #[serde(default)]
+    pub order: String,
+    /// The names of the columns that the list does not show.
+    #[serde(default)]
+    pub hidden_columns: Vec<String>,
 }
 
 impl Remembered {

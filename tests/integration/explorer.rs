@@ -752,3 +752,20 @@ fn screen_text(model: &Model) -> String {
     let line = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..area.height).map(|y| line(y) + "\n").collect()
 }
+
+/// Columns are chosen in a dialog that shows the list behind it, and the list is ordered by any of them.
+#[test]
+fn columns_are_chosen_and_order_the_list() {
+    let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
+    let heads = |model: &Model| screen_text(model).lines().nth(2).unwrap().to_string();
+    assert!(heads(&model).contains("turns") && heads(&model).contains("time"));
+    press(&mut model, "# down down down down space");
+    assert!(!heads(&model).contains("turns"), "{}", heads(&model));
+    press(&mut model, "down enter");
+    assert_eq!(model.browse.visible[0], case(0, 2), "the slowest first");
+    press(&mut model, "enter");
+    assert_eq!(model.browse.visible[0], case(0, 0), "again: as in the file");
+    press(&mut model, "up up up up up enter esc");
+    let first = model.eval_id(model.browse.visible[0]).into_owned();
+    assert_eq!(first, "beans_are_wet", "by name");
+}

@@ -613,6 +613,7 @@ const PLACES: &[&str] = &[
     "/ s",
     "t down",
     "O 5",
+    "# down",
 ];
 
 /// The models of all places at a size.

@@ -582,7 +582,8 @@ fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
 #[test]
 fn a_persons_keys_and_themes_are_used() {
     let home = tempfile::tempdir().unwrap();
-    let config = "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
+    let config =
+        "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
     std::fs::write(home.path().join("config.toml"), config).unwrap();
     let mut terminal = demo(home.path(), (120, 30));
     terminal.wait_for("no command is called \"fly\"");

@@ -56,6 +56,18 @@ pub static FILTER: Command = Command {
     run: overlays::filter::open,
 };
 
+pub static COLUMNS: Command = Command {
+    name: "columns",
+    help: "choose the columns of the list, and the column that orders it",
+    hint: None,
+    scope: None,
+    group: Group::List,
+    contexts: &[Context::Browse],
+    default_keys: &["#"],
+    enabled: always,
+    run: overlays::columns::open,
+};
+
 pub static SORT: Command = Command {
     name: "order",
     help: "order the list: as in the file, failing first, slowest first, most disputed first",

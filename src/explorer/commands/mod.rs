@@ -285,6 +285,7 @@ pub static COMMANDS: &[&Command] = &[
     &SELECT_ALL,
     &CLEAR,
     &SORT,
+    &COLUMNS,
     &RUN_WITH,
     &RUN_TURN,
     &JUDGE_AGAIN,

@@ -5,6 +5,7 @@
 
 pub mod agreement;
 pub mod ask;
+pub mod columns;
 pub mod confirm;
 pub mod filter;
 pub mod flips;
@@ -42,6 +43,7 @@ use tui_input::InputRequest;
 pub enum Overlay {
     Agreement(agreement::AgreementTable),
     Ask(ask::AskLine),
+    Columns(columns::ColumnPicker),
     Confirm(confirm::Confirm),
     Filter(filter::FilterLine),
     Flips(flips::ChangedCases),
@@ -102,6 +104,7 @@ impl Overlay {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
+            Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
             Overlay::Filter(dialog) => dialog,
             Overlay::Flips(dialog) => dialog,
@@ -127,6 +130,7 @@ impl Overlay {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
+            Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
             Overlay::Filter(dialog) => dialog,
             Overlay::Flips(dialog) => dialog,

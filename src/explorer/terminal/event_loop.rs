@@ -3,14 +3,15 @@
 use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::commands::bindings::Bindings;
+use crate::explorer::screens::browse::columns::hidden_columns;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::{clipboard, criteria, editor, guard as terminal, input};
 use crate::explorer::{
-    Against, CaseRef, EditorOf, Effect, Model, Msg, Node, RunMsg, SetState, Theme, draw, go_to, load_set,
-    update,
+    Against, CaseRef, EditorOf, Effect, Model, Msg, Node, Order, RunMsg, SetState, Theme, draw, go_to,
+    load_set, update,
 };
 use crate::runner::TrustQuestion;
 use crate::store::{Places, Remembered, read_text_file};
@@ -94,6 +95,9 @@ impl Loop {
         let (run, chat, declined) = (None, None, BTreeSet::new());
         let mut executor =
             EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
+        model.browse.hidden = hidden_columns(&remembered.hidden_columns);
+        let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
+        model.browse.order = order.unwrap_or(Order::File);
         first_sets(&mut model, &mut executor, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
@@ -390,6 +394,8 @@ impl Loop {
             set,
             case: case.map(|case| case.index),
             filter: model.browse.filter.clone(),
+            order: model.browse.order.words().to_string(),
+            hidden_columns: model.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
         };
         // What is only convenient is not worth an error on the way out.
         let _ = state.save(places, &self.executor.workspace.root);

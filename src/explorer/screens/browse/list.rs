@@ -1,5 +1,6 @@
 //! The list of cases.
 
+use super::columns::Column;
 use super::cursor_style;
 use super::state::{Node, Order, Pane};
 use crate::diff::{Span, wrap_line};
@@ -60,21 +61,26 @@ impl Columns {
             taken
         };
         let name = take(longest.clamp(NAME_AT_LEAST, NAME_AT_MOST), 1);
-        let attempts = take(attempts_width(&outcomes), 8);
+        let is_shown = |column: Column| !model.browse.hidden.contains(&column);
+        let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
+        let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
         let is_across_sets = !matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)) | None);
         let widest =
             rows.iter().map(|case| columns_of(&model.sets[case.set].path.stem) + 2).max().unwrap_or(0);
-        let set = take(if is_across_sets { widest.min(SET_WIDTH) } else { 0 }, 8);
+        let set = if is_across_sets { widest.min(SET_WIDTH) } else { 0 };
+        let set = take(if_shown(Column::Set, set), 8);
         let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
-        let has_reason =
-            outcomes.iter().any(|outcome| outcome.worst != Status::Passed) || rows.iter().any(is_unreadable);
-        let mut metrics = metrics_of(&outcomes);
+        let has_reason = is_shown(Column::Reason)
+            && (outcomes.iter().any(|outcome| outcome.worst != Status::Passed)
+                || rows.iter().any(is_unreadable));
+        let mut metrics = if is_shown(Column::Scores) { metrics_of(&outcomes) } else { Vec::new() };
         let reserved = take(if has_reason { REASON_AT_LEAST } else { 0 }, REASON_AT_LEAST);
         let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
-        let time = take(if outcomes.is_empty() { 0 } else { TIME_WIDTH }, TIME_WIDTH);
+        let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
+        let time = take(if_shown(Column::Time, time), TIME_WIDTH);
         let more = metrics.iter().skip(1).take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0).count();
         metrics.truncate(if first > 0 { first + more } else { 0 });
-        let turns = take(TURNS_WIDTH, TURNS_WIDTH);
+        let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
         let rest = take(u16::MAX, 1);
         let reason = if reserved > 0 { reserved + rest } else { 0 };
         // Without reasons the names get the rest.
@@ -169,10 +175,8 @@ fn list_title(model: &Model, room: usize) -> String {
         None => String::new(),
     };
     let order = match model.browse.order {
-        Order::File => "",
-        Order::Failing => " · failing first",
-        Order::Slowest => " · slowest first",
-        Order::Disputed => " · most disputed first",
+        Order::File => String::new(),
+        order => format!(" · {}", order.words()),
     };
     let filter = match model.browse.filter.is_empty() {
         true => String::new(),

@@ -1,5 +1,6 @@
 //! What the home screen knows.
 
+use super::columns::Column;
 use crate::domain::Query;
 use crate::explorer::model::CaseRef;
 use crate::explorer::screens::case::state::CaseScreen;
@@ -37,6 +38,16 @@ pub enum Order {
     Slowest,
     /// What judges are least sure of first.
     Disputed,
+    /// By the id of the case.
+    Name,
+    /// By the id of the set.
+    Set,
+    /// The smallest share of passed attempts first.
+    PassRate,
+    /// The lowest score of a deciding metric first.
+    Score,
+    /// The most turns first.
+    Turns,
 }
 
 /// The list of sets and cases.
@@ -62,6 +73,8 @@ pub struct Browse {
     pub query: Query,
     /// The order.
     pub order: Order,
+    /// The columns that are not shown.
+    pub hidden: BTreeSet<Column>,
     /// The case in the preview, when there is one.
     pub preview: Option<Box<CaseScreen>>,
     /// What the preview was opened on: the case, the reading of its file, and the version of its outcome.

@@ -6,6 +6,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
 use crate::explorer::screens::{case, layout};
 use crate::formats::SetFile;
@@ -88,10 +89,24 @@ pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
         Order::File => Order::Failing,
         Order::Failing => Order::Slowest,
         Order::Slowest => Order::Disputed,
-        Order::Disputed => Order::File,
+        _ => Order::File,
     };
     relist(model);
     Vec::new()
+}
+
+/// Orders the list by a column; again, as in the file.
+pub(crate) fn order_by(model: &mut Model, column: Column) {
+    let order = column.order();
+    model.browse.order = if model.browse.order == order { Order::File } else { order };
+    relist(model);
+}
+
+/// Shows a column, or hides it. The case is always shown.
+pub(crate) fn toggle_column(model: &mut Model, column: Column) {
+    if column != Column::Case && !model.browse.hidden.remove(&column) {
+        model.browse.hidden.insert(column);
+    }
 }
 
 /// The next case listed, around the end, that did not pass.
@@ -131,6 +146,11 @@ pub(crate) fn relist(model: &mut Model) {
         Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
         Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
         Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
+        Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
+        Order::Set => visible.sort_by_key(|case| (&model.sets[case.set].path.stem, *case)),
+        Order::PassRate => visible.sort_by_key(|case| passed_thousandths(model, *case)),
+        Order::Score => visible.sort_by_key(|case| lowest_score(model, *case)),
+        Order::Turns => visible.sort_by_key(|case| Reverse(turns(model, *case))),
     }
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
     model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));
@@ -143,6 +163,25 @@ fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
     let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
     (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
+}
+
+/// The share of attempts that passed, in thousandths; cases that were not run come last.
+fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
+    let Some(outcome) = model.outcomes.get(case) else { return usize::MAX };
+    let passed = outcome.attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
+    passed * 1000 / outcome.attempts.len().max(1)
+}
+
+/// The lowest score of a deciding metric, in thousandths; cases without a score come last.
+fn lowest_score(model: &Model, case: CaseRef) -> i64 {
+    let attempts = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
+    deciding.filter_map(|metric| metric.score).map(|score| (score * 1000.0) as i64).min().unwrap_or(i64::MAX)
+}
+
+fn turns(model: &Model, case: CaseRef) -> usize {
+    let summaries = model.sets[case.set].summaries.as_ref();
+    summaries.and_then(|summaries| summaries.get(case.index)).map_or(0, |summary| summary.turns)
 }
 
 fn listed(model: &Model, set: usize) -> Vec<CaseRef> {

@@ -1,0 +1,93 @@
+//! The columns of the list of cases: which are shown, and by which the list is ordered.
+
+use super::state::Order;
+use std::collections::BTreeSet;
+
+/// A column of the list. The case itself is always shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Column {
+    Case,
+    Set,
+    Attempts,
+    Scores,
+    Turns,
+    Time,
+    Reason,
+}
+
+impl Column {
+    /// All columns, from left to right.
+    pub const ALL: [Column; 7] = [
+        Column::Case,
+        Column::Set,
+        Column::Attempts,
+        Column::Scores,
+        Column::Turns,
+        Column::Time,
+        Column::Reason,
+    ];
+
+    /// Its heading, and its name where choices are saved.
+    pub fn name(self) -> &'static str {
+        match self {
+            Column::Case => "case",
+            Column::Set => "set",
+            Column::Attempts => "attempts",
+            Column::Scores => "scores",
+            Column::Turns => "turns",
+            Column::Time => "time",
+            Column::Reason => "reason",
+        }
+    }
+
+    /// The order by this column.
+    pub fn order(self) -> Order {
+        match self {
+            Column::Case => Order::Name,
+            Column::Set => Order::Set,
+            Column::Attempts => Order::PassRate,
+            Column::Scores => Order::Score,
+            Column::Turns => Order::Turns,
+            Column::Time => Order::Slowest,
+            Column::Reason => Order::Failing,
+        }
+    }
+}
+
+impl Order {
+    /// All orders.
+    pub const ALL: [Order; 9] = [
+        Order::File,
+        Order::Failing,
+        Order::Slowest,
+        Order::Disputed,
+        Order::Name,
+        Order::Set,
+        Order::PassRate,
+        Order::Score,
+        Order::Turns,
+    ];
+
+    /// In words, and its name where choices are saved.
+    pub fn words(self) -> &'static str {
+        match self {
+            Order::File => "as in the file",
+            Order::Failing => "failing first",
+            Order::Slowest => "slowest first",
+            Order::Disputed => "most disputed first",
+            Order::Name => "by name",
+            Order::Set => "by set",
+            Order::PassRate => "fewest passed first",
+            Order::Score => "lowest score first",
+            Order::Turns => "most turns first",
+        }
+    }
+}
+
+/// The hidden columns that these names stand for; names of no column are left out.
+pub fn hidden_columns(names: &[String]) -> BTreeSet<Column> {
+    let is_named =
+        |column: &Column| *column != Column::Case && names.iter().any(|name| name == column.name());
+    Column::ALL.into_iter().filter(is_named).collect()
+}
