@@ -2,7 +2,7 @@
 //! `cargo bench --bench editing`.
 
 use evaltrail::domain::Conversation;
-use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::{Edit, SetFile, plan, preview};
 use evaltrail::store::{EditLog, FileAction, FileJob, Places};
@@ -60,7 +60,7 @@ fn opening(set: &SetPath) {
         notes: Ok(Default::default()),
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     let theme = Theme::named("dark", true).unwrap();
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     let press = |model: &mut Model, keys: &str| {

@@ -7,7 +7,7 @@
 #[path = "../tests/integration/common/terminal.rs"]
 mod terminal;
 
-use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, parse_key, update};
+use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::{ResultFile, default_criteria};
@@ -173,8 +173,11 @@ fn many_in_a_model(cases: usize) -> Model {
     let notes = Ok(Default::default());
     let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
-    update(&mut model, Msg::Summarised { set: 0, digest: String::new(), summaries: Arc::new(summaries) });
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised { set: 0, digest: String::new(), summaries: Arc::new(summaries) }),
+    );
     model
 }
 

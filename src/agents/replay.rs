@@ -59,7 +59,7 @@ impl Replay {
 }
 
 /// A recorded message is like another from this ROUGE-1 on.
-const LIKE: f64 = 0.5;
+const LIKE: f64 = 0.75;
 
 /// A turn in which the agent says this and does nothing.
 fn spoken(text: &str) -> RecordedTurn {

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) struct Cli {
     /// Folder or file to explore
     pub(super) path: Option<PathBuf>,
-    /// Colour theme: default, dark, light, high-contrast, colour-blind or mono
+    /// Colour theme: default, dark, light, high-contrast, colour-blind, mono, or one of your config.toml
     #[arg(long)]
     pub(super) theme: Option<String>,
     #[command(subcommand)]

@@ -87,7 +87,7 @@ fn doing(progress: &Progress) -> String {
         Progress::Turn { turn, of, .. } => format!("turn {turn}/{of}"),
         Progress::Says(text) | Progress::SaysMore(text) => clean_line(text).into_owned(),
         Progress::Calls(call) => clean_line(call).into_owned(),
-        Progress::Answered(tool) => format!("{} answered", clean_line(tool)),
+        Progress::Answered { tool, .. } => format!("{} answered", clean_line(tool)),
         Progress::Retrying { delay_ms, .. } => format!("trying again in {:.1}s", *delay_ms as f64 / 1000.0),
         Progress::Scoring => "scoring".into(),
         Progress::Judging { metric, answered, of, .. } => {

@@ -42,6 +42,9 @@ impl OneOrMore {
 impl UserConfig {
     /// Reads the file. The error says where it is wrong.
     pub fn parse(text: &str) -> Result<UserConfig, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
+        toml::from_str(text).map_err(|error| {
+            let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
+            format!("line {}: {}", before.lines().count().max(1), error.message())
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Rows for side-by-side showing: paired first, then wrapped together, so that both sides stay level.
 
-use super::{Alignment, Difference, DifferenceKind, PairKind, TextDiff, differences};
+use super::{Alignment, Difference, DifferenceKind, PairKind, TextDiff, differences, values_equal};
 use crate::domain::{ToolCall, clean, value_text};
 use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -130,7 +130,8 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
         let value_in = |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
         let about: Vec<&Difference> = found.iter().filter(|d| is_about(&d.path, &key)).collect();
         let changed = !about.is_empty() || !both;
-        if let Some(nested) = nested_rows(&key, value_in(&left_map), value_in(&right_map), both, item) {
+        let values = (value_in(&left_map), value_in(&right_map));
+        if let Some(nested) = nested_rows(&key, values, both, item) {
             rows.extend(nested);
             rows.extend(about.iter().filter_map(|found| lookalike_row(found, item)));
             continue;
@@ -150,11 +151,11 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
 /// A nested value whose text is longer is shown on several lines, in characters.
 const ON_ONE_LINE: usize = 40;
 
-/// The rows of an argument whose value is nested on a side and too long for one line: what is the same stands level.
+/// The rows of an argument whose value is nested on a side and too long for one line. Lines that are the same on both
+/// sides stand on one row.
 fn nested_rows(
     key: &str,
-    left: Option<Value>,
-    right: Option<Value>,
+    (left, right): (Option<Value>, Option<Value>),
     both: bool,
     item: usize,
 ) -> Option<Vec<Row>> {
@@ -169,6 +170,11 @@ fn nested_rows(
     let lines = |value: &Option<Value>| -> Vec<String> {
         let text = value.as_ref().map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
         text.map(|text| text.lines().map(str::to_string).collect()).unwrap_or_default()
+    };
+    // What is equal is printed alike on both sides.
+    let right = match (&left, right) {
+        (Some(left), Some(right)) => Some(spelled_like(left, right)),
+        (_, right) => right,
     };
     let (left_lines, right_lines) = (lines(&left), lines(&right));
     let line = |at: usize, text: Option<&String>, is_there: bool, changed: bool| -> Option<Line> {
@@ -191,19 +197,43 @@ fn nested_rows(
         ..Row::default()
     };
     let mut rows = Vec::new();
-    for (e, a, changed) in level(&left_lines, &right_lines) {
+    for (e, a, changed) in paired_lines(&left_lines, &right_lines) {
         rows.push(row(rows.len(), e, a, changed || !both));
     }
     Some(rows)
 }
 
+/// A value with the keys of its objects in the order of another one, and with the other's spelling of what is equal.
+fn spelled_like(like: &Value, value: Value) -> Value {
+    match (like, value) {
+        (like, value) if values_equal(like, &value) => like.clone(),
+        (Value::Object(like), Value::Object(mut map)) => {
+            let mut out = Map::new();
+            for (key, like) in like {
+                if let Some(value) = map.shift_remove(key) {
+                    out.insert(key.clone(), spelled_like(like, value));
+                }
+            }
+            out.extend(map);
+            Value::Object(out)
+        }
+        (Value::Array(like), Value::Array(list)) if like.len() == list.len() => {
+            like.iter().zip(list).map(|(like, value)| spelled_like(like, value)).collect()
+        }
+        (_, value) => value,
+    }
+}
+
 /// More lines than these on both sides together are paired by their positions.
-const LEVELLED_AT_MOST: usize = 2000;
+const PAIRED_AT_MOST: usize = 2000;
 
 /// Lines of both sides paired so that the same ones stand beside each other, and whether a pair differs.
-fn level<'a>(left: &'a [String], right: &'a [String]) -> Vec<(Option<&'a String>, Option<&'a String>, bool)> {
+fn paired_lines<'a>(
+    left: &'a [String],
+    right: &'a [String],
+) -> Vec<(Option<&'a String>, Option<&'a String>, bool)> {
     let pair = |e: Option<&'a String>, a: Option<&'a String>| (e, a, e != a);
-    if left.len() + right.len() > LEVELLED_AT_MOST {
+    if left.len() + right.len() > PAIRED_AT_MOST {
         let height = left.len().max(right.len());
         return (0..height).map(|at| pair(left.get(at), right.get(at))).collect();
     }
@@ -482,7 +512,7 @@ mod tests {
         assert_eq!(shown[4], ("+", "".into(), "2 log".into()));
     }
 
-    /// A long nested value has a line for each of its own; what is the same stands level and can be hidden.
+    /// A long nested value has several lines; lines that are the same on both sides stand on one row and can be hidden.
     #[test]
     fn nested_values_have_lines_of_their_own() {
         let value = |id: &str| json!({"filter": {"room": "kitchen", "kinds": ["lamp", "plug"], "id": id}});
@@ -493,6 +523,10 @@ mod tests {
         assert_eq!(shown[1], ("  filter  {".into(), "  filter  {".into()));
         assert_eq!(shown[7], ("      \"id\": \"d2\"".into(), "      \"id\": \"d3\"".into()));
         assert_eq!(shown.len(), 9, "{shown:?}");
+        let reordered = json!({"filter": {"id": "d2", "kinds": ["lamp", "plug"], "room": "kitchen"}});
+        let reordered = [call("find", reordered)];
+        let same = call_rows(&align(&e, &[&reordered[0]]), &e, &[&reordered[0]]);
+        assert!(same.iter().all(|row| row.left == row.right), "the order of keys is no difference: {same:?}");
         let differing = without_equal(rows);
         let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
         assert_eq!(shown[1..], ["  ⋯ 6 identical lines", "      \"id\": \"d2\"", "    }"]);

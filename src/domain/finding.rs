@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Finding {
     /// What is the matter.
     pub rule: FindingRule,
-    /// The turn, where it is about one.
+    /// The turn of the attempt, where it is about one; 1 in an attempt of one turn alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// The position of the call among the expected calls of the turn; of a call that is extra, among the actual ones.

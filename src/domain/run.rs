@@ -438,7 +438,12 @@ pub enum Progress {
     /// The agent calls a tool.
     Calls(String),
     /// A tool answered.
-    Answered(String),
+    Answered {
+        /// The tool's name.
+        tool: String,
+        /// The beginning of its response.
+        response: String,
+    },
     /// Waiting to try again.
     Retrying {
         /// How long.

@@ -150,8 +150,10 @@ impl RunState {
             if let Progress::Turn { turn, of, .. } = progress {
                 lane.turn = (turn, of);
             }
-            lane.transcript.push(progress.clone());
-            lane.doing = progress;
+            lane.transcript.push(progress);
+            if let Some(doing) = lane.transcript.last() {
+                lane.doing = doing.clone();
+            }
         }
     }
 

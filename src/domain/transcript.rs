@@ -30,14 +30,19 @@ impl Transcript {
     /// replaces its progress before.
     pub fn push(&mut self, step: Progress) {
         match (self.steps.back_mut(), &step) {
-            (Some(Progress::SaysMore(message)), Progress::SaysMore(piece)) => {
-                if message.len() + piece.len() <= MESSAGE_AT_MOST {
-                    message.push_str(piece);
-                }
+            (Some(Progress::SaysMore(message)), Progress::SaysMore(piece)) => return extend(message, piece),
+            (Some(last @ Progress::SaysMore(_)), Progress::Says(whole)) => {
+                // Of a long message only the beginning is sent again.
+                let beginning = whole.strip_suffix('…').unwrap_or(whole);
+                *last = match last {
+                    Progress::SaysMore(message) if message.starts_with(beginning) => {
+                        Progress::Says(std::mem::take(message))
+                    }
+                    _ => step,
+                };
                 return;
             }
-            (Some(last @ Progress::SaysMore(_)), Progress::Says(_))
-            | (Some(last @ Progress::Judging { .. }), Progress::Judging { .. }) => {
+            (Some(last @ Progress::Judging { .. }), Progress::Judging { .. }) => {
                 *last = step;
                 return;
             }
@@ -50,9 +55,31 @@ impl Transcript {
         self.steps.push_back(step);
     }
 
+    /// The newest step.
+    pub fn last(&self) -> Option<&Progress> {
+        self.steps.back()
+    }
+
+    /// Takes the oldest step out.
+    pub fn pop(&mut self) -> Option<Progress> {
+        self.steps.pop_front()
+    }
+
     /// Forgets all steps.
     pub fn clear(&mut self) {
         *self = Transcript::default();
+    }
+}
+
+/// Adds a piece to a message, as far as it fits; "…" marks where it was cut.
+fn extend(message: &mut String, piece: &str) {
+    if message.len() >= MESSAGE_AT_MOST {
+        return;
+    }
+    message.push_str(piece);
+    if message.len() > MESSAGE_AT_MOST {
+        message.truncate(message.floor_char_boundary(MESSAGE_AT_MOST));
+        message.push('…');
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::domain::EndedAttempt;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::SetEffect;
 use crate::explorer::model::{CaseRef, Model, Screen, SetState};
 use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
 use crate::explorer::screens::browse::relist;
@@ -135,7 +136,7 @@ pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
         }
         _ => {
             model.sets[set].reevaluating += 1;
-            vec![Effect::Reevaluate { set, digest, file, notes, cases }]
+            vec![Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases })]
         }
     }
 }

@@ -51,73 +51,36 @@ pub enum EditorOf {
     Criteria(PathBuf, Option<Arc<str>>),
 }
 
-/// Something for the shell to do. What comes of it arrives as a message.
+/// Something that the terminal part has to do, by area. The answer arrives as a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Open a set's file.
-    LoadSet {
-        /// Which set.
-        set: usize,
-        /// The answer carries it.
-        ticket: Ticket,
-    },
-    /// Look again which files there are; the answer is [`crate::explorer::Msg::Found`].
-    Rediscover,
-    /// Look into every case of a set's file, for the filter.
-    Summarise {
-        /// Which set.
-        set: usize,
-        /// The file's digest; the answer carries it.
-        digest: String,
+    /// With the terminal, the clipboard and the person's editor.
+    Terminal(TerminalEffect),
+    /// With files of sets.
+    Sets(SetEffect),
+    /// With runs.
+    Run(RunEffect),
+    /// With results.
+    Results(ResultEffect),
+    /// With edits of files.
+    Edits(EditEffect),
+    /// With the conversation.
+    Chat(ChatEffect),
+}
+
+/// Effects that need the terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TerminalEffect {
+    /// Put a text on the clipboard.
+    Copy(String),
+    /// Open a file in the person's editor.
+    OpenEditor {
         /// The file.
-        file: Arc<SetFile>,
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
     },
-    /// Run these cases, or score what the files hold.
-    StartRun(Vec<CaseRef>, Against),
-    /// Run these cases. The person allowed what these questions ask.
-    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Do not use the keys that were asked about, and do not ask again in this session.
-    DeclineKeys(Vec<TrustQuestion>),
-    /// Rescore outcomes away from the screen.
-    Rescore {
-        /// The answer carries it.
-        ticket: Ticket,
-        /// What is changed.
-        change: WhatIf,
-        /// The outcomes as they are.
-        before: Arc<Outcomes>,
-    },
-    /// Let go of outcomes that are not shown any more: of many, that takes a while.
-    Forget(Arc<Outcomes>),
-    /// Write changed criteria to the configs of these sets.
-    WriteCriteria(WhatIf, Vec<usize>),
-    /// End the run early.
-    CancelRun(CancelReason),
-    /// Begin nothing new for now, or go on.
-    PauseRun(bool),
-    /// Give up one attempt.
-    CancelAttempt(AttemptKey),
-    /// Compare two large turns away from the screen.
-    BuildBody(BodyKey, Arc<Compared>),
-    /// Read a large attempt away from the screen, to build the lines of this key.
-    ReadAttempt(BodyKey, Arc<EndedAttempt>),
-    /// Keep what a person says of verdicts.
-    KeepVerdicts(Vec<HumanVerdict>),
-    /// Make an edit; the answer is [`crate::explorer::Msg::Edited`] or says why not.
-    MakeEdit {
-        /// What it does, in words.
-        words: String,
-        /// What is done to which file.
-        jobs: Vec<FileJob>,
-        /// Links may lead out of the folder.
-        anywhere: bool,
-    },
-    /// Take the last edit of what was opened back, or make it again.
-    TurnEdit {
-        /// Back, or forth.
-        back: bool,
-    },
-    /// Let the person edit a text in their editor; the answer is [`crate::explorer::Msg::TextEdited`].
+    /// Let the person edit a text in their editor; the answer is [`crate::explorer::EditMsg::TextEdited`].
     EditText {
         /// The text.
         text: String,
@@ -130,10 +93,118 @@ pub enum Effect {
     },
     /// Let the person edit the criteria beside a set; the text comes as for any other.
     EditCriteria(usize),
-    /// Look which tools the workspace and the set's agent know; the answer is [`crate::explorer::Msg::ToolsSeen`].
+    /// Take the mouse, or give it back.
+    CaptureMouse(bool),
+    /// Back to the shell for a while.
+    Suspend,
+    /// Remember what is open, and leave.
+    Quit,
+}
+
+/// Effects on files of sets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SetEffect {
+    /// Open a set's file.
+    Load {
+        /// Which set.
+        set: usize,
+        /// The answer carries it.
+        ticket: Ticket,
+    },
+    /// Look again which files there are; the answer is [`crate::explorer::SetMsg::Found`].
+    Rediscover,
+    /// Read every case of a set's file, for the filter.
+    Summarise {
+        /// Which set.
+        set: usize,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
+    },
+    /// Re-evaluate results of cases: compare them with the cases as they are now.
+    Reevaluate {
+        /// The set.
+        set: usize,
+        /// The file's digest; the answer carries it.
+        digest: String,
+        /// The file.
+        file: Arc<SetFile>,
+        /// What is saved beside it.
+        notes: Arc<Notes>,
+        /// The cases, with their attempts as they ran.
+        cases: Vec<CaseAttempts>,
+    },
+    /// Look which tools the workspace and the set's agent know; the answer is [`crate::explorer::SetMsg::ToolsSeen`].
     SeeTools(usize),
+}
+
+/// Effects on runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEffect {
+    /// Run these cases, or score what the files contain.
+    Start(Vec<CaseRef>, Against),
+    /// Run these cases. The person allowed what these questions ask.
+    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    /// Do not use the keys that were asked about, and do not ask again in this session.
+    DeclineKeys(Vec<TrustQuestion>),
+    /// End the run early.
+    Cancel(CancelReason),
+    /// Start no new attempt, or continue.
+    Pause(bool),
+    /// Cancel one attempt.
+    CancelAttempt(AttemptKey),
+}
+
+/// Effects on results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultEffect {
+    /// Rescore outcomes away from the screen.
+    Rescore {
+        /// The answer carries it.
+        ticket: Ticket,
+        /// What is changed.
+        change: WhatIf,
+        /// The outcomes as they are.
+        before: Arc<Outcomes>,
+    },
+    /// Free outcomes that are not shown any more: of many, that takes a while.
+    Forget(Arc<Outcomes>),
+    /// Write changed criteria to the configs of these sets.
+    WriteCriteria(WhatIf, Vec<usize>),
+    /// Compare large turns away from the screen.
+    BuildBody(BodyKey, Arc<Compared>),
+    /// Read a large attempt away from the screen, to build the lines of this key.
+    ReadAttempt(BodyKey, Arc<EndedAttempt>),
+    /// Save what a person says of verdicts.
+    KeepVerdicts(Vec<HumanVerdict>),
+}
+
+/// Effects on files that the person edits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditEffect {
+    /// Make an edit; the answer is [`crate::explorer::EditMsg::Made`], or says why not.
+    Make {
+        /// What it does, in words.
+        words: String,
+        /// What is done to which file.
+        jobs: Vec<FileJob>,
+        /// Links may lead out of the folder.
+        anywhere: bool,
+    },
+    /// Undo the last edit of what was opened, or make it again.
+    Turn {
+        /// Whether to undo.
+        back: bool,
+    },
+}
+
+/// Effects on the conversation with an agent. There is one at a time: its size does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChatEffect {
     /// Reach the agent of a set for a conversation; what happens arrives as [`crate::explorer::Msg::Chat`].
-    OpenChat {
+    Open {
         /// The set.
         set: usize,
         /// Application, user and state.
@@ -143,36 +214,8 @@ pub enum Effect {
         /// Programs that were allowed.
         granted: Vec<TrustQuestion>,
     },
-    /// Say something to the agent.
+    /// Send a message to the agent.
     Say(String),
     /// End the conversation.
-    CloseChat,
-    /// Re-evaluate results of cases: compare them with the cases as they are now.
-    Reevaluate {
-        /// The set.
-        set: usize,
-        /// The file's digest; the answer carries it.
-        digest: String,
-        /// The file.
-        file: Arc<SetFile>,
-        /// What is kept beside it.
-        notes: Arc<Notes>,
-        /// The cases, with their attempts as they ran.
-        cases: Vec<CaseAttempts>,
-    },
-    /// Put a text on the clipboard.
-    Copy(String),
-    /// Open a file in the person's editor.
-    OpenEditor {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// Take the mouse, or give it back.
-    CaptureMouse(bool),
-    /// Back to the shell for a while.
-    Suspend,
-    /// Remember where we are, and leave.
-    Quit,
+    Close,
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::Status;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Notice, Screen};
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
@@ -34,7 +35,7 @@ pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
     let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.then == Confirmed::Quit);
     match what_would_end(model).filter(|_| !asked) {
         Some((title, line)) => confirm::open(model, title, vec![line.into()], Confirmed::Quit),
-        None => vec![Effect::Quit],
+        None => vec![Effect::Terminal(TerminalEffect::Quit)],
     }
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
     let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };
     tell(model, words.into(), false);
-    vec![Effect::CaptureMouse(model.mouse)]
+    vec![Effect::Terminal(TerminalEffect::CaptureMouse(model.mouse))]
 }
 
 /// An id as it can be pasted anywhere: a line break or a control character, which a shell would act on, is escaped.
@@ -78,7 +79,7 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
     let attempt = model.attempt_at_hand();
     let Some(attempt) = attempt else {
-        return vec![Effect::Copy(on_one_line(&model.eval_id(at)))];
+        return vec![Effect::Terminal(TerminalEffect::Copy(on_one_line(&model.eval_id(at))))];
     };
     let attempt = match attempt.read() {
         Ok(attempt) => attempt,
@@ -103,7 +104,7 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
         "expected": attempt.expected.iter().map(turn).collect::<Vec<_>>(),
         "actual": attempt.actual.iter().map(turn).collect::<Vec<_>>(),
     });
-    vec![Effect::Copy(serde_json::to_string_pretty(&text).unwrap_or_default())]
+    vec![Effect::Terminal(TerminalEffect::Copy(serde_json::to_string_pretty(&text).unwrap_or_default()))]
 }
 
 pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
@@ -113,5 +114,5 @@ pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
         (Some(file), Some(case)) => file.line_of(case.index),
         _ => 1,
     };
-    vec![Effect::OpenEditor { path, line }]
+    vec![Effect::Terminal(TerminalEffect::OpenEditor { path, line })]
 }

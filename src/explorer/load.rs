@@ -3,6 +3,7 @@
 use crate::domain::RunRef;
 use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{OpenedSet, SetLoaded};
 use crate::explorer::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
 use crate::explorer::screens::browse::{node_of_set, relist};
@@ -19,7 +20,7 @@ const MOST_WAITING: usize = 100_000;
 
 /// A request to open a set's file.
 pub fn load_set(model: &mut Model, set: usize) -> Effect {
-    Effect::LoadSet { set, ticket: model.ticket() }
+    Effect::Sets(SetEffect::Load { set, ticket: model.ticket() })
 }
 
 /// Shows an answer unless a newer one is shown already. An answer is not dropped only because the file was asked
@@ -73,7 +74,7 @@ pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
     let was = view.read.replace(file.clone());
     view.state = SetState::Ready(file.clone(), digest.clone());
     view.summaries = None;
-    let mut effects = vec![Effect::Summarise { set, digest, file }];
+    let mut effects = vec![Effect::Sets(SetEffect::Summarise { set, digest, file })];
     effects.extend(match was {
         Some(was) => edited_cases::follow(model, set, &was),
         None => edited_cases::reevaluate_cases(model, set, with_outcomes(model, set)),

@@ -31,9 +31,28 @@ pub enum Msg {
     Resize(u16, u16),
     /// Time went on: seconds since the explorer opened.
     Tick(f64),
+    /// About files of sets.
+    Sets(SetMsg),
+    /// About results.
+    Results(ResultMsg),
+    /// About the run.
+    Run(RunMsg),
+    /// About edits of files.
+    Edits(EditMsg),
+    /// About a conversation: which one, and what.
+    Chat(u64, ChatMsg),
+    /// Something to tell for a while.
+    Told(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+/// What happened to files of sets.
+#[derive(Clone, Debug)]
+pub enum SetMsg {
     /// A set's file was opened, or not.
-    SetLoaded(SetLoaded),
-    /// The cases of a set were looked into.
+    Loaded(SetLoaded),
+    /// The cases of a set were read.
     Summarised {
         /// Which set.
         set: usize,
@@ -42,33 +61,6 @@ pub enum Msg {
         /// In the file's order.
         summaries: Arc<Vec<CaseSummary>>,
     },
-    /// Past results were read.
-    History {
-        /// Of which request.
-        ticket: Ticket,
-        /// The oldest run first.
-        results: Vec<PastResult>,
-    },
-    /// What people said of verdicts, the oldest first.
-    Verdicts(Vec<HumanVerdict>),
-    /// Files changed on disk.
-    FilesChanged,
-    /// These eval sets are there now.
-    Found(Vec<SetPath>),
-    /// About the run.
-    Run(RunMsg),
-    /// Outcomes were rescored: for which request, how they would be, what flips.
-    Rescored(Ticket, Box<Rescored>),
-    /// An edit was made, taken back or made again.
-    Edited(EditDone),
-    /// About a conversation: which one, and what.
-    Chat(u64, ChatMsg),
-    /// A text came back from the person's editor.
-    TextEdited(EditorOf, String),
-    /// The tools that are known.
-    ToolsSeen(Tools),
-    /// An edit was not made, and why.
-    EditFailed(EditFailure),
     /// Results of cases, re-evaluated with the cases as they are in the file of this digest. Cases that say the same
     /// are not among them.
     Reevaluated {
@@ -81,16 +73,45 @@ pub enum Msg {
         /// The attempts as they would have come out.
         results: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>,
     },
-    /// Changed criteria were written; what was done, in words.
-    CriteriaWritten(String),
+    /// Files changed on disk.
+    FilesChanged,
+    /// These eval sets are there now.
+    Found(Vec<SetPath>),
+    /// The tools that are known.
+    ToolsSeen(Tools),
+}
+
+/// What happened to results.
+#[derive(Clone, Debug)]
+pub enum ResultMsg {
+    /// Past results were read.
+    History {
+        /// Of which request.
+        ticket: Ticket,
+        /// The oldest run first.
+        results: Vec<PastResult>,
+    },
+    /// What people said of verdicts, the oldest first.
+    Verdicts(Vec<HumanVerdict>),
+    /// Outcomes were rescored: for which request, and what they would be.
+    Rescored(Ticket, Box<Rescored>),
     /// A comparison is ready.
     BodyBuilt(BodyKey, Arc<Body>),
-    /// The answer to [`crate::explorer::Effect::ReadAttempt`]: the attempt, or why it cannot be read.
+    /// The answer to [`crate::explorer::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
-    /// Something to tell for a while.
-    Told(String),
-    /// Something went wrong.
-    Failed(String),
+    /// Changed criteria were written; what was done, in words.
+    CriteriaWritten(String),
+}
+
+/// What happened to edits.
+#[derive(Clone, Debug)]
+pub enum EditMsg {
+    /// An edit was made, undone or made again.
+    Made(EditDone),
+    /// A text came back from the person's editor.
+    TextEdited(EditorOf, String),
+    /// An edit was not made, and why.
+    Failed(EditFailure),
 }
 
 /// A set's file, opened or not.
@@ -161,6 +182,8 @@ pub enum RunMsg {
     Events(Vec<RunEvent>),
     /// It cannot begin.
     Refused(String),
+    /// Some of the cases that were to be run are not in it: which, and why.
+    LeftOut(String),
     /// It would start these programs.
     AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
 }

@@ -36,10 +36,16 @@ pub use commands::{COMMANDS, Command, Context};
 pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{asked, reevaluated};
-pub use effect::{Against, EditorOf, Effect, RunOverrides};
+pub use effect::{
+    Against, ChatEffect, EditEffect, EditorOf, Effect, ResultEffect, RunEffect, RunOverrides, SetEffect,
+    TerminalEffect,
+};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
-pub use message::{ChatMsg, EditDone, EditFailure, Mouse, MouseKind, Msg, OpenedSet, RunMsg, SetLoaded};
+pub use message::{
+    ChatMsg, EditDone, EditFailure, EditMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded,
+    SetMsg,
+};
 pub use model::{CaseRef, CaseSummary, Model, Notice, Screen, SetState, SetView};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;

@@ -4,6 +4,10 @@ use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
 use crate::explorer::commands::{Command, Context};
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::SetEffect;
+use crate::explorer::message::EditMsg;
+use crate::explorer::message::ResultMsg;
+use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
 use crate::explorer::overlays::{self, Overlay};
@@ -26,34 +30,13 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             global::tick(model, now);
             Vec::new()
         }
-        Msg::SetLoaded(loaded) => load::set_loaded(model, loaded),
-        Msg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
-        Msg::History { ticket, results } => load::history(model, ticket, results),
-        Msg::Verdicts(verdicts) => {
-            model.verdicts = verdicts;
-            model.verdicts_version += 1;
-            Vec::new()
-        }
-        Msg::FilesChanged => vec![Effect::Rediscover],
-        Msg::Found(sets) => load::found(model, sets),
+        Msg::Sets(msg) => sets(model, msg),
+        Msg::Results(msg) => results(model, msg),
         Msg::Run(msg) => run::run_msg(model, msg),
-        Msg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
-        Msg::Edited(done) => authoring::edited(model, done),
-        Msg::TextEdited(of, text) => edit::edited_text(model, of, text),
-        Msg::ToolsSeen(tools) => edit::tools_seen(model, tools),
+        Msg::Edits(EditMsg::Made(done)) => authoring::edited(model, done),
+        Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
+        Msg::Edits(EditMsg::Failed(failure)) => authoring::failed(model, failure),
         Msg::Chat(number, msg) => chat::event(model, number, msg),
-        Msg::EditFailed(failure) => authoring::failed(model, failure),
-        Msg::Reevaluated { set, digest, asked, results } => {
-            let mut effects = edited_cases::answered(model, set, &digest, &asked, results);
-            effects.extend(load::catch_up(model, set));
-            effects
-        }
-        Msg::CriteriaWritten(words) => what_if::written(model, words),
-        Msg::AttemptRead(key, read) => case::attempt_read(model, key, read).into_iter().collect(),
-        Msg::BodyBuilt(key, body) => {
-            case::body_built(model, key, body);
-            Vec::new()
-        }
         Msg::Told(text) => global::tell(model, text, false),
         Msg::Failed(text) => global::tell(model, text, true),
     };
@@ -65,6 +48,39 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     browse::follow_cursor(model);
     effects.extend(case::refresh_body(model));
     effects
+}
+
+fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
+    match msg {
+        SetMsg::Loaded(loaded) => load::set_loaded(model, loaded),
+        SetMsg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
+        SetMsg::Reevaluated { set, digest, asked, results } => {
+            let mut effects = edited_cases::answered(model, set, &digest, &asked, results);
+            effects.extend(load::catch_up(model, set));
+            effects
+        }
+        SetMsg::FilesChanged => vec![Effect::Sets(SetEffect::Rediscover)],
+        SetMsg::Found(sets) => load::found(model, sets),
+        SetMsg::ToolsSeen(tools) => edit::tools_seen(model, tools),
+    }
+}
+
+fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
+    match msg {
+        ResultMsg::History { ticket, results } => load::history(model, ticket, results),
+        ResultMsg::Verdicts(verdicts) => {
+            model.verdicts = verdicts;
+            model.verdicts_version += 1;
+            Vec::new()
+        }
+        ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
+        ResultMsg::BodyBuilt(key, body) => {
+            case::body_built(model, key, body);
+            Vec::new()
+        }
+        ResultMsg::AttemptRead(key, read) => case::attempt_read(model, key, read).into_iter().collect(),
+        ResultMsg::CriteriaWritten(words) => what_if::written(model, words),
+    }
 }
 
 /// Which screen and which dialog are open.

@@ -5,7 +5,7 @@ use super::registry::{Scorer, unscored};
 use super::rules::compared_by;
 use super::variants::{configured, is_allowed};
 use crate::domain::{
-    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, Status, Variant,
+    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
 };
 use serde_json::Value;
 
@@ -52,7 +52,13 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
             (false, false) => Some(unscored(criterion, turns, unknown, JUDGED_BEFORE)),
         }
     });
-    (!same || again.metrics != attempt.metrics).then_some(again)
+    (!same || !are_alike(&again.metrics, &attempt.metrics)).then_some(again)
+}
+
+/// Whether results say the same, in whatever words.
+fn are_alike(a: &[MetricResult], b: &[MetricResult]) -> bool {
+    let gist = |metric: &MetricResult| (metric.metric.clone(), metric.score, metric.threshold, metric.status);
+    a.iter().map(gist).eq(b.iter().map(gist))
 }
 
 const ASKS_ELSE: &str = "the case asks something else since it was run; run it again";

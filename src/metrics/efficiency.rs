@@ -45,7 +45,7 @@ fn counted(
     let per_turn: Vec<Option<f64>> = actual.iter().map(count).collect();
     let score = mean(per_turn.iter().flatten().copied());
     let explanation = match score {
-        Some(score) => format!("{score} {what} a turn"),
+        Some(score) => format!("{what} per turn: {score}"),
         None => format!("{what} cannot be counted: {unknown}"),
     };
     outcome(score, per_turn, explanation)
@@ -68,7 +68,7 @@ fn tokens(actual: &[Invocation]) -> Outcome {
     let overall = average(&per_turn);
     let score = overall.as_ref().and_then(|usage| usage.total);
     let explanation = match score {
-        Some(total) => format!("{total} tokens a turn"),
+        Some(total) => format!("tokens per turn: {total}"),
         None => "the agent reported no tokens".into(),
     };
     let totals = per_turn.iter().map(|usage| usage.as_ref().and_then(|usage| usage.total)).collect();
@@ -135,7 +135,7 @@ fn durations(actual: &[Invocation]) -> Outcome {
     let per_turn: Vec<Option<f64>> = actual.iter().map(|turn| turn.durations.total).collect();
     let score = mean(per_turn.iter().flatten().copied()).map(|seconds| (seconds * 1000.0).round() / 1000.0);
     let explanation = match score {
-        Some(seconds) => format!("{seconds} seconds a turn"),
+        Some(seconds) => format!("seconds per turn: {seconds}"),
         None => "no turn was timed".into(),
     };
     let details = per_turn

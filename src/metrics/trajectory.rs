@@ -4,7 +4,7 @@
 use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::options::{flag_option, number};
 use super::registry::Unusable;
-use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences};
+use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences, json_equal};
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 use serde_json::Value;
 
@@ -152,6 +152,26 @@ pub(super) fn findings_of(
             }
             _ => {}
         }
+    }
+    if found.is_empty() {
+        found = unlike_as_json(expected, actual);
+    }
+    found
+}
+
+/// What differs in calls that are equal as Python compares them, where `true` is 1; nothing of the kind: their order.
+fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (at, (e, a)) in expected.iter().zip(actual).enumerate().filter(|(_, (e, a))| e.name == a.name) {
+        let (Some(wanted), Some(made)) = (&e.args, &a.args) else { continue };
+        let unlike = wanted.iter().filter_map(|(key, value)| Some((key, value, made.get(key)?)));
+        let unlike = unlike.filter(|(_, value, other)| !json_equal(value, other));
+        found.extend(unlike.map(|(key, value, other)| Finding {
+            argument: Some(key.clone()),
+            expected: Some(value.clone()),
+            actual: Some(other.clone()),
+            ..about_call(FindingRule::ArgumentDiffers, at, e)
+        }));
     }
     if found.is_empty() {
         found.push(Finding::of(FindingRule::OrderDiffers));

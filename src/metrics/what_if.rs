@@ -4,7 +4,7 @@ use super::registry::{self, Scorer};
 use super::rules::{MATCH, compared_by, ours_instead, with_rules};
 use super::variants::configured;
 use super::{Direction, info, status_of};
-use crate::domain::{Attempt, Criterion, MatchRule, MatchType, MetricResult, Status};
+use crate::domain::{Attempt, Criterion, Finding, MatchRule, MatchType, MetricResult, Status};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -208,7 +208,11 @@ fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
         None => known.status,
         score => status_of(direction, score, criterion.threshold),
     };
-    MetricResult { threshold: criterion.threshold, status, ..known.clone() }
+    let mut result = MetricResult { threshold: criterion.threshold, status, ..known.clone() };
+    if status == Status::Failed && result.findings.is_empty() {
+        result.findings.push(Finding::threshold_missed(known.score, criterion.threshold));
+    }
+    result
 }
 
 /// The criterion behind a result.

@@ -2,7 +2,7 @@
 
 use super::attempt::Tell;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget};
-use crate::domain::{Content, Invocation, Part, Progress};
+use crate::domain::{Content, Invocation, Part, Progress, value_text};
 use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
 use crate::process::clock::Stopwatch;
@@ -136,6 +136,9 @@ pub(super) async fn take_turn(
         }
     };
     while let Ok(event) = events.try_recv() {
+        if let Some(progress) = progress_of(&event) {
+            tell.tell(progress).await;
+        }
         if !event.partial {
             seen.push(event);
         }
@@ -167,7 +170,10 @@ fn invocation(user: &Content, events: Vec<Event>, took: Duration) -> Invocation 
 const PROGRESS_CHARS: usize = 2000;
 
 fn beginning(text: &str) -> String {
-    text.chars().take(PROGRESS_CHARS).collect()
+    match text.char_indices().nth(PROGRESS_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 fn progress_of(event: &Event) -> Option<Progress> {
@@ -176,15 +182,15 @@ fn progress_of(event: &Event) -> Option<Progress> {
         let pieces =
             content.parts.iter().filter(|part| !part.thought).filter_map(|part| part.text.as_deref());
         let piece: String = pieces.collect();
-        return (!piece.is_empty()).then(|| Progress::SaysMore(beginning(&piece)));
+        return (!piece.is_empty()).then(|| Progress::SaysMore(piece));
     }
     if let Some(call) = content.calls().last() {
-        let args = call.args.iter().flatten().map(|(name, value)| format!("{name}={value}"));
-        let call = format!("{}({})", call.name, args.collect::<Vec<_>>().join(", "));
-        return Some(Progress::Calls(beginning(&call)));
+        let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
+        return Some(Progress::Calls(beginning(&format!("{} {args}", call.name))));
     }
     if let Some(response) = content.responses().last() {
-        return Some(Progress::Answered(response.name.clone()));
+        let response_text = value_text(&response.response);
+        return Some(Progress::Answered { tool: response.name.clone(), response: beginning(&response_text) });
     }
     let text = content.parts.iter().rev().find(|part| part.has_text());
     let text = text.and_then(|part: &Part| part.text.as_deref());

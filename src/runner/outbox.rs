@@ -1,24 +1,16 @@
 //! Events on their way to the listener of a run. A listener may stop listening for as long as it likes: a person
 //! edits in `$EDITOR`, suspends the program, or has a slow terminal. The run never waits for it.
 
-use crate::domain::{AttemptKey, Progress, RunEvent};
+use crate::domain::{AttemptKey, RunEvent, Transcript};
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::mpsc;
 
-/// Delivers events in order. What the listener does not take stays here; of the progress of an attempt only the
-/// newest does, so that the memory is bounded by the number of attempts.
+/// Delivers events in order. What the listener does not take stays here; of the progress of an attempt as much as a
+/// [`Transcript`] keeps, so that the memory is bounded by the number of attempts.
 pub(super) struct Outbox {
     listener: mpsc::Sender<RunEvent>,
     waiting: VecDeque<RunEvent>,
-    progress: BTreeMap<AttemptKey, NewestProgress>,
-}
-
-/// The newest progress of an attempt that the listener has not taken.
-#[derive(Default)]
-struct NewestProgress {
-    /// The turn is shown beside whatever else goes on.
-    turn: Option<Progress>,
-    doing: Option<Progress>,
+    progress: BTreeMap<AttemptKey, Transcript>,
 }
 
 impl Outbox {
@@ -44,11 +36,7 @@ impl Outbox {
         };
         match event {
             RunEvent::Progress { key, progress } => {
-                let newest = self.progress.entry(key).or_default();
-                match progress {
-                    Progress::Turn { .. } => newest.turn = Some(progress),
-                    progress => newest.doing = Some(progress),
-                }
+                self.progress.entry(key).or_default().push(progress);
             }
             event => {
                 if let RunEvent::Finished(attempt) = &event {
@@ -85,19 +73,18 @@ impl Outbox {
     }
 }
 
-/// What comes next: events in order, then the newest progress of what is still in flight.
+/// What comes next: events in order, then the progress of what is still in flight.
 fn next(
     waiting: &mut VecDeque<RunEvent>,
-    progress: &mut BTreeMap<AttemptKey, NewestProgress>,
+    progress: &mut BTreeMap<AttemptKey, Transcript>,
 ) -> Option<RunEvent> {
     if let Some(event) = waiting.pop_front() {
         return Some(event);
     }
     let mut entry = progress.first_entry()?;
     let key = *entry.key();
-    let newest = entry.get_mut();
-    let progress = newest.turn.take().or_else(|| newest.doing.take());
-    if newest.doing.is_none() {
+    let progress = entry.get_mut().pop();
+    if entry.get().last().is_none() {
         entry.remove();
     }
     progress.map(|progress| RunEvent::Progress { key, progress })
@@ -106,7 +93,7 @@ fn next(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Attempt, EndedAttempt};
+    use crate::domain::{Attempt, EndedAttempt, Progress};
     use std::sync::Arc;
 
     fn key(case: usize) -> AttemptKey {
@@ -125,7 +112,7 @@ mod tests {
         let ended = RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt::blank(key(0), "a"))));
         (0..1000).for_each(|n| outbox.push(progress(0, says(n))));
         outbox.push(progress(1, Progress::Turn { turn: 2, of: 3, user: String::new() }));
-        (0..1000).for_each(|n| outbox.push(progress(1, says(n))));
+        (0..500).for_each(|n| outbox.push(progress(1, says(n))));
         outbox.push(ended.clone());
         outbox.push(RunEvent::Paused(true));
         tokio::spawn(outbox.deliver_all());
@@ -133,15 +120,11 @@ mod tests {
         while let Some(event) = events.recv().await {
             seen.push(event);
         }
-        let expected = [
-            progress(0, says(0)),
-            progress(0, says(1)),
-            ended,
-            RunEvent::Paused(true),
-            progress(1, Progress::Turn { turn: 2, of: 3, user: String::new() }),
-            progress(1, says(999)),
-        ];
-        assert_eq!(seen, expected);
+        let expected = [progress(0, says(0)), progress(0, says(1)), ended, RunEvent::Paused(true)];
+        assert_eq!(seen[..4], expected);
+        // The oldest step, the turn, is the one that no longer fits.
+        let steps: Vec<RunEvent> = (0..500).map(|n| progress(1, says(n))).collect();
+        assert_eq!(seen[4..], steps);
     }
 
     #[tokio::test]

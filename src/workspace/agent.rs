@@ -92,7 +92,7 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
         _ => Err(NoAgent(format!(
-            "which agent runs {}? {}; choose one with --agent",
+            "no agent is named for {}: {}; name one with --agent or as the only one in evaltrail.toml",
             set.shown,
             known(workspace)
         ))),

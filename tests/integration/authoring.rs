@@ -8,8 +8,8 @@ use evaltrail::domain::{
     Trajectory, case_status,
 };
 use evaltrail::explorer::{
-    CaseRef, ChatMsg, EditDone, EditFailure, EditorOf, Effect, Model, Msg, OpenedSet, Overlay, Screen,
-    SetLoaded, parse_key, update,
+    CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect, Model, Msg,
+    OpenedSet, Overlay, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
 };
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
@@ -79,7 +79,7 @@ impl Workshop {
                 notes: read_notes(&set.path),
             });
             let ticket = self.model.ticket();
-            update(&mut self.model, Msg::SetLoaded(SetLoaded { set: at, ticket, result }));
+            update(&mut self.model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: at, ticket, result })));
         }
     }
 
@@ -109,7 +109,7 @@ impl Workshop {
         attempt.status = case_status(&attempt.metrics);
         let results = past(&self.model.sets[0].path.path, &run, vec![Arc::new(attempt)]);
         let ticket = self.model.ticket();
-        update(&mut self.model, Msg::History { ticket, results });
+        update(&mut self.model, Msg::Results(ResultMsg::History { ticket, results }));
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
@@ -125,7 +125,8 @@ impl Workshop {
     /// The same before the file is read again.
     fn save_alone(&mut self) {
         let effects = self.press("enter");
-        let Some(Effect::MakeEdit { words, jobs, anywhere }) = effects.into_iter().next() else {
+        let Some(Effect::Edits(EditEffect::Make { words, jobs, anywhere })) = effects.into_iter().next()
+        else {
             panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.notice)
         };
         let within = (!anywhere).then_some(self.place.path());
@@ -133,15 +134,16 @@ impl Workshop {
         let msg = match done {
             Ok(done) => {
                 let (words, note, written) = (done.words, done.note, done.written);
-                Msg::Edited(EditDone { words, note, written, stands: true })
+                Msg::Edits(EditMsg::Made(EditDone { words, note, written, stands: true }))
             }
             Err(failed) => match failed.why {
-                evaltrail::store::SaveError::Outside(path) => Msg::EditFailed(EditFailure::Outside(path)),
-                evaltrail::store::SaveError::Changed { theirs } => Msg::EditFailed(EditFailure::Changed(
-                    failed.path,
-                    String::from_utf8(theirs).unwrap().into(),
+                evaltrail::store::SaveError::Outside(path) => {
+                    Msg::Edits(EditMsg::Failed(EditFailure::Outside(path)))
+                }
+                evaltrail::store::SaveError::Changed { theirs } => Msg::Edits(EditMsg::Failed(
+                    EditFailure::Changed(failed.path, String::from_utf8(theirs).unwrap().into()),
                 )),
-                other => Msg::EditFailed(EditFailure::Other(other.to_string())),
+                other => Msg::Edits(EditMsg::Failed(EditFailure::Other(other.to_string()))),
             },
         };
         update(&mut self.model, msg);
@@ -239,7 +241,9 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
     assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
     let effects = desk.press("o");
-    let Some(Effect::MakeEdit { jobs, words, .. }) = effects.first() else { panic!("{effects:?}") };
+    let Some(Effect::Edits(EditEffect::Make { jobs, words, .. })) = effects.first() else {
+        panic!("{effects:?}")
+    };
     desk.log().make(None, words, jobs).unwrap();
     assert!(desk.text("a.evalset.json.mine").contains("\"litres\": 7"));
     assert_eq!(desk.text("a.evalset.json"), theirs);
@@ -249,7 +253,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
 fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     let mut desk = Workshop::new();
     let effects = desk.press("e");
-    assert_eq!(effects, [Effect::SeeTools(0)]);
+    assert_eq!(effects, [Effect::Sets(SetEffect::SeeTools(0))]);
     desk.press("j j j j j enter");
     let Screen::Edit(edit) = &desk.model.screen else { panic!() };
     assert_eq!(edit.row().unwrap().label, "bed");
@@ -271,13 +275,18 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     let before = desk.text("a.evalset.json");
     desk.press("e");
     let effects = desk.press("ctrl-e");
-    let Some(Effect::EditText { text, of, .. }) = effects.into_iter().next() else { panic!() };
+    let Some(Effect::Terminal(TerminalEffect::EditText { text, of, .. })) = effects.into_iter().next() else {
+        panic!()
+    };
     let broken = text.replacen('{', "[", 1);
-    update(&mut desk.model, Msg::TextEdited(of.clone(), broken.clone()));
+    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of.clone(), broken.clone())));
     assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
     let again = desk.press("y");
-    assert!(matches!(&again[..], [Effect::EditText { text, .. }] if *text == broken), "{again:?}");
-    update(&mut desk.model, Msg::TextEdited(of, text.replace("\"one\"", "\"eins\"")));
+    assert!(
+        matches!(&again[..], [Effect::Terminal(TerminalEffect::EditText { text, .. })] if *text == broken),
+        "{again:?}"
+    );
+    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of, text.replace("\"one\"", "\"eins\""))));
     desk.save();
     assert_eq!(desk.ids(0), ["eins", "two", "three"]);
     assert_ne!(desk.text("a.evalset.json"), before);
@@ -288,7 +297,7 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     desk.press("n");
     assert!(matches!(desk.model.screen, Screen::Edit(_)));
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
-    assert_eq!(desk.press("ctrl-c"), [Effect::Quit]);
+    assert_eq!(desk.press("ctrl-c"), [Effect::Terminal(TerminalEffect::Quit)]);
     desk.press("n");
     desk.press("u esc");
     assert!(matches!(desk.model.screen, Screen::Browse));
@@ -403,7 +412,7 @@ fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
     let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
     chat(&mut desk, ChatEvent::Opened);
     for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
-        assert_eq!(desk.press("h i enter"), [Effect::Say("hi".into())]);
+        assert_eq!(desk.press("h i enter"), [Effect::Chat(ChatEffect::Say("hi".into()))]);
         let done = turn("water_bed", litres.into(), "done");
         chat(&mut desk, ChatEvent::Turn(Box::new(done), Some(state)));
     }
@@ -426,7 +435,7 @@ fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
     desk.paste("first 1");
     desk.press("enter");
     desk.save();
-    assert_eq!(desk.press("esc"), [Effect::CloseChat], "what is kept is not asked about");
+    assert_eq!(desk.press("esc"), [Effect::Chat(ChatEffect::Close)], "what is kept is not asked about");
 }
 
 #[test]
@@ -459,17 +468,17 @@ fn sets_are_copied_and_moved_to_another_folder() {
 #[test]
 fn criteria_are_checked_when_they_come_back() {
     let mut desk = Workshop::new();
-    assert_eq!(desk.press("c k"), [Effect::EditCriteria(0)]);
+    assert_eq!(desk.press("c k"), [Effect::Terminal(TerminalEffect::EditCriteria(0))]);
     let path = desk.path("test_config.json");
     let of = || EditorOf::Criteria(path.clone(), None);
-    update(&mut desk.model, Msg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into()));
+    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into())));
     assert!(
         matches!(&desk.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
     );
     desk.press("n");
     assert!(!path.exists());
     let right = "{\"criteria\": {\"response_match_score\": 0.5}}\n";
-    update(&mut desk.model, Msg::TextEdited(of(), right.into()));
+    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), right.into())));
     desk.save();
     assert_eq!(desk.text("test_config.json"), right);
     desk.undo("a.evalset.json");
@@ -505,7 +514,7 @@ fn a_turn_alone_is_not_the_case() {
     (alone.turn, alone.status) = (Some(1), Status::Passed);
     let results = past(&desk.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = desk.model.ticket();
-    update(&mut desk.model, Msg::History { ticket, results });
+    update(&mut desk.model, Msg::Results(ResultMsg::History { ticket, results }));
     assert_eq!(desk.worst(0), Some(Status::Failed), "one good turn makes no good case");
     desk.press("enter");
     assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));
@@ -520,7 +529,7 @@ fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
         std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
         let mut paths: Vec<SetPath> = desk.model.sets.iter().map(|view| view.path.clone()).collect();
         paths.push(SetPath::of_file(&desk.place.path().join(name), desk.place.path()));
-        update(&mut desk.model, Msg::Found(paths));
+        update(&mut desk.model, Msg::Sets(SetMsg::Found(paths)));
     };
     let shown = |desk: &Workshop| match &desk.model.overlay {
         Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
@@ -571,7 +580,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
 #[test]
 fn undo_is_of_the_last_change_wherever_the_cursor_is() {
     let mut desk = Workshop::new();
-    let turn = [Effect::TurnEdit { back: true }];
+    let turn = [Effect::Edits(EditEffect::Turn { back: true })];
     assert_eq!(desk.press("u"), turn);
     desk.press("left j");
     assert_eq!(desk.press("u"), turn, "on another set");
@@ -580,7 +589,7 @@ fn undo_is_of_the_last_change_wherever_the_cursor_is() {
     desk.press("enter");
     assert!(desk.model.browse.visible.is_empty());
     assert_eq!(desk.press("u"), turn, "with nothing listed");
-    update(&mut desk.model, Msg::Found(Vec::new()));
+    update(&mut desk.model, Msg::Sets(SetMsg::Found(Vec::new())));
     assert_eq!(desk.press("u"), turn, "after the last set was deleted");
 }
 
@@ -597,7 +606,7 @@ fn files_that_are_not_adks_are_not_edited() {
         notes: Ok(Default::default()),
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     for keys in ["e", "c d", "c n", "c c"] {
         for key in keys.split(' ') {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);

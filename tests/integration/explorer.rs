@@ -7,8 +7,9 @@ use evaltrail::domain::{
     RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay, RunMsg,
-    RunOverrides, Screen, SetLoaded, SetState, parse_key, update, verdict_lines,
+    Against, CaseRef, Confirmed, EditEffect, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
+    ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect, SetLoaded, SetMsg, SetState,
+    TerminalEffect, parse_key, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -34,7 +35,7 @@ fn load(model: &mut Model, set: usize) -> Vec<Effect> {
         notes: Ok(Default::default()),
     });
     let ticket = model.ticket();
-    update(model, Msg::SetLoaded(SetLoaded { set, ticket, result }))
+    update(model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })))
 }
 
 fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
@@ -121,14 +122,16 @@ fn with_run(statuses: &[Status]) -> Model {
 #[test]
 fn r_runs_the_case_the_selection_or_the_set() {
     let mut model = sample();
-    assert_eq!(press(&mut model, "r"), [Effect::StartRun(vec![case(0, 0)], Against::Agent)]);
+    assert_eq!(press(&mut model, "r"), [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::Agent))]);
     assert_eq!(
         press(&mut model, "j space space r"),
-        [Effect::StartRun(vec![case(0, 1), case(0, 2)], Against::Agent)]
+        [Effect::Run(RunEffect::Start(vec![case(0, 1), case(0, 2)], Against::Agent))]
     );
     press(&mut model, "esc left");
     let effects = press(&mut model, "r");
-    assert!(matches!(&effects[..], [Effect::StartRun(cases, Against::Agent)] if cases.len() == 10));
+    assert!(
+        matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, Against::Agent))] if cases.len() == 10)
+    );
     press(&mut model, "right enter");
     assert_eq!(press(&mut model, "r").len(), 1, "on a case it runs that case");
 }
@@ -142,7 +145,7 @@ fn rerun_failed_takes_what_did_not_pass() {
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
     assert_eq!(
         press(&mut model, "R"),
-        [Effect::StartRun(vec![case(0, 1), case(0, 2), case(0, 3)], Against::Agent)]
+        [Effect::Run(RunEffect::Start(vec![case(0, 1), case(0, 2), case(0, 3)], Against::Agent))]
     );
 }
 
@@ -167,19 +170,19 @@ fn a_run_can_be_ended_gently_and_at_once() {
     let state = run_state(&model, 4);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     assert!(matches!(model.screen, Screen::Run));
-    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Finish)]);
+    assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Finish))]);
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
-    assert_eq!(press(&mut model, "X"), [Effect::CancelRun(CancelReason::Stop)]);
-    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(true)]);
+    assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Stop))]);
+    assert_eq!(press(&mut model, "p"), [Effect::Run(RunEffect::Pause(true))]);
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Paused(true)])));
-    assert_eq!(press(&mut model, "p"), [Effect::PauseRun(false)]);
+    assert_eq!(press(&mut model, "p"), [Effect::Run(RunEffect::Pause(false))]);
     let key = AttemptKey { case: 2, attempt: 1 };
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
-    assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key)]);
+    assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key))]);
     assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
     assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
     assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.then == Confirmed::Quit));
-    assert_eq!(press(&mut model, "y"), [Effect::Quit]);
+    assert_eq!(press(&mut model, "y"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn programs_are_asked_about_and_no_is_the_default() {
     asked(&mut model);
     assert_eq!(
         press(&mut model, "y"),
-        [Effect::StartTrusted(vec![case(0, 0)], vec![question.clone()], Against::Agent)]
+        [Effect::Run(RunEffect::StartTrusted(vec![case(0, 0)], vec![question.clone()], Against::Agent))]
     );
 }
 
@@ -255,8 +258,8 @@ fn a_key_that_may_not_be_used_is_declined_for_the_session() {
         update(&mut model, Msg::Run(msg));
         let questions = vec![question.clone()];
         let wanted = match allowed {
-            true => Effect::StartTrusted(vec![case(0, 0)], questions, Against::Saved),
-            false => Effect::DeclineKeys(questions),
+            true => Effect::Run(RunEffect::StartTrusted(vec![case(0, 0)], questions, Against::Saved)),
+            false => Effect::Run(RunEffect::DeclineKeys(questions)),
         };
         assert_eq!(press(&mut model, key), [wanted], "{key} starts nothing but what was allowed");
     }
@@ -267,12 +270,12 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {
         let sets = model.sets.iter().map(|set| set.path.clone()).collect();
-        assert_eq!(update(model, Msg::FilesChanged), [Effect::Rediscover]);
-        update(model, Msg::Found(sets))
+        assert_eq!(update(model, Msg::Sets(SetMsg::FilesChanged)), [Effect::Sets(SetEffect::Rediscover)]);
+        update(model, Msg::Sets(SetMsg::Found(sets)))
     };
     let answer = |effect: &Effect, why: &str| match effect {
-        Effect::LoadSet { set, ticket } => {
-            Msg::SetLoaded(SetLoaded { set: *set, ticket: *ticket, result: Err(why.into()) })
+        Effect::Sets(SetEffect::Load { set, ticket }) => {
+            Msg::Sets(SetMsg::Loaded(SetLoaded { set: *set, ticket: *ticket, result: Err(why.into()) }))
         }
         other => panic!("{other:?}"),
     };
@@ -286,7 +289,7 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
     update(&mut model, answer(&second[0], "second"));
     assert!(matches!(&model.sets[0].state, SetState::Failed(why) if why == "third"), "not an older answer");
     let asked = load(&mut model, 0);
-    assert!(matches!(&asked[..], [Effect::Summarise { set: 0, .. }]), "{asked:?}");
+    assert!(matches!(&asked[..], [Effect::Sets(SetEffect::Summarise { set: 0, .. })]), "{asked:?}");
     assert!(model.file(0).is_some());
 }
 
@@ -297,12 +300,15 @@ fn answers_outlive_a_file_change_that_does_not_concern_them() {
     let SetState::Ready(_, digest) = &model.sets[0].state else { panic!() };
     let digest = digest.clone();
     let sets = model.sets.iter().map(|set| set.path.clone()).collect();
-    update(&mut model, Msg::Found(sets));
-    update(&mut model, Msg::History { ticket: history, results });
+    update(&mut model, Msg::Sets(SetMsg::Found(sets)));
+    update(&mut model, Msg::Results(ResultMsg::History { ticket: history, results }));
     assert_eq!(model.history, history, "past results are taken although files were looked for since");
-    update(&mut model, Msg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) });
+    update(&mut model, Msg::Sets(SetMsg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) }));
     assert!(model.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
-    update(&mut model, Msg::Summarised { set: 1, digest: "of another".into(), summaries: Arc::default() });
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised { set: 1, digest: "of another".into(), summaries: Arc::default() }),
+    );
     assert!(model.sets[1].summaries.is_none());
 }
 
@@ -311,7 +317,8 @@ fn a_large_folder_is_looked_through_after_the_first_frame() {
     let full = sample();
     let mut model = Model::new("w".into(), vec![], (100, 30));
     model.looking = true;
-    let effects = update(&mut model, Msg::Found(full.sets.iter().map(|set| set.path.clone()).collect()));
+    let effects =
+        update(&mut model, Msg::Sets(SetMsg::Found(full.sets.iter().map(|set| set.path.clone()).collect())));
     assert!(!model.looking);
     assert_eq!((model.sets.len(), effects.len()), (6, 6));
     load(&mut model, 0);
@@ -326,13 +333,13 @@ fn files_that_come_and_go_leave_the_rest_where_it_is() {
     let mut new = sets[0].clone();
     (new.shown, new.path, new.stem) = ("garden/a_new.evalset.json".into(), "a_new".into(), "a_new".into());
     sets.push(new);
-    update(&mut model, Msg::Found(sets.clone()));
+    update(&mut model, Msg::Sets(SetMsg::Found(sets.clone())));
     let first = model.listed_sets().next().unwrap();
     assert_eq!((model.sets[first].path.stem.as_str(), model.listed_sets().count()), ("a_new", 7));
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed, "the case that was open stays open");
     assert_eq!(model.current_case(), Some(case(0, 1)), "a set keeps its index");
     sets.retain(|set| set.stem != "watering");
-    update(&mut model, Msg::Found(sets));
+    update(&mut model, Msg::Sets(SetMsg::Found(sets)));
     assert!(matches!(model.screen, Screen::Browse), "its file is gone");
     assert!(model.listed_sets().all(|set| model.sets[set].path.stem != "watering"));
 }
@@ -361,7 +368,7 @@ fn the_palette_gives_any_command_of_the_screen() {
     press(&mut model, ": q u i t");
     let Some(Overlay::Palette(palette)) = &model.overlay else { panic!("the palette") };
     assert_eq!(palette.picker.found[0].0.name, "quit");
-    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
 #[test]
@@ -400,12 +407,12 @@ fn copy_and_editor_say_what_to_do() {
     use Status::*;
     let mut model = with_run(&[Failed]);
     let effects = press(&mut model, "g y");
-    let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Terminal(TerminalEffect::Copy(text))] = &effects[..] else { panic!("{effects:?}") };
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(value["status"], "failed");
     let effects = press(&mut model, "j c e");
     assert!(
-        matches!(&effects[..], [Effect::OpenEditor { path, line }] if path.ends_with("watering.evalset.json") && *line > 10)
+        matches!(&effects[..], [Effect::Terminal(TerminalEffect::OpenEditor { path, line })] if path.ends_with("watering.evalset.json") && *line > 10)
     );
 }
 
@@ -448,7 +455,9 @@ fn judging_again_takes_what_the_agent_did() {
     assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
     let mut model = with_something_done();
     let effects = press(&mut model, "space space m j");
-    let [Effect::StartRun(cases, Against::Kept(kept))] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Run(RunEffect::Start(cases, Against::Kept(kept)))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
     assert!(kept.iter().all(|(_, attempt)| attempt.actual_turns == 1));
 }
@@ -472,7 +481,9 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
     model.outcomes.add(case(0, 0), &run, Arc::new(large));
     let asked = |effects: Vec<Effect>| {
-        let [Effect::ReadAttempt(key, _)] = &effects[..] else { panic!("{effects:?}") };
+        let [Effect::Results(ResultEffect::ReadAttempt(key, _))] = &effects[..] else {
+            panic!("{effects:?}")
+        };
         key.clone()
     };
     let lines = |model: &Model| {
@@ -481,10 +492,13 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
     };
     let key = asked(press(&mut model, "enter"));
     assert_eq!(press(&mut model, "tab"), [], "it is asked for once");
-    assert_eq!(update(&mut model, Msg::AttemptRead(key, Ok(whole))), []);
+    assert_eq!(update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Ok(whole)))), []);
     assert!(lines(&model).contains("done"), "{}", lines(&model));
     let key = asked(press(&mut model, "v"));
-    assert_eq!(update(&mut model, Msg::AttemptRead(key, Err("the run was removed".into()))), []);
+    assert_eq!(
+        update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Err("the run was removed".into())))),
+        []
+    );
     assert!(lines(&model).contains("cannot be read any more"), "{}", lines(&model));
 }
 
@@ -502,7 +516,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     press(&mut model, "enter m v tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");
-    let [Effect::KeepVerdicts(kept)] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Results(ResultEffect::KeepVerdicts(kept))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(
         (kept[0].computed, kept[0].verdict, kept[0].note.as_str()),
         (Some(false), Some(true), "it is fine")
@@ -517,7 +531,10 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     );
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");
-    assert!(matches!(&effects[..], [Effect::KeepVerdicts(kept)] if kept[0].verdict.is_none()), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Results(ResultEffect::KeepVerdicts(kept))] if kept[0].verdict.is_none()),
+        "{effects:?}"
+    );
     assert!(model.verdicts.is_empty());
 }
 
@@ -550,11 +567,11 @@ fn the_usual_steps_take_few_keys() {
     // Run a set: 1, from the tree.
     press(&mut model, "left");
     let effects = press(&mut model, "r");
-    assert!(matches!(&effects[..], [Effect::StartRun(cases, _)] if cases.len() == 10));
+    assert!(matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, _))] if cases.len() == 10));
     // Undo from anywhere: 1.
     for place in ["right", "enter", "esc left"] {
         press(&mut model, place);
-        assert_eq!(press(&mut model, "u"), [Effect::TurnEdit { back: true }], "{place}");
+        assert_eq!(press(&mut model, "u"), [Effect::Edits(EditEffect::Turn { back: true })], "{place}");
     }
 }
 
@@ -595,7 +612,7 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     press(&mut model, "q q");
     assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
-    assert_eq!(press(&mut model, "enter"), [Effect::Quit]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
     press(&mut model, "V");
     press(&mut model, "!");
     assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
@@ -606,18 +623,18 @@ fn enter_confirms_a_question_and_notices_are_kept() {
 fn a_case_is_repeated_five_times_with_three_keys() {
     let mut model = sample();
     let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
-    let wanted = [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(five))];
+    let wanted = [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(five)))];
     assert_eq!(press(&mut model, "O 5 enter"), wanted);
     assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
     assert_eq!(
         press(&mut model, "r"),
-        [Effect::StartRun(vec![case(0, 0)], Against::Agent)],
+        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::Agent))],
         "r is as configured"
     );
     let other = RunOverrides { repeat: Some(2), jobs: Some(16), samples: None };
     assert_eq!(
         press(&mut model, "O 2 x down 1 6 enter"),
-        [Effect::StartRun(vec![case(0, 0)], Against::AgentWith(other))]
+        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(other)))]
     );
     assert_eq!(press(&mut model, "O backspace backspace esc"), []);
     assert_eq!(model.run_overrides, other, "esc changes nothing");
@@ -735,7 +752,7 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     for words in ["1  user  Water the tomatoes.", "agent  The tom", "not judged yet", "turn 1 of 1"] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
-    assert_eq!(press(&mut model, "x"), [Effect::CancelAttempt(key(0))]);
+    assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key(0)))]);
     tell(&mut model, vec![ended(0, Status::Failed)]);
     assert!(matches!(&model.screen, Screen::Case(case) if case.from_run), "its result takes the place");
     press(&mut model, "esc");

@@ -8,8 +8,8 @@ use evaltrail::domain::{
     adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
-    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, RunMsg, SetLoaded, SetState,
-    parse_key, update,
+    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg,
+    SetLoaded, SetMsg, SetState, parse_key, update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
@@ -39,13 +39,13 @@ fn sample(size: (u16, u16)) -> Model {
         let notes = Ok(Default::default());
         let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes });
         let ticket = model.ticket();
-        update(&mut model, Msg::SetLoaded(SetLoaded { set, ticket, result }));
+        update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })));
         let file = model.file(set).unwrap().clone();
         let digest = digest_of(&model, set);
         let turns =
             |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
         let summaries = Arc::new((0..file.len()).map(turns).collect());
-        update(&mut model, Msg::Summarised { set, digest, summaries });
+        update(&mut model, Msg::Sets(SetMsg::Summarised { set, digest, summaries }));
     }
     keys(&mut model, "left g j j right");
     model
@@ -206,7 +206,7 @@ fn run(model: &mut Model, done: usize) {
             0 => Progress::Calls("water_bed(bed=\"herbs\", litres=2)".into()),
             1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),
             2 => Progress::Retrying { delay_ms: 1200, error: "the server answered 429".into() },
-            _ => Progress::Answered("read_soil".into()),
+            _ => Progress::Answered { tool: "read_soil".into(), response: "{\"moisture\":18}".into() },
         };
         events.push(RunEvent::Progress { key, progress });
     }
@@ -453,7 +453,7 @@ fn hostile() -> (Model, String) {
         notes: Ok(Default::default()),
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     model.sets[0].path.stem = long.clone();
     model.sets[0].path.shown = bad.clone();
     model.title = bad.clone();
@@ -540,9 +540,9 @@ fn hostile_text_never_reaches_a_cell() {
     ] {
         let effects = keys(&mut model, screen);
         for effect in effects {
-            if let Effect::BuildBody(key, compared) = effect {
+            if let Effect::Results(ResultEffect::BuildBody(key, compared)) = effect {
                 let body = evaltrail::explorer::build_body(&compared, key.view);
-                update(&mut model, Msg::BodyBuilt(key, Arc::new(body)));
+                update(&mut model, Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))));
             }
         }
         assert_clean(&model);

@@ -8,8 +8,8 @@ use evaltrail::domain::{
     RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
 };
 use evaltrail::explorer::{
-    CaseRef, Effect, Model, Msg, OpenedSet, RunMsg, SetLoaded, asked, parse_key, reevaluated, rescored,
-    update,
+    CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded, SetMsg,
+    asked, parse_key, reevaluated, rescored, update,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -120,7 +120,7 @@ impl World {
             last: HashMap::new(),
             history_at: 0,
         };
-        world.take(Msg::Found(world.sets.clone()));
+        world.take(Msg::Sets(SetMsg::Found(world.sets.clone())));
         world.past_results();
         world
     }
@@ -148,7 +148,7 @@ impl World {
             }
         }
         std::fs::write(self.place.path().join(SETS[set]), text(&self.disk[set])).unwrap();
-        self.answers.push(Msg::FilesChanged);
+        self.answers.push(Msg::Sets(SetMsg::FilesChanged));
     }
 
     /// Does one of the effects that were asked for: it looks at the files as they are now.
@@ -158,26 +158,26 @@ impl World {
         }
         let at = self.rng.random_range(0..self.effects.len());
         let answer = match self.effects.swap_remove(at) {
-            Effect::LoadSet { set, ticket } => {
+            Effect::Sets(SetEffect::Load { set, ticket }) => {
                 let path = &self.model.sets[set].path;
                 let open = open_set(path).unwrap();
                 let (file, digest) = (Arc::new(open.file), open.digest);
                 let notes = read_notes(&path.path);
                 let result = Ok(OpenedSet { file, digest, agent: Ok("a".into()), notes });
-                Msg::SetLoaded(SetLoaded { set, ticket, result })
+                Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result }))
             }
-            Effect::Rediscover => Msg::Found(self.sets.clone()),
-            Effect::Summarise { set, digest, file } => {
+            Effect::Sets(SetEffect::Rediscover) => Msg::Sets(SetMsg::Found(self.sets.clone())),
+            Effect::Sets(SetEffect::Summarise { set, digest, file }) => {
                 let summaries = Arc::new((0..file.len()).map(|_| Default::default()).collect());
-                Msg::Summarised { set, digest, summaries }
+                Msg::Sets(SetMsg::Summarised { set, digest, summaries })
             }
-            Effect::Reevaluate { set, digest, file, notes, cases } => {
+            Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases }) => {
                 let results = reevaluated(&file, &notes, &cases);
-                Msg::Reevaluated { set, digest, asked: asked(&cases), results }
+                Msg::Sets(SetMsg::Reevaluated { set, digest, asked: asked(&cases), results })
             }
-            Effect::Rescore { ticket, change, before } => {
+            Effect::Results(ResultEffect::Rescore { ticket, change, before }) => {
                 let rescored = rescored(&before, &change);
-                Msg::Rescored(ticket, Box::new(rescored))
+                Msg::Results(ResultMsg::Rescored(ticket, Box::new(rescored)))
             }
             _ => return,
         };
@@ -274,7 +274,7 @@ impl World {
         }
         let ticket = self.model.ticket();
         self.history_at += 1;
-        self.answers.push(Msg::History { ticket, results });
+        self.answers.push(Msg::Results(ResultMsg::History { ticket, results }));
     }
 
     fn step(&mut self) {
@@ -296,7 +296,7 @@ impl World {
 
     /// Until nothing is under way.
     fn settle(&mut self) {
-        self.answers.push(Msg::FilesChanged);
+        self.answers.push(Msg::Sets(SetMsg::FilesChanged));
         while !(self.effects.is_empty() && self.answers.is_empty() && self.run.is_empty()) {
             self.run_goes_on();
             self.work();

@@ -7,8 +7,8 @@ use evaltrail::domain::{
     Trajectory, case_status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, SetLoaded, parse_key, rescored,
-    update,
+    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect,
+    SetEffect, SetLoaded, SetMsg, parse_key, rescored, update,
 };
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
@@ -72,7 +72,7 @@ fn model() -> Model {
         notes: Ok(Default::default()),
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     let outcomes = [
         attempt(0, golden(), golden()),
         attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
@@ -81,7 +81,7 @@ fn model() -> Model {
     ];
     let results = past(Path::new(FILE), "r", outcomes.into());
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, results });
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
     press(&mut model, "right");
     model
 }
@@ -166,8 +166,11 @@ fn a_change_is_written_only_after_a_yes() {
     );
     assert_eq!(press(&mut model, "n"), []);
     let effects = press(&mut model, "w w y");
-    assert!(matches!(&effects[..], [Effect::WriteCriteria(..)]), "{effects:?}");
-    assert_eq!(update(&mut model, Msg::CriteriaWritten("done".into())), [Effect::Rediscover]);
+    assert!(matches!(&effects[..], [Effect::Results(ResultEffect::WriteCriteria(..))]), "{effects:?}");
+    assert_eq!(
+        update(&mut model, Msg::Results(ResultMsg::CriteriaWritten("done".into()))),
+        [Effect::Sets(SetEffect::Rediscover)]
+    );
     assert!(model.trial.is_none());
 }
 
@@ -179,7 +182,7 @@ fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let results = past(Path::new(FILE), "r2", vec![swapped]);
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, results });
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
     assert_eq!(statuses(&model)[0], P);
     press(&mut model, "w d");
     assert_eq!(statuses(&model)[0], F);
@@ -196,13 +199,18 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         })
         .collect();
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", many) });
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", many) }),
+    );
     let first = press(&mut model, "w m");
     let second = press(&mut model, "w m");
     let answer = |effects: &[Effect]| {
-        let [Effect::Rescore { ticket, change, before }] = effects else { panic!("{effects:?}") };
+        let [Effect::Results(ResultEffect::Rescore { ticket, change, before })] = effects else {
+            panic!("{effects:?}")
+        };
         let rescored = rescored(before, change);
-        Msg::Rescored(*ticket, Box::new(rescored))
+        Msg::Results(ResultMsg::Rescored(*ticket, Box::new(rescored)))
     };
     assert!(model.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
@@ -219,9 +227,15 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let key = AttemptKey { case: 1, attempt: 5000 };
     let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
     let ticket = model.ticket();
-    update(&mut model, Msg::History { ticket, results: past(Path::new(FILE), "many", late) });
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", late) }),
+    );
     let again = update(&mut model, answer(&shown[1..]));
-    assert!(matches!(&again[..], [Effect::Rescore { .. }]), "the outcomes are others by now: {again:?}");
+    assert!(
+        matches!(&again[..], [Effect::Results(ResultEffect::Rescore { .. })]),
+        "the outcomes are others by now: {again:?}"
+    );
     update(&mut model, answer(&again));
     assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
 }
@@ -238,9 +252,9 @@ fn s_scores_and_metrics_and_statistics_open() {
     let result =
         Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()), notes: Ok(Default::default()) });
     let ticket = model.ticket();
-    update(&mut model, Msg::SetLoaded(SetLoaded { set: 0, ticket, result }));
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     let saved = vec![CaseRef { set: 0, index: 0 }];
-    assert_eq!(press(&mut model, "s"), [Effect::StartRun(saved, Against::Saved)]);
+    assert_eq!(press(&mut model, "s"), [Effect::Run(RunEffect::Start(saved, Against::Saved))]);
     press(&mut model, "m m");
     assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found.len() > 30));
     type_text(&mut model, "bleu");
@@ -280,17 +294,17 @@ fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
     };
     type_text(&mut model, "se");
     press(&mut model, "tab");
-    assert_eq!(typed(&model), "search_web ");
-    type_text(&mut model, "q");
+    assert_eq!(typed(&model), "search_web");
+    type_text(&mut model, " q");
     press(&mut model, "tab");
-    type_text(&mut model, "ig");
+    type_text(&mut model, " ig");
     press(&mut model, "tab");
-    assert_eq!(typed(&model), "search_web query ignore ");
+    assert_eq!(typed(&model), "search_web query ignore");
     press(&mut model, "enter");
     assert_eq!(statuses(&model), [P, F, P, F]);
     press(&mut model, "w r");
     type_text(&mut model, "find_* query ignore");
     press(&mut model, "enter");
     let told = &model.notice.as_ref().unwrap().text;
-    assert!(told.contains("find_*: query ignore is about none of the calls"), "{told}");
+    assert!(told.contains("find_*: query ignore matches no call"), "{told}");
 }

@@ -5,7 +5,9 @@ pub mod sets;
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EndedAttempt, EvalCase, Invocation};
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
+use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{EditDone, EditFailure};
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
@@ -24,8 +26,10 @@ use std::sync::Arc;
 /// The difference under the cursor.
 pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else { return Vec::new() };
-    let piece = case.body.as_ref().and_then(|body| body.pieces.get(case.piece));
-    let Some(PieceLine { piece, turn, .. }) = piece.cloned() else { return Vec::new() };
+    let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
+        let words = format!("nothing differs in turn {}", case.turn + 1);
+        return global::tell(model, words, false);
+    };
     let at = case.at;
     let ran = model.shown_attempt().cloned();
     match accepted(model, at, ran, |now| (now == turn).then(|| piece.clone())) {
@@ -165,7 +169,7 @@ pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
 /// Undoes the last change of a file of the workspace, or makes it again.
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     let mut effects = what_if::drop_trial(model);
-    effects.push(Effect::TurnEdit { back: undo });
+    effects.push(Effect::Edits(EditEffect::Turn { back: undo }));
     effects
 }
 
@@ -192,7 +196,7 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         .map(|note| format!(" ({note})"))
         .or_else(|| hint(model, next).map(|words| format!("; {words}")));
     global::tell(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
-    effects.push(Effect::Rediscover);
+    effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
 }
 

@@ -5,6 +5,7 @@ use crate::domain::{
     CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
 };
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::overlays::ask::{self, NameOf};
@@ -164,7 +165,7 @@ fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
     screen.is_new = true;
     screen.cursor = 2;
     model.screen = Screen::Edit(Box::new(screen));
-    let mut effects = vec![Effect::SeeTools(set)];
+    let mut effects = vec![Effect::Sets(SetEffect::SeeTools(set))];
     effects.extend(edit::edit_field(model));
     effects
 }

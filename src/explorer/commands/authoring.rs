@@ -7,6 +7,7 @@ use super::enabled::{always, can_accept_all, can_accept_here, can_edit, can_writ
 use super::{Command, Context, Group, LISTS, SCREENS};
 use crate::explorer::authoring::{self, sets};
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::{chat, edit, run};
 use crate::explorer::{global, overlays};
@@ -211,7 +212,7 @@ fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 }
 
 fn edit_criteria(model: &mut Model) -> Vec<Effect> {
-    model.current_set().map(Effect::EditCriteria).into_iter().collect()
+    model.current_set().map(|set| Effect::Terminal(TerminalEffect::EditCriteria(set))).into_iter().collect()
 }
 
 fn accept(model: &mut Model) -> Vec<Effect> {

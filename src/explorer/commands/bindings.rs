@@ -1,8 +1,8 @@
 //! Keys that the person gave to commands in their configuration.
 
-use super::key::parse_key;
+use super::key::{KeyCode, parse_key};
 use super::keymap::conflicts_of;
-use super::{COMMANDS, Command};
+use super::{COMMANDS, Command, Context};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -30,10 +30,16 @@ impl Bindings {
             let named: Vec<usize> = (0..COMMANDS.len()).filter(|at| COMMANDS[*at].name == words).collect();
             let is_key =
                 |keys: &String| !keys.is_empty() && keys.split(' ').all(|key| parse_key(key).is_some());
+            let is_in_chat = named.iter().any(|at| COMMANDS[*at].is_in(Context::Chat));
+            let is_text = |keys: &&String| is_in_chat && keys.split(' ').next().is_some_and(is_character);
+            if let Some(text) = keys.iter().find(is_text) {
+                problems.push(format!("{text:?} of {name} is text in a chat; use a key with ctrl or alt"));
+                continue;
+            }
             match keys.iter().find(|keys| !is_key(keys)) {
                 _ if named.is_empty() => problems.push(format!("no command is called {name:?}")),
                 _ if keys.is_empty() => problems.push(format!("{name} needs a key at least")),
-                Some(wrong) => problems.push(format!("{wrong:?} of {name} is no key")),
+                Some(wrong) => problems.push(format!("{wrong:?} of {name} is not a key")),
                 None => {
                     // Read once at the start, and needed to the end.
                     let keys: Vec<&'static str> =
@@ -47,7 +53,7 @@ impl Bindings {
         (bindings, problems)
     }
 
-    /// Gives commands their own keys again until no two have the same ones.
+    /// Gives commands their default keys again until no two have the same ones.
     fn resolve_conflicts(&mut self, problems: &mut Vec<String>) {
         loop {
             let found = conflicts_of(|command| self.of(command));
@@ -72,6 +78,11 @@ impl Bindings {
     pub fn install(self) {
         let _ = BOUND.set(self);
     }
+}
+
+/// Whether a key is a character, which a text field would take.
+fn is_character(key: &str) -> bool {
+    parse_key(key).is_some_and(|key| matches!(key.code, KeyCode::Char(_)) && !key.ctrl && !key.alt)
 }
 
 #[cfg(test)]
@@ -106,6 +117,9 @@ mod tests {
         );
         assert!(problems.iter().any(|problem| problem.contains("keeps its own keys")), "{problems:?}");
         let (_, problems) = read(&[("run", &["strg-r"])]);
-        assert_eq!(problems, ["\"strg-r\" of run is no key"]);
+        assert_eq!(problems, ["\"strg-r\" of run is not a key"]);
+        let of_chat = COMMANDS.iter().find(|command| command.is_in(Context::Chat)).unwrap();
+        let (_, problems) = read(&[(of_chat.name, &["Q"])]);
+        assert!(problems[0].contains("is text in a chat"), "{problems:?}");
     }
 }

@@ -95,6 +95,10 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
     let attempt = model.attempt_at_hand().ok_or("the case has not been run")?;
+    if matches!(model.screen, Screen::Case(_)) {
+        // The tab says itself that no judge scored the case.
+        return Ok(());
+    }
     let judged = attempt.metrics.iter().any(|metric| metric.judged);
     judged.then_some(()).ok_or("no judge scored this case")
 }

@@ -6,6 +6,7 @@
 use super::enabled::{always, has_case};
 use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LISTS};
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::TerminalEffect;
 use crate::explorer::{global, overlays};
 
 pub static PALETTE: Command = Command {
@@ -26,7 +27,7 @@ pub static HELP: Command = Command {
     hint: Some("help"),
     scope: None,
     group: Group::General,
-    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Reading],
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit, Context::Reading],
     default_keys: &["?"],
     enabled: always,
     run: overlays::help::toggle,
@@ -89,7 +90,7 @@ pub static SUSPEND: Command = Command {
     contexts: ANY_SCREEN,
     default_keys: &["ctrl-z"],
     enabled: always,
-    run: |_| vec![Effect::Suspend],
+    run: |_| vec![Effect::Terminal(TerminalEffect::Suspend)],
 };
 
 pub static LEAVE: Command = Command {

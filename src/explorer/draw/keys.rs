@@ -24,7 +24,16 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let found = continuations(model.context(), &model.pressed);
     let title = format!("{pressed}  {name}   esc cancel");
     let inner = bottom(areas.body, WIDTH, found.len() as u16 + 2, &title, theme, buffer);
-    for (row, (keys, command)) in found.iter().take(usize::from(inner.height)).enumerate() {
+    let rows = usize::from(inner.height);
+    let shown = if found.len() > rows { rows.saturating_sub(1) } else { rows };
+    if found.len() > rows {
+        let rest: Vec<String> =
+            found[shown..].iter().map(|(keys, command)| format!("{keys} {}", command.name)).collect();
+        let words = format!("… {}", rest.join("  "));
+        let y = inner.bottom().saturating_sub(1);
+        put(buffer, inner.x + 1, y, inner.width.saturating_sub(1), &words, theme.style(Role::Faint));
+    }
+    for (row, (keys, command)) in found.iter().take(shown).enumerate() {
         let y = inner.y + row as u16;
         put(buffer, inner.x + 1, y, KEYS, keys, theme.style(Role::Accent));
         let (words, role) = match (command.enabled)(model) {

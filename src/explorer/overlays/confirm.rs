@@ -3,6 +3,8 @@
 use super::question::QuestionText;
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{CONFIRM, Context, Motion, REFUSE};
+use crate::explorer::effect::ResultEffect;
+use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
@@ -60,8 +62,10 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
 
 fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
     match then {
-        Confirmed::Quit => vec![Effect::Quit],
-        Confirmed::WriteCriteria(change, sets) => vec![Effect::WriteCriteria(change, sets)],
+        Confirmed::Quit => vec![Effect::Terminal(TerminalEffect::Quit)],
+        Confirmed::WriteCriteria(change, sets) => {
+            vec![Effect::Results(ResultEffect::WriteCriteria(change, sets))]
+        }
         Confirmed::LeaveChat => chat::close(model),
         Confirmed::TypeAgain(of, text) => edit::type_again(of, text),
         Confirmed::DropDraft => {

@@ -3,6 +3,7 @@
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
+use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
@@ -163,7 +164,11 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
             proposal.saving = true;
             proposal.problem = None;
             let anywhere = proposal.outside.is_some();
-            vec![Effect::MakeEdit { words: proposal.words.clone(), jobs: proposal.jobs.clone(), anywhere }]
+            vec![Effect::Edits(EditEffect::Make {
+                words: proposal.words.clone(),
+                jobs: proposal.jobs.clone(),
+                anywhere,
+            })]
         }
         Some(Conflict { theirs, merged: Some(edits) }) => {
             let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
@@ -207,7 +212,11 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
     let jobs: Vec<FileJob> = mine.collect();
     proposal.saving = true;
     let names: Vec<String> = jobs.iter().map(|job| job.path.display().to_string()).collect();
-    vec![Effect::MakeEdit { words: format!("write {}", names.join(", ")), jobs, anywhere: false }]
+    vec![Effect::Edits(EditEffect::Make {
+        words: format!("write {}", names.join(", ")),
+        jobs,
+        anywhere: false,
+    })]
 }
 
 /// Closes the proposal. What is being written cannot be left: its answer closes the proposal.

@@ -29,6 +29,8 @@ const HOW: &[&str] = &[
     "any_of",
 ];
 const HOW_OFTEN: &[&str] = &["optional", "forbidden", "max", "min", "others"];
+/// More paths of a call complete nothing.
+const PATHS_AT_MOST: usize = 200;
 /// So many completions are shown.
 const SHOWN: usize = 5;
 
@@ -41,12 +43,16 @@ pub struct RuleLine {
     pub wrong: Option<String>,
     /// The tools of the case at hand, each with the paths of its arguments.
     tools: BTreeMap<String, BTreeSet<String>>,
+    /// The text before `tab` completed it, and which completion stands there now.
+    completed: Option<(String, usize)>,
 }
 
 /// Opens the line. Tools and arguments of the case at hand complete what is typed.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut line = RuleLine::default();
-    let attempt = model.attempt_at_hand().and_then(|attempt| attempt.read().ok());
+    // What takes long to read completes nothing.
+    let attempt = model.attempt_at_hand().filter(|attempt| !attempt.is_slow());
+    let attempt = attempt.and_then(|attempt| attempt.read().ok());
     for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
         turn.calls().into_iter().for_each(|call| line.know(call));
     }
@@ -56,12 +62,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 impl RuleLine {
     fn know(&mut self, call: &ToolCall) {
         let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
-        self.tools.entry(call.name.clone()).or_default().extend(paths);
+        self.tools.entry(call.name.clone()).or_default().extend(paths.into_iter().take(PATHS_AT_MOST));
     }
 
     /// What the word that is being typed could become.
-    fn completions(&self) -> Vec<String> {
-        let typed = self.input.value();
+    fn completions(&self, typed: &str) -> Vec<String> {
         let words: Vec<&str> = typed.split_whitespace().collect();
         let is_new = typed.is_empty() || typed.ends_with(' ');
         let (before, word) = match (is_new, words.split_last()) {
@@ -83,12 +88,17 @@ impl RuleLine {
         names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
     }
 
-    /// Completes the word that is being typed by the first that it could become.
+    /// Completes the word that is being typed; again, by the next that it could become.
     fn complete(&mut self) {
-        let Some(first) = self.completions().into_iter().next() else { return };
-        let typed = self.input.value();
+        let (typed, nth) = match self.completed.take() {
+            Some((typed, nth)) => (typed, nth + 1),
+            None => (self.input.value().to_string(), 0),
+        };
+        let names = self.completions(&typed);
+        let Some(name) = names.get(nth % names.len().max(1)) else { return };
         let start = typed.rfind(' ').map_or(0, |at| at + 1);
-        self.input = Input::new(format!("{}{first} ", &typed[..start]));
+        self.input = Input::new(format!("{}{name}", &typed[..start]));
+        self.completed = Some((typed, nth));
         self.wrong = None;
     }
 }
@@ -104,6 +114,7 @@ impl Dialog for RuleLine {
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {
         self.input.handle(request);
+        self.completed = None;
         self.wrong = None;
     }
 
@@ -118,13 +129,16 @@ impl Dialog for RuleLine {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let names = self.completions();
+        let typed = self.completed.as_ref().map_or(self.input.value(), |(typed, _)| typed.as_str());
+        let names = self.completions(typed);
         let hint = match (self.input.value().is_empty(), names.is_empty()) {
             (true, true) => {
                 "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional".to_string()
             }
             (false, true) => "enter try it  esc cancel".to_string(),
-            (_, false) => format!("tab  {}", names[..names.len().min(SHOWN)].join(" · ")),
+            (_, false) => {
+                format!("tab {}   enter try it  esc cancel", names[..names.len().min(SHOWN)].join(" · "))
+            }
         };
         draw_line("match ", &self.input, (self.wrong.as_deref(), &hint), areas, theme, buffer)
     }

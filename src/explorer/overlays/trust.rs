@@ -4,6 +4,8 @@ use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
 use crate::domain::SessionInput;
 use crate::explorer::commands::{ALLOW, Context, DENY, DOWN, Motion, PAGE_DOWN, RUN};
+use crate::explorer::effect::ChatEffect;
+use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
@@ -100,9 +102,9 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
 fn allowed(dialog: TrustDialog) -> Vec<Effect> {
     let asked = dialog.asked;
     vec![match dialog.then {
-        Allowed::Run(cases, against) => Effect::StartTrusted(cases, asked, against),
+        Allowed::Run(cases, against) => Effect::Run(RunEffect::StartTrusted(cases, asked, against)),
         Allowed::Chat { set, session, number } => {
-            Effect::OpenChat { set, session: *session, number, granted: asked }
+            Effect::Chat(ChatEffect::Open { set, session: *session, number, granted: asked })
         }
     }]
 }
@@ -114,7 +116,7 @@ fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
             let words =
                 "not started; from now on runs go without the key, and what needs it is not evaluated";
             let mut effects = global::tell(model, words.into(), false);
-            effects.push(Effect::DeclineKeys(dialog.asked));
+            effects.push(Effect::Run(RunEffect::DeclineKeys(dialog.asked)));
             effects
         }
         Allowed::Run(..) => global::tell(model, format!("{}: not started", RUN.name), false),

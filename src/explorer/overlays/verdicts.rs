@@ -5,6 +5,7 @@ use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::ResultEffect;
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Screen};
@@ -141,7 +142,7 @@ impl Dialog for VerdictForm {
             }
         }
         model.verdicts_version += 1;
-        Some(vec![Effect::KeepVerdicts(changed)])
+        Some(vec![Effect::Results(ResultEffect::KeepVerdicts(changed))])
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

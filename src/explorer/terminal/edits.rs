@@ -1,5 +1,6 @@
 //! Making edits, and taking them back.
 
+use crate::explorer::message::EditMsg;
 use crate::explorer::{EditDone, EditFailure, Msg};
 use crate::store::{Done, EditLog, FileJob, SaveError, Scope, UndoError};
 use crate::workspace::edited_with;
@@ -10,15 +11,15 @@ use std::sync::Arc;
 pub(crate) fn make(log: &EditLog, root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -> Msg {
     let within = (!anywhere).then_some(root);
     match log.make(within, words, jobs) {
-        Ok(done) => Msg::Edited(done_of(done, true)),
-        Err(failed) => Msg::EditFailed(match failed.why {
+        Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, true))),
+        Err(failed) => Msg::Edits(EditMsg::Failed(match failed.why {
             SaveError::Changed { theirs } => match String::from_utf8(theirs) {
                 Ok(text) => EditFailure::Changed(failed.path, Arc::from(text)),
                 Err(_) => EditFailure::Other("the file was changed since, and is no text any more".into()),
             },
             SaveError::Outside(path) => EditFailure::Outside(path),
             _ => EditFailure::Other(format!("not saved: {failed}")),
-        }),
+        })),
     }
 }
 
@@ -29,9 +30,9 @@ pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
         false => Scope::folder(opened),
     };
     match log.turn(&scope, None, back) {
-        Ok(done) => Msg::Edited(done_of(done, !back)),
+        Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, !back))),
         Err(UndoError::Nothing(what)) => Msg::Told(format!("there is nothing to {what} here")),
-        Err(error) => Msg::EditFailed(EditFailure::Other(error.to_string())),
+        Err(error) => Msg::Edits(EditMsg::Failed(EditFailure::Other(error.to_string()))),
     }
 }
 

@@ -2,11 +2,17 @@
 
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
+use crate::explorer::effect::ChatEffect;
+use crate::explorer::effect::EditEffect;
+use crate::explorer::effect::ResultEffect;
+use crate::explorer::effect::SetEffect;
+use crate::explorer::message::ResultMsg;
+use crate::explorer::message::SetMsg;
 use crate::explorer::terminal::past::history;
 use crate::explorer::terminal::{chat, criteria, edits, tools};
 use crate::explorer::{
-    Against, CaseRef, CaseSummary, ChatMsg, Effect, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket,
-    asked, build_body, reevaluated, rescored,
+    Against, CaseRef, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket, asked,
+    build_body, reevaluated, rescored,
 };
 use crate::formats::SetFile;
 use crate::runner::{
@@ -55,101 +61,78 @@ pub(crate) struct EffectExecutor {
 }
 
 impl EffectExecutor {
-    /// Executes an effect that needs no terminal.
-    pub(crate) fn take(&mut self, effect: Effect) {
+    pub(crate) fn sets(&mut self, effect: SetEffect) {
         match effect {
-            Effect::LoadSet { set, ticket } => {
+            SetEffect::Load { set, ticket } => {
                 self.elsewhere(move |context| Some(load_set(context, set, ticket)))
             }
-            Effect::Rediscover => self.rediscover(),
-            Effect::Summarise { set, digest, file } => self.elsewhere(move |_| summarise(set, digest, &file)),
-            Effect::Rescore { ticket, change, before } => {
-                self.elsewhere(move |_| Some(Msg::Rescored(ticket, Box::new(rescored(&before, &change)))))
+            SetEffect::Rediscover => self.rediscover(),
+            SetEffect::Summarise { set, digest, file } => {
+                self.elsewhere(move |_| summarise(set, digest, &file))
             }
-            Effect::Forget(outcomes) => self.elsewhere(move |_| {
-                drop(outcomes);
-                None
+            SetEffect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
+                let results = reevaluated(&file, &notes, &cases);
+                Some(Msg::Sets(SetMsg::Reevaluated { set, digest, asked: asked(&cases), results }))
             }),
-            Effect::WriteCriteria(change, sets) => self.elsewhere(move |context| {
-                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
-                Some(match criteria::write(&context.workspace, &paths, &change) {
-                    Ok(words) => Msg::CriteriaWritten(words),
-                    Err(error) => Msg::Failed(error.to_string()),
-                })
-            }),
-            Effect::CancelRun(_) | Effect::PauseRun(_) | Effect::CancelAttempt(_) => self.steer(effect),
-            Effect::ReadAttempt(key, attempt) => {
-                self.elsewhere(move |_| Some(Msg::AttemptRead(key, attempt.read())))
-            }
-            Effect::BuildBody(key, compared) => self.elsewhere(move |_| {
-                let body = build_body(&compared, key.view);
-                Some(Msg::BodyBuilt(key, Arc::new(body)))
-            }),
-            Effect::MakeEdit { .. }
-            | Effect::TurnEdit { .. }
-            | Effect::OpenChat { .. }
-            | Effect::Say(_)
-            | Effect::CloseChat
-            | Effect::SeeTools(_)
-            | Effect::Reevaluate { .. }
-            | Effect::KeepVerdicts(_) => self.author(effect),
-            // The loop does these itself.
-            Effect::StartRun(..)
-            | Effect::StartTrusted(..)
-            | Effect::DeclineKeys(_)
-            | Effect::Copy(_)
-            | Effect::OpenEditor { .. }
-            | Effect::EditText { .. }
-            | Effect::EditCriteria(_)
-            | Effect::CaptureMouse(_)
-            | Effect::Suspend
-            | Effect::Quit => {}
+            SetEffect::SeeTools(set) => self.see_tools(set),
         }
     }
 
-    /// What changes files, or talks.
-    fn author(&mut self, effect: Effect) {
+    pub(crate) fn results(&mut self, effect: ResultEffect) {
         match effect {
-            Effect::MakeEdit { words, jobs, anywhere } => {
-                let log = EditLog::of(self.places.as_ref());
-                self.elsewhere(move |context| {
-                    Some(edits::make(&log, &context.workspace.root, &words, &jobs, anywhere))
+            ResultEffect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
+                let rescored = Box::new(rescored(&before, &change));
+                Some(Msg::Results(ResultMsg::Rescored(ticket, rescored)))
+            }),
+            ResultEffect::Forget(outcomes) => self.elsewhere(move |_| {
+                drop(outcomes);
+                None
+            }),
+            ResultEffect::WriteCriteria(change, sets) => self.elsewhere(move |context| {
+                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
+                Some(match criteria::write(&context.workspace, &paths, &change) {
+                    Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
+                    Err(error) => Msg::Failed(error.to_string()),
                 })
+            }),
+            ResultEffect::BuildBody(key, compared) => self.elsewhere(move |_| {
+                let body = build_body(&compared, key.view);
+                Some(Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))))
+            }),
+            ResultEffect::ReadAttempt(key, attempt) => {
+                self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
-            Effect::TurnEdit { back } => {
-                let (log, opened) = (EditLog::of(self.places.as_ref()), self.opened.clone());
+            ResultEffect::KeepVerdicts(verdicts) => self.elsewhere(move |context| {
+                let kept = keep_verdicts(&context.workspace.root, &verdicts);
+                kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
+            }),
+        }
+    }
+
+    pub(crate) fn edits(&mut self, effect: EditEffect) {
+        let log = EditLog::of(self.places.as_ref());
+        match effect {
+            EditEffect::Make { words, jobs, anywhere } => self.elsewhere(move |context| {
+                Some(edits::make(&log, &context.workspace.root, &words, &jobs, anywhere))
+            }),
+            EditEffect::Turn { back } => {
+                let opened = self.opened.clone();
                 self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
             }
-            Effect::OpenChat { set, session, number, granted } => {
+        }
+    }
+
+    pub(crate) fn chat(&mut self, effect: ChatEffect) {
+        match effect {
+            ChatEffect::Open { set, session, number, granted } => {
                 self.open_chat(set, session, number, granted)
             }
-            Effect::Say(text) => {
+            ChatEffect::Say(text) => {
                 if let Some(chat) = &self.chat {
                     let _ = chat.try_send(text);
                 }
             }
-            Effect::CloseChat => self.chat = None,
-            Effect::SeeTools(set) => self.see_tools(set),
-            Effect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
-                let results = reevaluated(&file, &notes, &cases);
-                Some(Msg::Reevaluated { set, digest, asked: asked(&cases), results })
-            }),
-            Effect::KeepVerdicts(verdicts) => self.elsewhere(move |context| {
-                let kept = keep_verdicts(&context.workspace.root, &verdicts);
-                kept.err().map(|error| Msg::Failed(format!("the verdicts are not kept: {error}")))
-            }),
-            _ => {}
-        }
-    }
-
-    /// What the run is told.
-    fn steer(&self, effect: Effect) {
-        let Some(run) = &self.run else { return };
-        match effect {
-            Effect::CancelRun(reason) => run.cancel(reason),
-            Effect::PauseRun(on) => run.pause(on),
-            Effect::CancelAttempt(key) => run.cancel_one(key),
-            _ => {}
+            ChatEffect::Close => self.chat = None,
         }
     }
 
@@ -190,19 +173,23 @@ impl EffectExecutor {
                 (tools::of_sets(&sets), spec)
             });
             let Ok((mut tools, spec)) = of_sets.await else { return };
-            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools.clone()))).await;
+            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsSeen(tools.clone())))).await;
             let Some(spec) = spec else { return };
             for (name, arguments) in declared_tools(&spec).await {
                 tools.declare(name, arguments);
             }
-            let _ = back.send(Arrival::Msg(Msg::ToolsSeen(tools))).await;
+            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsSeen(tools)))).await;
         });
     }
 
     /// Reads past runs.
     pub(crate) fn read_history(&self, ticket: Ticket) {
-        self.elsewhere(move |context| Some(Msg::History { ticket, results: history(context) }));
-        self.elsewhere(move |context| Some(Msg::Verdicts(kept_verdicts(&context.workspace.root))));
+        self.elsewhere(move |context| {
+            Some(Msg::Results(ResultMsg::History { ticket, results: history(context) }))
+        });
+        self.elsewhere(move |context| {
+            Some(Msg::Results(ResultMsg::Verdicts(kept_verdicts(&context.workspace.root))))
+        });
     }
 
     /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
@@ -221,13 +208,15 @@ impl EffectExecutor {
                 let modified = std::fs::metadata(&set.path).and_then(|meta| meta.modified());
                 modified.is_ok_and(|modified| modified + GRAIN >= since)
             };
-            if sets.iter().any(is_newer) && back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+            if sets.iter().any(is_newer)
+                && back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err()
+            {
                 return;
             }
             // Ends when the watch is dropped.
             while changes.recv().is_ok() {
                 while changes.recv_timeout(SETTLE).is_ok() {}
-                if back.blocking_send(Arrival::Msg(Msg::FilesChanged)).is_err() {
+                if back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err() {
                     return;
                 }
             }
@@ -267,20 +256,22 @@ impl EffectExecutor {
                 let left_out = left_out(&prepared);
                 let run = runner::start(prepared, None, &root);
                 let removed = runner::remove_old(&context.workspace);
-                Ok((run, [removed.map(Msg::Told), left_out.map(Msg::Failed)]))
+                let left_out = left_out.map(|words| Msg::Run(RunMsg::LeftOut(words)));
+                Ok((run, [removed.map(Msg::Told), left_out]))
             })
             .await;
-            let arrival = match started {
+            let arrivals = match started {
+                // The notices come after the screen of the run.
                 Ok(Ok((run, notices))) => {
-                    for notice in notices.into_iter().flatten() {
-                        let _ = back.send(Arrival::Msg(notice)).await;
-                    }
-                    Arrival::Run(run)
+                    let notices = notices.into_iter().flatten().map(Arrival::Msg);
+                    std::iter::once(Arrival::Run(run)).chain(notices).collect()
                 }
-                Ok(Err(msg)) => Arrival::Msg(Msg::Run(msg)),
-                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+                Ok(Err(msg)) => vec![Arrival::Msg(Msg::Run(msg))],
+                Err(error) => vec![Arrival::Msg(Msg::Failed(error.to_string()))],
             };
-            let _ = back.send(arrival).await;
+            for arrival in arrivals {
+                let _ = back.send(arrival).await;
+            }
         });
     }
 }
@@ -295,7 +286,7 @@ pub(crate) struct TaskContext {
 }
 
 fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {
-    Msg::SetLoaded(loaded(&context.workspace, &context.sets[set], set, ticket))
+    Msg::Sets(SetMsg::Loaded(loaded(&context.workspace, &context.sets[set], set, ticket)))
 }
 
 /// Opens a set and finds its agent.
@@ -314,7 +305,7 @@ pub(crate) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: 
 fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
     // A file too large to be held is too large to be looked through for every filter.
     let summaries = file.is_held().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
-    Some(Msg::Summarised { set, digest, summaries: Arc::new(summaries) })
+    Some(Msg::Sets(SetMsg::Summarised { set, digest, summaries: Arc::new(summaries) }))
 }
 
 fn summary(file: &SetFile, index: usize) -> CaseSummary {
@@ -342,7 +333,8 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     let (file, why) = prepared.problems.first()?;
     let more = prepared.problems.len() - 1;
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    Some(format!("not run: {file}: {why}{more}"))
+    let why = if why.contains(file.as_str()) { why.clone() } else { format!("{file}: {why}") };
+    Some(format!("not run: {why}{more}"))
 }
 
 /// What a person said before this run is prepared.

@@ -3,6 +3,10 @@
 use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::commands::bindings::Bindings;
+use crate::explorer::effect::RunEffect;
+use crate::explorer::effect::TerminalEffect;
+use crate::explorer::message::EditMsg;
+use crate::explorer::message::SetMsg;
 use crate::explorer::screens::browse::columns::hidden_columns;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
@@ -67,13 +71,17 @@ pub fn explore(explorer: Explorer) -> io::Result<()> {
     let signals = terminal::Told::default();
     terminal::listen_to_signals(signals.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(async { Loop::open(explorer, signals)?.go().await });
+    let outcome = runtime.block_on(async {
+        let (opened, first) = Loop::open(explorer, signals)?;
+        opened.go(first).await
+    });
     runtime.shutdown_timeout(Duration::from_millis(500));
     outcome
 }
 
 impl Loop {
-    fn open(explorer: Explorer, signals: terminal::Told) -> io::Result<Loop> {
+    /// The loop, and the effects that opening the first sets has.
+    fn open(explorer: Explorer, signals: terminal::Told) -> io::Result<(Loop, Vec<Effect>)> {
         let began = Instant::now();
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
@@ -93,21 +101,22 @@ impl Loop {
         model.judge = judge_of(&workspace);
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
-        let mut executor =
-            EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
+        let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
         model.browse.hidden = hidden_columns(&remembered.hidden_columns);
         let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
         model.browse.order = order.unwrap_or(Order::File);
-        first_sets(&mut model, &mut executor, &remembered);
+        let first = first_sets(&mut model, &executor, &remembered);
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
-        let theme = explorer.theme.or(chosen).or(remembered.theme);
+        // A theme of the person's may be gone since.
+        let last = remembered.theme.filter(|name| Theme::names().any(|known| known == name));
+        let theme = explorer.theme.or(chosen).or(last);
         model.theme = theme.unwrap_or_else(|| "default".into());
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
-        Ok(Loop {
+        let opened = Loop {
             theme_of: model.theme.clone(),
             model,
             theme,
@@ -124,11 +133,13 @@ impl Loop {
             no_colour,
             done: false,
             _watch: None,
-        })
+        };
+        Ok((opened, first))
     }
 
-    async fn go(mut self) -> io::Result<()> {
+    async fn go(mut self, first: Vec<Effect>) -> io::Result<()> {
         let _guard = Guard;
+        first.into_iter().try_for_each(|effect| self.effect(effect))?;
         self.draw_if_due()?;
         self.executor.read_history(self.model.ticket());
         self.executor.watch();
@@ -209,7 +220,7 @@ impl Loop {
 
     /// Takes over what the folder holds now. The sets' order is the model's.
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
-        let effects = update(&mut self.model, Msg::Found(workspace.sets.clone()));
+        let effects = update(&mut self.model, Msg::Sets(SetMsg::Found(workspace.sets.clone())));
         self.model.judge = judge_of(&workspace);
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
@@ -247,33 +258,54 @@ impl Loop {
 
     fn effect(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
-            Effect::Quit => self.done = true,
-            Effect::Copy(text) => {
+            Effect::Terminal(effect) => return self.terminal(effect),
+            Effect::Run(effect) => self.run(effect),
+            Effect::Sets(effect) => self.executor.sets(effect),
+            Effect::Results(effect) => self.executor.results(effect),
+            Effect::Edits(effect) => self.executor.edits(effect),
+            Effect::Chat(effect) => self.executor.chat(effect),
+        }
+        Ok(())
+    }
+
+    fn terminal(&mut self, effect: TerminalEffect) -> io::Result<()> {
+        match effect {
+            TerminalEffect::Copy(text) => {
                 let told = match clipboard::copy(&clean_json(&text)) {
                     Ok(words) => Msg::Told(words),
                     Err(error) => Msg::Failed(format!("not copied: {error}")),
                 };
-                return self.take(told);
+                self.take(told)
             }
-            Effect::StartRun(cases, against) => self.start(cases, Vec::new(), against),
-            Effect::StartTrusted(cases, questions, against) => self.start(cases, questions, against),
-            Effect::DeclineKeys(questions) => {
+            TerminalEffect::OpenEditor { path, line } => self.edit(path, line),
+            TerminalEffect::EditText { text, name, ending, of } => self.edit_text(&text, &name, ending, of),
+            TerminalEffect::EditCriteria(set) => self.edit_criteria(set),
+            TerminalEffect::CaptureMouse(true) => {
+                crossterm::execute!(io::stdout(), crossterm::event::EnableMouseCapture)
+            }
+            TerminalEffect::CaptureMouse(false) => {
+                crossterm::execute!(io::stdout(), crossterm::event::DisableMouseCapture)
+            }
+            TerminalEffect::Suspend => self.suspend(),
+            TerminalEffect::Quit => {
+                self.done = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn run(&mut self, effect: RunEffect) {
+        match (effect, &self.executor.run) {
+            (RunEffect::Start(cases, against), _) => self.start(cases, Vec::new(), against),
+            (RunEffect::StartTrusted(cases, granted, against), _) => self.start(cases, granted, against),
+            (RunEffect::DeclineKeys(questions), _) => {
                 self.executor.declined.extend(questions.into_iter().map(|question| question.fingerprint));
             }
-            Effect::OpenEditor { path, line } => return self.edit(path, line),
-            Effect::EditText { text, name, ending, of } => return self.edit_text(&text, &name, ending, of),
-            Effect::EditCriteria(set) => return self.edit_criteria(set),
-            Effect::CaptureMouse(on) => {
-                let mut out = io::stdout();
-                match on {
-                    true => crossterm::execute!(out, crossterm::event::EnableMouseCapture)?,
-                    false => crossterm::execute!(out, crossterm::event::DisableMouseCapture)?,
-                }
-            }
-            Effect::Suspend => self.suspend()?,
-            effect => self.executor.take(effect),
+            (RunEffect::Cancel(reason), Some(run)) => run.cancel(reason),
+            (RunEffect::Pause(on), Some(run)) => run.pause(on),
+            (RunEffect::CancelAttempt(key), Some(run)) => run.cancel_one(key),
+            (RunEffect::Cancel(_) | RunEffect::Pause(_) | RunEffect::CancelAttempt(_), None) => {}
         }
-        Ok(())
     }
 
     fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
@@ -288,7 +320,7 @@ impl Loop {
         let opened = editor::open(&path, line);
         self.come_back()?;
         match opened {
-            Ok(()) => self.take(Msg::FilesChanged),
+            Ok(()) => self.take(Msg::Sets(SetMsg::FilesChanged)),
             Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
         }
     }
@@ -300,7 +332,7 @@ impl Loop {
         let edited = editor::edit_text(text, name, ending);
         self.come_back()?;
         self.take(match edited {
-            Ok(text) => Msg::TextEdited(of, text),
+            Ok(text) => Msg::Edits(EditMsg::TextEdited(of, text)),
             Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
         })
     }
@@ -452,13 +484,14 @@ fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
     problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
     let theme = config.theme.filter(|name| {
         let known = Theme::names().any(|known| known == name);
-        if !known {
+        // Of a theme of the person's that cannot be used, that was said.
+        if !known && !config.themes.contains_key(name) {
             problems.push(format!("no theme is called {name:?}"));
         }
         known
     });
-    if !problems.is_empty() {
-        update(model, Msg::Failed(format!("{}: {}", path.display(), problems.join("; "))));
+    for problem in problems {
+        update(model, Msg::Failed(format!("{}: {problem}", path.display())));
     }
     theme
 }
@@ -481,13 +514,13 @@ fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, 
 }
 
 /// The set that will be looked at first is opened before the first frame; the others follow.
-fn first_sets(model: &mut Model, executor: &mut EffectExecutor, remembered: &Remembered) {
+fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
     let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
     let mut effects = Vec::new();
     if let Some(path) = executor.sets.get(first) {
         let answer = loaded(&executor.workspace, path, first, model.ticket());
-        effects.extend(update(model, Msg::SetLoaded(answer)));
+        effects.extend(update(model, Msg::Sets(SetMsg::Loaded(answer))));
     }
     if let Some(shown) = &remembered.set {
         go_to(model, shown, remembered.case);
@@ -496,7 +529,7 @@ fn first_sets(model: &mut Model, executor: &mut EffectExecutor, remembered: &Rem
     for set in rest.collect::<Vec<_>>() {
         effects.push(load_set(model, set));
     }
-    effects.into_iter().for_each(|effect| executor.take(effect));
+    effects
 }
 
 #[cfg(test)]

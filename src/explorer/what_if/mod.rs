@@ -69,7 +69,7 @@ pub struct Rescored {
     pub outcomes: Outcomes,
     /// The cases whose status would be another, in order.
     pub flips: Vec<Flip>,
-    /// The rules of the change that are about none of the calls, expected or made.
+    /// The rules of the change about arguments that match no call, expected or made.
     pub unmatched: Vec<MatchRule>,
 }
 
@@ -77,7 +77,8 @@ pub struct Rescored {
 pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
     let mut rescorer = Rescorer::new(change);
     let again = rescoring(change);
-    let mut unmatched = change.rules.clone();
+    let mut unmatched: Vec<MatchRule> =
+        change.rules.iter().filter(|rule| !rule.args.is_empty() || rule.optional).cloned().collect();
     let after = before.map(|ended| match ended.read() {
         Ok(attempt) => {
             let turns = || attempt.expected.iter().chain(attempt.actual.iter());

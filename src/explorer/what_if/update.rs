@@ -2,6 +2,8 @@
 
 use crate::domain::MatchType;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::ResultEffect;
+use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
 use crate::explorer::model::{CaseRef, Model};
 use crate::explorer::outcomes::Outcomes;
@@ -43,7 +45,7 @@ fn rescore(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     trial.pending = Some((ticket, before.version));
-    vec![Effect::Rescore { ticket, change, before }]
+    vec![Effect::Results(ResultEffect::Rescore { ticket, change, before })]
 }
 
 /// An answer for another change is dropped; one for outcomes that are others by now is asked for again.
@@ -53,12 +55,12 @@ pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Re
         Some(version == trial.before.version)
     });
     match awaited {
-        None => vec![Effect::Forget(Arc::new(rescored.outcomes))],
+        None => vec![Effect::Results(ResultEffect::Forget(Arc::new(rescored.outcomes)))],
         Some(false) => rescore(model),
         Some(true) => {
             let shown_before = take(model, rescored);
             relist(model);
-            vec![Effect::Forget(Arc::new(shown_before))]
+            vec![Effect::Results(ResultEffect::Forget(Arc::new(shown_before)))]
         }
     }
 }
@@ -78,8 +80,9 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
 
 /// Shows these outcomes; what was shown before comes back.
 fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) -> Outcomes {
-    if let Some(rule) = unmatched.first() {
-        let words = format!("the rule {} is about none of the calls in the results", rule.words());
+    let newest = model.trial.as_ref().and_then(|trial| trial.change.rules.last());
+    if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
+        let words = format!("the rule {} matches no call in the results", rule.words());
         global::tell(model, words, true);
     }
     let before = std::mem::replace(&mut model.outcomes, outcomes);
@@ -105,7 +108,7 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
         look_again(model);
         relist(model);
         if shown.attempts() > AT_ONCE {
-            return vec![Effect::Forget(Arc::new(shown))];
+            return vec![Effect::Results(ResultEffect::Forget(Arc::new(shown)))];
         }
     }
     Vec::new()
@@ -115,7 +118,7 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
     model.trial = None;
     global::tell(model, words, false);
-    vec![Effect::Rediscover]
+    vec![Effect::Sets(SetEffect::Rediscover)]
 }
 
 /// Tries the smallest change with which the case on the screen would pass, beside what is tried already.

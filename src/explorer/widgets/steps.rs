@@ -7,7 +7,10 @@ use crate::domain::{Progress, clean};
 pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
     match step {
         Progress::Calls(call) => wrap_line(&[faint("   calls "), span(call, Tone::Tool)], width),
-        Progress::Answered(tool) => wrap_line(&[faint("   ← "), span(tool, Tone::Tool)], width),
+        Progress::Answered { tool, response } => {
+            let response = span(&format!(" {response}"), Tone::Value);
+            wrap_line(&[faint("   ← "), span(tool, Tone::Tool), response], width)
+        }
         Progress::Says(text) | Progress::SaysMore(text) => said("   agent", text, width),
         Progress::Turn { turn, user, .. } => {
             let mut lines = vec![Line::new()];

@@ -113,6 +113,11 @@ pub enum BodyLine {
 }
 
 impl Body {
+    /// Whether the turns have lines of their own: those of judges and metrics are of all turns at once.
+    pub fn has_turn_lines(&self) -> bool {
+        self.turns.len() == 1 || self.turns.last().is_some_and(|turn| turn.line > 0)
+    }
+
     /// The position among [`Body::turns`] of the turn that a line belongs to.
     pub fn turn_at(&self, line: usize) -> usize {
         self.turns.partition_point(|turn| turn.line <= line).saturating_sub(1)
@@ -183,6 +188,17 @@ pub(crate) fn is_large(compared: &Compared) -> bool {
     let replies = judged.flat_map(|asked| &asked.samples).filter_map(|sample| sample.reply.as_ref());
     let weights = turns.map(weight).sum::<usize>() + states.map(deep).sum::<usize>();
     weights + replies.map(String::len).sum::<usize>() > LARGE
+}
+
+/// Whether looking for the smallest relaxation could be felt. It rescores calls and responses a dozen times.
+pub(crate) fn is_slow_to_relax(compared: &Compared) -> bool {
+    const LARGE: usize = 96 << 10;
+    let weight = |turn: &Invocation| {
+        let args: usize = turn.calls().iter().map(|call| deep_len(call.args.as_ref())).sum();
+        shown_response(turn).len() + args
+    };
+    let turns = compared.turns.iter().flat_map(|turn| [&turn.expected, &turn.actual]).flatten();
+    turns.map(weight).sum::<usize>() > LARGE
 }
 
 fn deep_len(args: Option<&serde_json::Map<String, Value>>) -> usize {

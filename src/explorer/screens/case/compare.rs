@@ -63,7 +63,11 @@ fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> b
     let (left, right) = (expected.calls(), actual.calls());
     let same_calls =
         left.len() == right.len() && left.iter().zip(&right).all(|(e, a)| calls_equal(e, a, false));
-    same_calls && shown_response(expected) == shown_response(actual)
+    let has_errors = matches!(&actual.trajectory, Trajectory::Events(events) if events.iter().any(|event| event.error.is_some()));
+    same_calls
+        && !has_errors
+        && expected.trajectory != Trajectory::Unknown
+        && shown_response(expected) == shown_response(actual)
 }
 
 struct Builder {

@@ -24,7 +24,7 @@ pub(crate) fn judged_lines(
     let mut metrics: Vec<&MetricResult> =
         attempt.iter().flat_map(|one| &one.metrics).filter(judged).collect();
     if metrics.is_empty() {
-        lines.say(0, &[faint("no judge was asked about this case")]);
+        lines.say(0, &[faint("no judge scored this case")]);
     }
     // What failed first; the answers as they came stand after all verdicts.
     metrics.sort_by_key(|metric| metric.status == Status::Passed);

@@ -1,6 +1,6 @@
 //! What the case screen knows.
 
-use super::body::{Body, BodyKey};
+use super::body::{Body, BodyKey, PieceLine};
 use crate::explorer::model::CaseRef;
 use crate::metrics::WhatIf;
 use std::sync::Arc;
@@ -18,13 +18,20 @@ pub enum CaseMode {
     Metrics,
 }
 
+impl CaseScreen {
+    /// The current difference.
+    pub fn current_piece(&self) -> Option<&PieceLine> {
+        self.body.as_ref()?.pieces.get(self.piece?)
+    }
+}
+
 impl CaseMode {
-    /// The tabs in order, each with its key and name.
-    pub const TABS: [(CaseMode, char, &'static str); 4] = [
-        (CaseMode::Compare, '1', "diff"),
-        (CaseMode::Timeline, '2', "timeline"),
-        (CaseMode::Judged, '3', "judges"),
-        (CaseMode::Metrics, '4', "metrics"),
+    /// The tabs in order, each with its name.
+    pub const TABS: [(CaseMode, &'static str); 4] = [
+        (CaseMode::Compare, "diff"),
+        (CaseMode::Timeline, "timeline"),
+        (CaseMode::Judged, "judges"),
+        (CaseMode::Metrics, "metrics"),
     ];
 }
 
@@ -49,8 +56,8 @@ pub struct CaseScreen {
     pub beside_scroll: usize,
     /// Whether the lines are to be scrolled to the turn when they are there.
     pub seeks_turn: bool,
-    /// The current difference: its position among [`Body::pieces`].
-    pub piece: usize,
+    /// The current difference: its position among [`Body::pieces`]; none in a turn without differences.
+    pub piece: Option<usize>,
     /// The lines.
     pub body: Option<Arc<Body>>,
     /// What the lines are of.

@@ -1,7 +1,9 @@
 //! The strips in the border of a case: its turns and attempts with their statuses, and the tabs.
 
 use crate::domain::Status;
-use crate::explorer::commands::{Command, LEFT, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT};
+use crate::explorer::commands::{
+    COMPARE_TAB, Command, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT, TIMELINE,
+};
 use crate::explorer::model::Model;
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
 use crate::explorer::theme::{Role, Theme};
@@ -144,11 +146,23 @@ fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut
     x - area.x
 }
 
+/// The last key of the command that shows a tab: the number, unless the person chose other keys.
+fn tab_key(tab: CaseMode) -> &'static str {
+    let command = match tab {
+        CaseMode::Compare => &COMPARE_TAB,
+        CaseMode::Timeline => &TIMELINE,
+        CaseMode::Judged => &JUDGES,
+        CaseMode::Metrics => &METRICS_TAB,
+    };
+    command.keys().last().copied().unwrap_or_default()
+}
+
 /// The tabs, in the lower border.
 pub(super) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let y = area.bottom().saturating_sub(1);
     let mut x = area.x + 2;
-    for (tab, key, name) in CaseMode::TABS {
+    for (tab, name) in CaseMode::TABS {
+        let key = tab_key(tab);
         let is_current = tab == mode;
         let role = if is_current { Role::Title } else { Role::Faint };
         let words = match is_current || area.width >= NAMED_TABS_FROM {

@@ -3,12 +3,14 @@
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
+use crate::explorer::effect::ResultEffect;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{CaseRef, Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::case::body::{
-    Body, BodyKey, BodyView, Compared, ComparedTurn, build_body, is_large, turn_status,
+    Body, BodyKey, BodyView, Compared, ComparedTurn, PieceLine, build_body, is_large, is_slow_to_relax,
+    turn_status,
 };
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
 use crate::explorer::screens::case::view;
@@ -54,7 +56,7 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         scroll: 0,
         beside_scroll: 0,
         seeks_turn: true,
-        piece: 0,
+        piece: None,
         body: None,
         key: None,
         suggestion: None,
@@ -86,8 +88,8 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let Screen::Case(case) = &mut model.screen else { return Vec::new() };
     if case.mode != CaseMode::Compare {
-        (case.mode, case.scroll, case.beside_scroll, case.seeks_turn) = (CaseMode::Compare, 0, 0, true);
-        return Vec::new();
+        let mode = case.mode;
+        return toggle_mode(model, mode);
     }
     model.screen = if case.from_run { Screen::Run } else { Screen::Browse };
     Vec::new()
@@ -106,16 +108,23 @@ pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Scrolls to the turn, and makes its first difference the current one.
 fn show_turn(model: &mut Model) {
     let page = page(model);
+    // Of a turn that was run alone, the lines are of another attempt: they are scrolled to when they are there.
+    let is_current = wanted(model).is_none();
     if let Some(case) = model.shown_case_mut() {
-        case.seeks_turn = case.body.is_none();
-        let Some(body) = case.body.clone() else { return };
+        case.seeks_turn = !is_current;
+        let Some(body) = case.body.clone().filter(|_| is_current) else { return };
         let lines = body.lines_of(case.turn);
         let last = body.lines.len().saturating_sub(page);
         if !(lines.start >= case.scroll && lines.end <= case.scroll + page) {
             case.scroll = lines.start.min(last);
         }
-        if let Some(at) = body.pieces.iter().position(|piece| piece.turn == case.turn) {
-            case.piece = at;
+        let is_in_turn = |piece: &PieceLine| piece.turn == case.turn;
+        if !case.current_piece().is_some_and(is_in_turn) {
+            case.piece = body.pieces.iter().position(is_in_turn);
+        }
+        let line = case.current_piece().map(|piece| piece.line);
+        if let Some(line) = line.filter(|line| !(case.scroll..case.scroll + page).contains(line)) {
+            case.scroll = line.saturating_sub(page * 2 / 3).min(last);
         }
     }
 }
@@ -124,7 +133,11 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
     if let Some(case) = model.shown_case_mut() {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
-        case.seeks_turn = true;
+        (case.seeks_turn, case.beside_scroll) = (true, 0);
+    }
+    let turns = model.turns_shown();
+    if let Some(case) = model.shown_case_mut() {
+        case.turn = case.turn.min(turns.saturating_sub(1));
     }
     Vec::new()
 }
@@ -132,13 +145,20 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Goes to the next or previous difference, and shows it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
+    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
-        let count = body.pieces.len();
-        case.piece = (case.piece + count).saturating_add_signed(by) % count.max(1);
-        if let Some(piece) = body.pieces.get(case.piece) {
-            case.turn = piece.turn;
+        let count = body.pieces.len().max(1);
+        let forward = by > 0;
+        let beside = |piece: &PieceLine| (piece.turn > case.turn) == forward && piece.turn != case.turn;
+        case.piece = Some(match case.piece {
+            Some(at) => (at + count).saturating_add_signed(by) % count,
+            None if forward => body.pieces.iter().position(beside).unwrap_or(0),
+            None => body.pieces.iter().rposition(beside).unwrap_or(count - 1),
+        });
+        if let Some(piece) = case.current_piece().cloned() {
+            choose_turn(case, piece.turn, alone);
             if !(case.scroll..case.scroll + page).contains(&piece.line) {
                 let last = body.lines.len().saturating_sub(page);
                 case.scroll = piece.line.saturating_sub(page / 3).min(last);
@@ -150,9 +170,13 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
 
 /// Shows the case in this way; again, the comparison.
 pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
+    let keeps_comparison = view::is_wide(&layout(model));
     if let Some(case) = model.shown_case_mut() {
         case.mode = if case.mode == mode { CaseMode::Compare } else { mode };
-        (case.scroll, case.beside_scroll, case.seeks_turn) = (0, 0, true);
+        case.beside_scroll = 0;
+        if !keeps_comparison {
+            (case.scroll, case.seeks_turn) = (0, true);
+        }
     }
     Vec::new()
 }
@@ -194,8 +218,18 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     }
 }
 
+/// Makes a turn the current one. The attempt of a turn alone is shown only when that turn is chosen by its own keys.
+fn choose_turn(case: &mut CaseScreen, turn: usize, alone: Option<usize>) {
+    if Some(turn) != alone {
+        case.turn = turn;
+    }
+}
+
 /// The current turn is one that is in sight: when it no longer is, the first that begins there. The attempt of a turn alone is shown only when that turn is chosen.
 fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<usize>) {
+    if !body.has_turn_lines() {
+        return;
+    }
     let shown = case.scroll..case.scroll + page.max(1);
     let lines = body.lines_of(case.turn);
     if lines.start < shown.end && lines.end > shown.start {
@@ -203,8 +237,8 @@ fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<
     }
     let begins_here = body.turns.iter().position(|turn| shown.contains(&turn.line));
     let at = begins_here.unwrap_or_else(|| body.turn_at(shown.start));
-    if let Some(turn) = body.turns.get(at).map(|turn| turn.turn).filter(|turn| Some(*turn) != alone) {
-        case.turn = turn;
+    if let Some(turn) = body.turns.get(at) {
+        choose_turn(case, turn.turn, alone);
     }
 }
 
@@ -212,7 +246,8 @@ fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<
 pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
     let (lines, page) = view::beside_lines(model, &layout(model));
     if let Some(case) = model.shown_case_mut() {
-        case.beside_scroll = motion.of(case.beside_scroll, lines.saturating_sub(page) + 1, page);
+        let last = lines.saturating_sub(page);
+        case.beside_scroll = motion.of(case.beside_scroll.min(last), last + 1, page);
     }
 }
 
@@ -222,7 +257,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let at = Position::new(mouse.x, mouse.y);
     if let Some(motion) = mouse.kind.wheel() {
         for _ in 0..3 {
-            match areas.panel.contains(at) {
+            match view::is_wide(&areas) && areas.panel.contains(at) {
                 true => scroll_beside(model, motion),
                 false => scroll(model, motion),
             }
@@ -233,6 +268,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if !mouse.kind.is_click() || !lines.contains(at) {
         return Vec::new();
     }
+    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -240,7 +276,8 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         if let Some(piece) = body.pieces.iter().rposition(|piece| piece.line <= line)
             && body.turn_at(body.pieces[piece].line) == body.turn_at(line)
         {
-            (case.piece, case.turn) = (piece, body.pieces[piece].turn);
+            case.piece = Some(piece);
+            choose_turn(case, body.pieces[piece].turn, alone);
         }
     }
     Vec::new()
@@ -356,7 +393,7 @@ pub(crate) fn refresh_body(model: &mut Model) -> Option<Effect> {
     let key = wanted(model)?;
     match model.shown_attempt().cloned() {
         Some(attempt) if attempt.is_slow() => {
-            is_new(model, &key).then_some(Effect::ReadAttempt(key, attempt))
+            is_new(model, &key).then_some(Effect::Results(ResultEffect::ReadAttempt(key, attempt)))
         }
         Some(attempt) => refresh_with(model, key, &attempt, attempt.read()),
         None => {
@@ -392,7 +429,7 @@ fn refresh_with(
 ) -> Option<Effect> {
     let case = model.shown_case()?;
     let compared = compared(model, case, ended, read.clone());
-    let is_failed = ended.status == Status::Failed && !is_large(&compared);
+    let is_failed = ended.status == Status::Failed && !is_slow_to_relax(&compared);
     let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
     if let Some(case) = model.shown_case_mut() {
         case.suggestion = relaxed;
@@ -402,7 +439,8 @@ fn refresh_with(
 
 fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> {
     if is_large(&compared) {
-        return is_new(model, &key).then(|| Effect::BuildBody(key, Arc::new(compared)));
+        return is_new(model, &key)
+            .then(|| Effect::Results(ResultEffect::BuildBody(key, Arc::new(compared))));
     }
     let body = build_body(&compared, key.view);
     put_body(model, key, Arc::new(body));
@@ -424,7 +462,13 @@ pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
 fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     model.awaited_body = None;
     let Some(case) = model.shown_case_mut() else { return };
-    case.piece = case.piece.min(body.pieces.len().saturating_sub(1));
+    let chosen = case.current_piece().cloned();
+    let is_chosen = |piece: &PieceLine| {
+        chosen.as_ref().is_some_and(|chosen| (&chosen.piece, chosen.turn) == (&piece.piece, piece.turn))
+    };
+    let turn = case.turn;
+    let same = body.pieces.iter().position(is_chosen);
+    case.piece = same.or_else(|| body.pieces.iter().position(|piece| piece.turn == turn));
     case.body = Some(body);
     case.key = Some(key);
     if std::mem::take(&mut case.seeks_turn) {

@@ -95,7 +95,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
                 headings(body, Rect { y: area.y - 1, height: 1, ..area }, theme, buffer);
             }
             lines(&body.lines, body.side_by_side, case.scroll, area, theme, buffer);
-            piece(case, body, area, theme, buffer);
+            piece(case, area, theme, buffer);
             let shown = usize::from(area.height);
             scrollbar(areas.main, case.scroll, shown, body.lines.len(), theme, buffer);
         }
@@ -141,9 +141,10 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
         CaseMode::Timeline | CaseMode::Judged => {
             let inner = panel(areas.panel, "", false, theme, buffer);
             let all = case.body.as_ref().map(|body| &body.beside[..]).unwrap_or_default();
-            lines(all, false, case.beside_scroll, inner, theme, buffer);
             let shown = usize::from(inner.height);
-            scrollbar(areas.panel, case.beside_scroll, shown, all.len(), theme, buffer);
+            let scroll = case.beside_scroll.min(all.len().saturating_sub(shown));
+            lines(all, false, scroll, inner, theme, buffer);
+            scrollbar(areas.panel, scroll, shown, all.len(), theme, buffer);
         }
     }
     let mode = if case.mode == CaseMode::Compare { CaseMode::Metrics } else { case.mode };
@@ -155,15 +156,17 @@ fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buff
     let inner = inside(area);
     let lines = verdict_lines(model, usize::from(inner.width), true);
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
-    for (row, line) in lines.iter().skip(case.beside_scroll).take(usize::from(inner.height)).enumerate() {
+    let shown = usize::from(inner.height);
+    let scroll = case.beside_scroll.min(lines.len().saturating_sub(shown));
+    for (row, line) in lines.iter().skip(scroll).take(shown).enumerate() {
         verdict_row(line, at_hand, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
     }
-    scrollbar(area, case.beside_scroll, usize::from(inner.height), lines.len(), theme, buffer);
+    scrollbar(area, scroll, shown, lines.len(), theme, buffer);
 }
 
 /// The mark of the current difference, which accepting takes.
-fn piece(case: &CaseScreen, body: &Body, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let line = body.pieces.get(case.piece).and_then(|piece| piece.line.checked_sub(case.scroll));
+fn piece(case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let line = case.current_piece().and_then(|piece| piece.line.checked_sub(case.scroll));
     if let Some(row) = line.filter(|row| *row < usize::from(area.height)) {
         put(buffer, area.x + 1, area.y + row as u16, 1, "▸", theme.style(Role::Accent));
     }

@@ -3,6 +3,7 @@
 use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{ChatMsg, Mouse};
 use crate::explorer::model::{CaseRef, Model, Screen};
@@ -34,7 +35,7 @@ fn begin(model: &mut Model, set: usize, from: Option<CaseRef>, session: SessionI
     model.chats += 1;
     let number = model.chats;
     model.screen = Screen::Chat(Box::new(ChatScreen::new(set, from, session.clone(), number)));
-    vec![Effect::OpenChat { set, session, number, granted: Vec::new() }]
+    vec![Effect::Chat(ChatEffect::Open { set, session, number, granted: Vec::new() })]
 }
 
 fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
@@ -85,7 +86,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             chat.doing.clear();
             chat.back = 0;
             chat.status = ChatStatus::Working(now);
-            return vec![Effect::Say(text)];
+            return vec![Effect::Chat(ChatEffect::Say(text))];
         }
         (KeyCode::Enter, ..) | (KeyCode::Char('j'), true, _) => {
             chat.input.handle(InputRequest::InsertChar('\n'));
@@ -219,5 +220,5 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 /// Ends the conversation.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
     model.screen = Screen::Browse;
-    vec![Effect::CloseChat]
+    vec![Effect::Chat(ChatEffect::Close)]
 }

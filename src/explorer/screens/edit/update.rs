@@ -3,6 +3,8 @@
 use crate::domain::{EvalCase, wrong_eval_id};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::effect::SetEffect;
+use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
@@ -33,7 +35,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             let from_case = matches!(model.screen, Screen::Case(_));
             let screen = EditScreen::new(at, file.clone(), case, from_case);
             model.screen = Screen::Edit(Box::new(screen));
-            vec![Effect::SeeTools(at.set)]
+            vec![Effect::Sets(SetEffect::SeeTools(at.set))]
         }
         Err(problem) => global::tell(model, problem.to_string(), true),
     }
@@ -271,7 +273,12 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
         _ => ("value", "txt"),
     };
     let text = value_of(&edit.draft, &field);
-    vec![Effect::EditText { text, name: name.into(), ending, of: EditorOf::Field(field) }]
+    vec![Effect::Terminal(TerminalEffect::EditText {
+        text,
+        name: name.into(),
+        ending,
+        of: EditorOf::Field(field),
+    })]
 }
 
 pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
@@ -283,7 +290,12 @@ pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
     };
     let name = edit.before.eval_id.clone();
     match text {
-        Some(text) => vec![Effect::EditText { text, name, ending: "json", of: EditorOf::Case }],
+        Some(text) => vec![Effect::Terminal(TerminalEffect::EditText {
+            text,
+            name,
+            ending: "json",
+            of: EditorOf::Case,
+        })],
         None => global::tell(model, "files of this form are not edited here".into(), true),
     }
 }
@@ -342,7 +354,7 @@ fn ask_again(model: &mut Model, why: String, then: Confirmed) -> Vec<Effect> {
 
 /// Opens a text again that could not be taken.
 pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
-    vec![Effect::EditText { text, name: "again".into(), ending: "json", of }]
+    vec![Effect::Terminal(TerminalEffect::EditText { text, name: "again".into(), ending: "json", of })]
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
@@ -378,8 +390,11 @@ pub(crate) fn close(model: &mut Model) {
     let Screen::Edit(edit) = &model.screen else { return };
     let (at, from_case) = (edit.at, edit.from_case);
     model.screen = Screen::Browse;
-    if from_case && model.file(at.set).is_some_and(|file| at.index < file.len()) {
+    let is_there = model.file(at.set).is_some_and(|file| at.index < file.len());
+    if from_case && is_there {
         case::open(model, at, false);
+    } else if let Some(row) = model.browse.visible.iter().position(|case| *case == at) {
+        model.browse.cursor = row;
     }
 }
 

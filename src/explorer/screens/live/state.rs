@@ -7,6 +7,6 @@ use crate::domain::AttemptKey;
 pub struct LiveScreen {
     /// Which attempt.
     pub key: AttemptKey,
-    /// So many lines are scrolled back from the newest.
-    pub back: usize,
+    /// The first line shown; none: the newest lines are shown as they come.
+    pub first: Option<usize>,
 }

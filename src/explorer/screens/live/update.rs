@@ -9,11 +9,11 @@ use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::live::view::lines;
-use crate::explorer::screens::{case, layout};
+use crate::explorer::screens::{case, layout, run};
 
 /// Shows an attempt in flight.
 pub(crate) fn open(model: &mut Model, key: AttemptKey) {
-    model.screen = Screen::Live(LiveScreen { key, back: 0 });
+    model.screen = Screen::Live(LiveScreen { key, first: None });
 }
 
 /// The attempt ended, or was cancelled: its result takes the place of the transcript.
@@ -27,6 +27,7 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
     }
     match model.case_of(run, key) {
         Some(at) => {
+            run::list_with(model, at);
             case::open_at(model, at, key.attempt, true);
             global::tell(model, "the attempt has ended; this is its result".into(), false)
         }
@@ -40,9 +41,8 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let Screen::Live(live) = &model.screen else { return };
     let last = lines(model, live, usize::from(area.width)).len().saturating_sub(page);
     if let Screen::Live(live) = &mut model.screen {
-        // Counted from the end, so that the newest line stays in sight while nobody scrolls.
-        let first = motion.of(last.saturating_sub(live.back), last + 1, page);
-        live.back = last - first.min(last);
+        let first = motion.of(live.first.unwrap_or(last).min(last), last + 1, page);
+        live.first = Some(first).filter(|first| *first < last);
     }
 }
 

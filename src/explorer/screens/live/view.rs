@@ -40,7 +40,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let lines = lines(model, live, usize::from(inner.width));
     let shown = usize::from(inner.height);
     let last = lines.len().saturating_sub(shown);
-    let first = last.saturating_sub(live.back);
+    let first = live.first.unwrap_or(last).min(last);
     for (row, line) in lines.iter().skip(first).take(shown).enumerate() {
         put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 1, line, theme, Role::Text);
     }
@@ -60,7 +60,7 @@ pub(super) fn lines(model: &Model, live: &LiveScreen, width: usize) -> Vec<Line>
     flight.transcript.steps().for_each(|step| lines.extend(step_lines(step, width)));
     let doing = match &flight.doing {
         Progress::Connecting => Some("reaching the agent"),
-        Progress::Turn { .. } | Progress::Answered(_) => Some("waiting for the agent"),
+        Progress::Turn { .. } | Progress::Answered { .. } => Some("waiting for the agent"),
         Progress::Calls(_) => Some("waiting for the tool"),
         Progress::Scoring => Some("scoring"),
         _ => None,

@@ -15,6 +15,8 @@ pub struct RunScreen {
     /// After the run ended: the positions of its finished attempts, those that did not pass first. Empty while it is
     /// live, when the newest is first.
     pub order: Vec<usize>,
+    /// Which of the cases that were to be run are not in it, and why.
+    pub left_out: Option<String>,
     /// When each attempt in flight began, in seconds on the explorer's clock.
     pub since: BTreeMap<AttemptKey, f64>,
 }

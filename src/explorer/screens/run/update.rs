@@ -2,6 +2,7 @@
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
+use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
@@ -11,6 +12,7 @@ use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::browse::state::{Node, Order, Pane};
 use crate::explorer::screens::browse::{self, relist};
 use crate::explorer::screens::run::state::RunScreen;
+use crate::explorer::screens::run::view::without_result_words;
 use crate::explorer::screens::{case, layout, live};
 use crate::explorer::{authoring, edited_cases, global, load};
 use crate::history::{PastResult, place};
@@ -99,7 +101,7 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
 fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
     match cases.is_empty() {
         true => global::tell(model, "there is nothing to run here".into(), false),
-        false => vec![Effect::StartRun(cases, against)],
+        false => vec![Effect::Run(RunEffect::Start(cases, against))],
     }
 }
 
@@ -117,7 +119,7 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
         CancelReason::Stop => "stopping".to_string(),
     };
     global::tell(model, words, false);
-    vec![Effect::CancelRun(reason)]
+    vec![Effect::Run(RunEffect::Cancel(reason))]
 }
 
 pub(crate) fn watch(model: &mut Model) -> Vec<Effect> {
@@ -134,6 +136,10 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             return effects;
         }
         RunMsg::Refused(why) => return global::tell(model, why, true),
+        RunMsg::LeftOut(words) => {
+            model.run_screen.left_out = Some(words.clone());
+            return global::tell(model, words, true);
+        }
         RunMsg::AskTrust(cases, questions, against) => {
             trust::open(model, questions, Allowed::Run(cases, against));
         }
@@ -232,14 +238,7 @@ fn look_at_first_failure(model: &mut Model, at: CaseRef) {
 
 fn ended_words(run: &RunState) -> String {
     let totals = run.totals;
-    let cancelled = run.cancelled.len();
-    let not_run = run.plan.attempts().saturating_sub(totals.ended() + cancelled);
-    let rest = [(cancelled, "cancelled"), (not_run, "not run")];
-    let rest: String = rest
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!(", {count} {word}"))
-        .collect();
+    let rest = without_result_words(run);
     format!(
         "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
         totals.passed, totals.failed, totals.errored, totals.not_evaluated
@@ -271,7 +270,7 @@ pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
 
 /// Starts no new attempt, or continues.
 pub(crate) fn pause(model: &mut Model) -> Vec<Effect> {
-    model.run.iter().map(|run| Effect::PauseRun(!run.paused)).collect()
+    model.run.iter().map(|run| Effect::Run(RunEffect::Pause(!run.paused))).collect()
 }
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
@@ -366,7 +365,7 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The list behind the case is the one that holds it, so that next and previous make sense.
-fn list_with(model: &mut Model, case: CaseRef) {
+pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
     if !model.browse.visible.contains(&case)
         && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
     {
@@ -380,7 +379,7 @@ pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
         Some(key) => {
             let id = model.run.as_ref().and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
             global::tell(model, format!("cancelled: {}", id.unwrap_or_default()), false);
-            vec![Effect::CancelAttempt(key)]
+            vec![Effect::Run(RunEffect::CancelAttempt(key))]
         }
         None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
     }

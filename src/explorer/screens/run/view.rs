@@ -13,6 +13,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Names of so many cases are measured for the width of their column.
 const MEASURED: usize = 200;
+/// The sign of a case that could come out either way.
+const UNSTEADY: &str = "≈";
 /// Columns of the time.
 const TIME: u16 = 7;
 
@@ -65,7 +67,11 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     };
     let words =
         format!("{} · {cases} cases{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
-    put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
+    let used = put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
+    if let Some(left_out) = &model.run_screen.left_out {
+        let room = area.width.saturating_sub(used + 4);
+        put(buffer, x + used + 2, area.y, room, left_out, theme.style(Role::Note));
+    }
     let line = Rect { x, y: area.y + 1, width: area.width.saturating_sub(2), height: 1 };
     bar(line, done as f64 / all as f64, theme, buffer);
     let used = put(buffer, x, area.y + 2, 20, &format!("{done}/{all}  "), theme.style(Role::Title));
@@ -77,9 +83,7 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
 /// How fast it goes, and how long it will take: told once there is something to go by.
 fn pace(model: &Model, run: &RunState) -> String {
     if let Some(seconds) = run.ended {
-        let not_run = run.plan.attempts() - run.totals.ended();
-        let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
-        return format!("ended after {seconds:.1}s{rest}");
+        return format!("ended after {seconds:.1}s{}", without_result_words(run));
     }
     let elapsed = model.now - model.run_screen.began;
     let done = run.totals.ended();
@@ -89,6 +93,15 @@ fn pace(model: &Model, run: &RunState) -> String {
     let pace = done as f64 / elapsed;
     let left = (run.plan.attempts() - done) as f64 / pace;
     format!("{pace:.1} cases/s · {elapsed:.0}s · eta {}", duration(left))
+}
+
+/// How many attempts have no result, and why: ", 1 cancelled, 10 not run"; empty where all have one.
+pub(super) fn without_result_words(run: &RunState) -> String {
+    let cancelled = run.cancelled.len();
+    let not_run = run.plan.attempts().saturating_sub(run.totals.ended() + cancelled);
+    let counts = [(cancelled, "cancelled"), (not_run, "not run")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!(", {count} {word}")).collect()
 }
 
 fn duration(seconds: f64) -> String {
@@ -168,7 +181,7 @@ fn doing(progress: &Progress) -> (String, Role) {
             (format!("“{}”", text.chars().take(200).collect::<String>()), Role::Text)
         }
         Progress::Calls(call) => (call.chars().take(200).collect(), Role::Tool),
-        Progress::Answered(tool) => (format!("{tool} answered"), Role::Faint),
+        Progress::Answered { tool, .. } => (format!("{tool} answered"), Role::Faint),
         Progress::Retrying { delay_ms, error } => {
             (format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0), Role::Note)
         }
@@ -231,7 +244,8 @@ fn finished_title(model: &Model) -> &'static str {
 /// Columns of the names: as the longest needs, at most two fifths.
 fn name_width(run: &RunState, width: u16) -> u16 {
     let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.width()).max().unwrap_or(0);
-    (longest.min(1000) as u16 + 6).clamp(14, (width * 2 / 5).max(14))
+    let number = if run.plan.options.repeat > 1 { 4 } else { 0 };
+    (longest.min(1000) as u16 + number + 6).clamp(14, (width * 2 / 5).max(14))
 }
 
 fn finished_row(
@@ -245,13 +259,14 @@ fn finished_row(
 ) {
     let repeat =
         if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
+    let look = if attempt.unsteady { theme.style(Role::Note) } else { theme.status(attempt.status) };
     put(
         buffer,
         row.x + 1,
         row.y,
         1,
-        attempt.status.glyph(),
-        theme.within(style, theme.status(attempt.status)),
+        if attempt.unsteady { UNSTEADY } else { attempt.status.glyph() },
+        theme.within(style, look),
     );
     let name = format!("{}{repeat}", attempt.eval_id);
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &name, style);
@@ -260,5 +275,5 @@ fn finished_row(
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
     let x = row.x + name_width;
     let room = row.right().saturating_sub(x + TIME + 2);
-    put(buffer, x, row.y, room, attempt.reason(), theme.within(style, theme.status(attempt.status)));
+    put(buffer, x, row.y, room, attempt.reason(), theme.within(style, look));
 }
