@@ -200,6 +200,19 @@ mod tests {
         assert_eq!(kinds(&[], &[]), []);
     }
 
+    /// A moved call costs less than one that is missing and one that is extra.
+    #[test]
+    fn a_moved_call_costs_half() {
+        let cost = |expected: &[(&str, i64)], actual: &[(&str, i64)]| {
+            let (e, a) = (calls(expected), calls(actual));
+            let (e, a): (Vec<_>, Vec<_>) = (e.iter().collect(), a.iter().collect());
+            align(&e, &a).cost(&e, &a)
+        };
+        assert_eq!(cost(&[("a", 1), ("b", 1)], &[("b", 1), ("a", 1)]), 0.5);
+        assert_eq!(cost(&[("a", 1)], &[("a", 1)]), 0.0);
+        assert_eq!(cost(&[("a", 1)], &[]), 1.0);
+    }
+
     #[test]
     fn the_best_pairing_is_not_the_first() {
         // Greedy would pair the first `a` with the changed one and call the equal one extra.

@@ -188,3 +188,36 @@ fn text_at(text: &str, range: Range<usize>) -> Option<String> {
 fn number_at(text: &str, range: Range<usize>) -> Option<f64> {
     crate::formats::read::lax_float(&json::parse(&text[range]).ok()?.value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of a list under a key that both ADK and Vertex use tell which of the two it is.
+    #[test]
+    fn the_first_element_tells_the_form() {
+        let form = |element: &str| form_of_list(element, "eval_cases", Some(&(0..element.len())));
+        assert_eq!(form(r#"{"eval_id": "a", "conversation": []}"#), Some(Form::EvalSet));
+        assert_eq!(form(r#"{"prompt": "hello", "reference": "hi"}"#), Some(Form::Dataset));
+        assert_eq!(form(r#"{"eval_id": "a"}"#), Some(Form::EvalSet), "ADK's own error says what is missing");
+        assert_eq!(form_of_list("", "eval_cases", None), Some(Form::EvalSet));
+    }
+
+    #[test]
+    fn every_form_has_words_of_its_own() {
+        let forms = [
+            Form::EvalSet,
+            Form::NamedList,
+            Form::TurnList,
+            Form::Dataset,
+            Form::EvaluationResult,
+            Form::Lines,
+            Form::Table,
+            Form::Frame,
+            Form::Messages,
+        ];
+        let words: std::collections::BTreeSet<&str> = forms.iter().map(|form| form.label()).collect();
+        assert_eq!(words.len(), forms.len());
+        assert!(words.contains("JSON Lines") && words.contains("evaluation dataset"));
+    }
+}

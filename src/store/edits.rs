@@ -516,6 +516,40 @@ mod tests {
         }
     }
 
+    /// A log that grew too long loses its older half at the end of a line; the newest edit can still be undone.
+    #[test]
+    fn a_long_log_keeps_its_newer_half() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = log(folder.path());
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        for file in [&old, &new] {
+            fs::write(file, "before").unwrap();
+        }
+        log.make(None, "old", &[change(&old, "after")]).unwrap();
+        let path = folder.path().join("own/edits.jsonl");
+        let filler = format!("{{\"{}\": 0}}\n", "x".repeat(1 << 20));
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(filler.repeat(17).as_bytes())
+            .unwrap();
+        log.make(None, "new", &[change(&new, "after")]).unwrap();
+        assert!(log.undo(None, std::slice::from_ref(&new)).is_ok());
+        assert!(log.undo(None, std::slice::from_ref(&old)).is_err(), "it was in the older half");
+        assert_eq!(fs::read_to_string(&new).unwrap(), "before");
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(left.len() as u64 > KEPT / 3 && (left.len() as u64) < KEPT, "{}", left.len());
+        assert!(left.starts_with('{'), "it begins with a whole line");
+    }
+
+    #[test]
+    fn files_that_could_not_be_put_back_are_named() {
+        assert_eq!(left_words(&[]), "");
+        let words = left_words(&["a".into(), "b".into()]);
+        assert_eq!(words, "; written already, and could not be put back: a, b");
+    }
+
     #[test]
     fn an_edit_of_several_files_is_made_whole_or_not() {
         let folder = tempfile::tempdir().unwrap();

@@ -422,6 +422,13 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
     metric.result(&Evidence::turns(None, &turns), answered.collect(), "j", Spent::default())
 }
 
+/// What each sample alone would have given is from that sample alone.
+#[test]
+fn each_sample_alone_has_its_own_score() {
+    let rated = rated(false, false, 0.5, &[&[r#"{"score": 1}"#, r#"{"score": 0}"#, r#"{"score": 0.5}"#]]);
+    assert_eq!(rated.judgement.unwrap().alone, [Some(1.0), Some(0.0), Some(0.5)]);
+}
+
 #[test]
 fn both_orders_of_a_pair_are_asked_equally_and_a_bias_is_told() {
     use evaltrail::domain::{CustomMetric, JudgeTemplate};
