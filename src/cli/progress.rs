@@ -51,7 +51,7 @@ impl Reporter {
         let all = state.plan.attempts();
         let doing = state.in_flight.iter().next().map(|(key, lane)| {
             let id = &state.plan.cases[key.case].eval_id;
-            format!("  {} {}", clean_line(id), doing(&lane.doing))
+            format!("  {} {}", clean_line(id), doing(lane.doing()))
         });
         let width = terminal_width();
         let line = format!(

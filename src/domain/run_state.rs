@@ -36,10 +36,15 @@ pub struct InFlight {
     pub slot: usize,
     /// The turn, from 1, and of how many; (0, 0) before the first.
     pub turn: (usize, usize),
-    /// The newest thing it did.
-    pub doing: Progress,
     /// What it did so far.
     pub transcript: Transcript,
+}
+
+impl InFlight {
+    /// The newest step.
+    pub fn doing(&self) -> &Progress {
+        self.transcript.last().unwrap_or(&Progress::Connecting)
+    }
 }
 
 /// Counts by status.
@@ -125,9 +130,9 @@ impl RunState {
     pub fn apply(&mut self, event: RunEvent) {
         match event {
             RunEvent::Started { key, slot } => {
-                let (doing, transcript) = (Progress::Connecting, Transcript::default());
                 self.cancelled.retain(|other| *other != key);
-                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), doing, transcript });
+                let transcript = Transcript::default();
+                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), transcript });
             }
             RunEvent::Progress { key, progress } => self.progress(key, progress),
             RunEvent::Finished(attempt) => self.finish(attempt),
@@ -151,9 +156,6 @@ impl RunState {
                 lane.turn = (turn, of);
             }
             lane.transcript.push(progress);
-            if let Some(doing) = lane.transcript.last() {
-                lane.doing = doing.clone();
-            }
         }
     }
 

@@ -101,7 +101,10 @@ impl Dispatcher {
 
     /// Applies an event and hands it on.
     pub(super) fn emit(&mut self, event: RunEvent) {
-        self.state.apply(event.clone());
+        // Nothing here depends on how far an attempt is.
+        if !matches!(event, RunEvent::Progress { .. }) {
+            self.state.apply(event.clone());
+        }
         self.outbox.push(event);
     }
 

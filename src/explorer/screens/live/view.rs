@@ -58,7 +58,7 @@ pub(super) fn lines(model: &Model, live: &LiveScreen, width: usize) -> Vec<Line>
         lines.push(faint(format!("… {} earlier steps", flight.transcript.left_out())));
     }
     flight.transcript.steps().for_each(|step| lines.extend(step_lines(step, width)));
-    let doing = match &flight.doing {
+    let doing = match flight.doing() {
         Progress::Connecting => Some("reaching the agent"),
         Progress::Turn { .. } | Progress::Answered { .. } => Some("waiting for the agent"),
         Progress::Calls(_) => Some("waiting for the tool"),

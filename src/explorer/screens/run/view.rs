@@ -166,7 +166,7 @@ fn lane_row(
         &format!("{} ", spinner(now)),
         theme.within(style, theme.style(Role::Running)),
     );
-    let (words, role) = doing(&lane.doing);
+    let (words, role) = doing(lane.doing());
     let room = row.right().saturating_sub(x + TIME);
     put(buffer, x, row.y, room, &words, theme.within(style, theme.style(role)));
     let faint = theme.within(style, theme.style(Role::Faint));
