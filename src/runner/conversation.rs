@@ -182,7 +182,7 @@ fn progress_of(event: &Event) -> Option<Progress> {
         let pieces =
             content.parts.iter().filter(|part| !part.thought).filter_map(|part| part.text.as_deref());
         let piece: String = pieces.collect();
-        return (!piece.is_empty()).then(|| Progress::SaysMore(piece));
+        return (!piece.is_empty()).then_some(Progress::SaysMore(piece));
     }
     if let Some(call) = content.calls().last() {
         let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
