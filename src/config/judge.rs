@@ -1,6 +1,6 @@
 //! `[judge]`: which model judges, and how it is asked.
 
-use super::file::parse_duration;
+use super::duration::parse_duration;
 use crate::domain::{JudgeSpec, Provider, Reading};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

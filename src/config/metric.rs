@@ -1,7 +1,7 @@
 //! `[metrics.NAME]`: metrics that a person defines.
 
 use super::agent::split_command;
-use super::file::parse_duration;
+use super::duration::parse_duration;
 use super::template::RawTemplate;
 use crate::domain::{Convention, JudgeTemplate};
 use serde::Deserialize;

@@ -3,6 +3,7 @@
 //! Layers: defaults < file < flags. Unknown keys are errors that say where.
 
 mod agent;
+mod duration;
 mod file;
 mod judge;
 mod metric;
@@ -10,6 +11,7 @@ mod template;
 mod user;
 
 pub use agent::{AgentSpecError, parse_agent_uri, split_command};
-pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS, parse_duration};
+pub use duration::parse_duration;
+pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS};
 pub use metric::{DefinedKind, DefinedMetric};
 pub use user::{OneOrMore, USER_FILE_NAME, UserConfig};

@@ -2,9 +2,10 @@
 //! they are now.
 
 use crate::domain::EndedAttempt;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
-use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen, SetState};
 use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::{load, what_if};

@@ -1,7 +1,7 @@
 //! What the outside must do, as data.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
-use crate::explorer::model::CaseRef;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
 use crate::explorer::screens::edit::state::Field;

@@ -1,11 +1,12 @@
 //! Files that were read, and past outcomes.
 
 use crate::domain::RunRef;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{OpenedSet, SetLoaded};
-use crate::explorer::model::{CaseRef, CaseSummary, Model, Screen, SetState, SetView};
+use crate::explorer::model::{CaseSummary, Model, Screen, SetState, SetView};
 use crate::explorer::screens::browse::{node_of_set, relist};
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};

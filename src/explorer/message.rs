@@ -1,10 +1,11 @@
 //! What can happen.
 
 use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
 use crate::explorer::effect::{Against, EditorOf};
-use crate::explorer::model::{CaseRef, CaseSummary};
+use crate::explorer::model::CaseSummary;
 use crate::explorer::screens::case::body::{Body, BodyKey};
 use crate::explorer::screens::edit::state::Tools;
 use crate::explorer::ticket::Ticket;

@@ -10,6 +10,7 @@
 //! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
 
 pub mod authoring;
+mod case_ref;
 pub mod commands;
 pub mod draw;
 pub mod edited_cases;
@@ -30,6 +31,7 @@ pub mod update;
 pub mod what_if;
 pub mod widgets;
 
+pub use case_ref::CaseRef;
 pub use commands::bindings::Bindings;
 pub use commands::key::{Key, KeyCode, parse_key};
 pub use commands::{COMMANDS, Command, Context};
@@ -46,7 +48,7 @@ pub use message::{
     ChatMsg, EditDone, EditFailure, EditMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded,
     SetMsg,
 };
-pub use model::{CaseRef, CaseSummary, Model, Notice, Screen, SetState, SetView};
+pub use model::{CaseSummary, Model, Notice, Screen, SetState, SetView};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;

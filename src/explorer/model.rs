@@ -1,6 +1,7 @@
 //! All that the explorer knows.
 
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
 use crate::explorer::effect::RunOverrides;
@@ -23,16 +24,6 @@ use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A case: its set, and its position in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CaseRef {
-    /// Index into [`Model::sets`]. It stands for the file's path: it stays what it is while other sets come
-    /// and go.
-    pub set: usize,
-    /// Position in the file as it was read last ([`SetView::read`]).
-    pub index: usize,
-}
 
 /// All that the explorer knows. Owned by the loop; changed by `update` alone.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Which run results are from, in words.
 
 use crate::domain::{InFlight, RunBy, RunRef};
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::Model;
 use std::collections::BTreeSet;
 
 /// A time before now, as people say it: "3 min ago"; of more than a month the date.

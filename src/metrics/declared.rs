@@ -2,7 +2,7 @@
 
 use super::matching::miscounted;
 use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::diff::values_equal;
 use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, Trajectory, value_text};
 use regex::Regex;

@@ -1,8 +1,9 @@
 //! What came of an attempt when its case was edited since: what is computed is computed again from what the
 //! agent did; what a judge or a program said was said of another case.
 
-use super::registry::{Scorer, unscored};
+use super::registry::unscored;
 use super::rules::compared_by;
+use super::scorer::Scorer;
 use super::variants::{configured, is_allowed};
 use crate::domain::{
     Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,

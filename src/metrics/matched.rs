@@ -4,8 +4,8 @@
 use super::matching::Matcher;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
 use super::options::{flag_option, word_option};
-use super::registry::Unusable;
 use super::trajectory::{about_call, changed_arguments};
+use super::unusable::Unusable;
 use crate::domain::{Criterion, Finding, FindingRule, ToolCall};
 
 /// When two trajectories match.

@@ -1,7 +1,7 @@
 //! Rules for comparing calls, compiled: which differences of two calls count, and how often tools may
 //! come. And the largest one-to-one pairing of two lists of calls.
 
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, values_equal};
 use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use regex::Regex;

@@ -4,6 +4,8 @@
 //! catalog (the table) ─┐
 //! criterion ───────────┴▶ registry: ready ─▶ a Measure ─(evidence)─▶ Outcome ─▶ MetricResult
 //!                                    │
+//! all criteria ─────────▶ scorer: computed, judged, programs ─▶ variants ─▶ status of the attempt
+//!                                    │
 //!     ADK      trajectory, response_match, efficiency
 //!     Vertex   vertex_trajectory, text (bleu, rouge), tool_call
 //!     ours     matched (matching: rules, one-to-one pairs), state
@@ -30,12 +32,14 @@ mod relax;
 mod response_match;
 mod rouge;
 mod rules;
+mod scorer;
 mod sentences;
 mod state;
 mod text;
 mod tokenize;
 mod tool_call;
 mod trajectory;
+mod unusable;
 mod variants;
 mod vertex_trajectory;
 mod what_if;
@@ -54,16 +58,16 @@ pub use matched::MatchMode;
 pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use porter::stem;
-pub use registry::{
-    Scorer, Unusable, asks_judge, info, is_adk, score, score_case, status_of, unscored, usable,
-};
+pub use registry::{asks_judge, criterion_of, info, is_adk, score, status_of, unscored};
 pub use relax::relaxation;
 pub use response_match::rouge1;
 pub use rouge::Overlap;
 pub use rules::{MATCH, compared_by, with_rules};
+pub use scorer::{Scorer, score_case, usable};
 pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};
+pub use unusable::Unusable;
 pub use variants::{ALLOWED, candidates, with_variant};
-pub use what_if::{Rescorer, WhatIf, criterion_of};
+pub use what_if::{Rescorer, WhatIf};

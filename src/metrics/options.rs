@@ -1,6 +1,6 @@
 //! Reading a criterion's options as pydantic reads them.
 
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::domain::Criterion;
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! The smallest relaxation under which a case that failed would pass.
 
+use super::registry::criterion_of;
 use super::rules::compared_by;
-use super::what_if::{Rescorer, WhatIf, criterion_of};
+use super::what_if::{Rescorer, WhatIf};
 use crate::diff::{PairKind, align, differences};
 use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
 

@@ -4,8 +4,8 @@
 use super::matching::holds;
 use super::measure::{Evidence, Measure, Outcome};
 use super::options::word_option;
-use super::registry::Unusable;
 use super::trajectory::difference_found;
+use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, differences};
 use crate::domain::{Criterion, Finding, FindingRule};
 use serde_json::Value;

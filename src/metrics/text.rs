@@ -3,8 +3,8 @@
 use super::bleu::bleu;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
-use super::registry::Unusable;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
+use super::unusable::Unusable;
 use super::words::{Interner, lowered, plain_words};
 use crate::domain::{Criterion, Invocation, Trajectory};
 use unicode_segmentation::UnicodeSegmentation;

@@ -4,7 +4,7 @@
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Invocation, ToolCall, value_text};
 use serde_json::Value;

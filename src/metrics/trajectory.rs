@@ -3,7 +3,7 @@
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::options::{flag_option, number};
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences, json_equal};
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 use serde_json::Value;

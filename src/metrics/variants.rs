@@ -4,9 +4,9 @@
 
 use super::Evidence;
 use super::registry::Scored;
+use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::sentences::reasons;
-use super::what_if::criterion_of;
 use crate::domain::{Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory, Variant};
 
 /// The name of the metric that decides where another allowed trajectory matches.

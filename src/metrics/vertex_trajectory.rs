@@ -5,8 +5,8 @@ use super::matching::miscounted;
 use super::measure::{
     Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn, by_turn, flag, unknown_calls,
 };
-use super::registry::Unusable;
 use super::trajectory::{TrajectoryOptions, about_call, findings_of};
+use super::unusable::Unusable;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 

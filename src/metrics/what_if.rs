@@ -1,11 +1,11 @@
 //! What if the criteria were others? A change that is tried out on outcomes that are there already.
 
-use super::registry::{self, Scorer};
 use super::rules::{MATCH, compared_by, ours_instead, with_rules};
+use super::scorer::Scorer;
 use super::variants::configured;
 use super::{Direction, info, status_of};
 use crate::domain::{Attempt, Criterion, Finding, MatchRule, MatchType, MetricResult, Status};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 const ADK: &str = "tool_trajectory_avg_score";
@@ -213,19 +213,6 @@ fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
         result.findings.push(Finding::threshold_missed(known.score, criterion.threshold));
     }
     result
-}
-
-/// The criterion behind a result.
-pub fn criterion_of(metric: &MetricResult) -> Criterion {
-    let mut criterion = Criterion::new(&metric.metric, metric.threshold);
-    if let Some(Value::Object(options)) = &metric.criterion {
-        // What a plain threshold is written as holds no options.
-        let plain = options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
-        criterion.options = if plain { Map::new() } else { options.clone() };
-        let rules = criterion.options.remove(registry::RULES);
-        criterion.rules = rules.and_then(|rules| serde_json::from_value(rules).ok()).unwrap_or_default();
-    }
-    criterion
 }
 
 #[cfg(test)]

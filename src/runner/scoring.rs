@@ -1,4 +1,5 @@
-//! Scores an attempt: what is computed, what programs say, what judges say.
+//! Scores an attempt: what is computed, what programs say, what judges say. This is a part of `Shared`, which attempt.rs
+//! defines and which holds the judged criteria of this file: the two import each other.
 
 use super::attempt::{Shared, Tell};
 use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant};

@@ -83,7 +83,8 @@ proptest! {
             let criterion = Criterion::new(&format!("{}{label}", metric.name), None);
             let Some(score) = score(&criterion, &evidence).score else { continue };
             let (low, high) = metric.range.unwrap_or((0.0, f64::MAX));
-            prop_assert!((low..=high).contains(&score), "{} {}", metric.name, score);
+            // sacrebleu's own score of two equal texts is 100.00000000000004.
+            prop_assert!((low..=high + 1e-12).contains(&score), "{} {}", metric.name, score);
         }
     }
 

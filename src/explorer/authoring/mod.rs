@@ -4,12 +4,13 @@ pub mod sets;
 
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EndedAttempt, EvalCase, Invocation};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{EditDone, EditFailure};
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::proposal::Proposal;

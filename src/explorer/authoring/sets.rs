@@ -4,10 +4,11 @@ use super::show;
 use crate::domain::{
     CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
 };
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::ask::{self, NameOf};
 use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::browse::state::{Node, Pane};

@@ -2,7 +2,8 @@
 
 use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};

@@ -1,9 +1,10 @@
 //! The line at the top: where we are, and what goes on.
 
 use crate::domain::{CancelReason, RunState, Status};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{Command, DROP_TRIAL, FLIPS, NEXT_FAILING, PREVIOUS_FAILING, WRITE_TRIAL};
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::entry;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};

@@ -3,9 +3,10 @@
 use super::line::{draw_line, example_or_keys};
 use super::{Dialog, Overlay};
 use crate::explorer::authoring::sets;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;

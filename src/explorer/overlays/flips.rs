@@ -1,10 +1,11 @@
 //! The cases whose status a what-if changes.
 
 use super::{Dialog, Overlay, jump};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
 use crate::explorer::what_if::Flip;
 use crate::explorer::widgets::picker::{Picker, pick};

@@ -2,10 +2,11 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::Query;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::screens::{browse, case};
 use crate::explorer::theme::Theme;
 use crate::explorer::widgets::picker::{Picker, pick};

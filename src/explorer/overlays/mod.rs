@@ -26,11 +26,12 @@ pub mod trust;
 pub mod variants;
 pub mod verdicts;
 
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::{Context, Motion};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
 use crate::explorer::widgets::text_field::request;
 use ratatui::buffer::Buffer;

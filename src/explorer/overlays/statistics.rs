@@ -1,10 +1,11 @@
 //! Mean, deviation and distribution of each metric over the listed cases.
 
 use super::{Dialog, Overlay};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{BACK, Context, Motion};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};

@@ -3,13 +3,14 @@
 use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
 use crate::domain::SessionInput;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ALLOW, Context, DENY, DOWN, Motion, PAGE_DOWN, RUN};
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::screens::{NOTICE_LINES, chat, layout};
 use crate::explorer::theme::Theme;
 use crate::runner::{TrustAction, TrustQuestion};

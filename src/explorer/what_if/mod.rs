@@ -8,7 +8,8 @@ pub(crate) use update::{
 };
 
 use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::ticket::Ticket;
 use crate::metrics::{Rescorer, WhatIf, is_about};

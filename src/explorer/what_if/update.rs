@@ -1,11 +1,12 @@
 //! Trying other criteria out on what is there.
 
 use crate::domain::MatchType;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
-use crate::explorer::model::{CaseRef, Model};
+use crate::explorer::model::Model;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;

@@ -9,7 +9,7 @@ mod vertex;
 
 use super::judged::{Judge, JudgeOptions, Served};
 use super::measure::Measure;
-use super::registry::Unusable;
+use super::unusable::Unusable;
 use crate::domain::{Criterion, Reading};
 
 /// What a metric is and needs.

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::options::flag_option;
-use crate::metrics::registry::Unusable;
+use crate::metrics::unusable::Unusable;
 use serde_json::json;
 
 const SEGMENT: &str = include_str!("prompts/sentences.md");

@@ -49,7 +49,8 @@ use seal::Seal;
 
 use super::catalog::Build;
 use super::measure::{Evidence, unlike_turns};
-use super::registry::{self, Unusable};
+use super::registry;
+use super::unusable::Unusable;
 use super::{Direction, info};
 use crate::domain::{
     Asked, Criterion, CustomMetric, Finding, InvocationScore, JudgeTemplate, Judgement, MetricResult,

@@ -2,7 +2,7 @@
 
 use crate::domain::Criterion;
 use crate::metrics::options::number;
-use crate::metrics::registry::Unusable;
+use crate::metrics::unusable::Unusable;
 use serde_json::{Map, Value};
 
 /// Which model a criterion wants, and how.

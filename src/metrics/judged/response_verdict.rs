@@ -7,7 +7,7 @@ use super::{
 };
 use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, mean};
-use crate::metrics::registry::Unusable;
+use crate::metrics::unusable::Unusable;
 
 const PROMPT: &str = include_str!("prompts/response_verdict.md");
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
 use crate::metrics::measure::{Evidence, mean};
-use crate::metrics::registry::Unusable;
+use crate::metrics::unusable::Unusable;
 use serde_json::Value;
 
 /// Which of the three.

@@ -1,7 +1,8 @@
 //! The seal of a case: codes that the judge puts before its verdicts, and what of a reply is a quotation.
 //!
 //! A code is a digest of all data of the case and stands nowhere in it, so nothing that was planted in the data can
-//! know it: with the code in it, the data would be other data and the code another one.
+//! know it: with the code in it, the data would be other data and the code another one. Verdicts are read under a seal
+//! (json_verdict), and the seal looks for codes in JSON objects as that file finds them: the two import each other.
 
 use super::json_verdict::objects;
 use crate::domain::{QuestionId, is_hidden};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, flag};
-use crate::metrics::registry::Unusable;
+use crate::metrics::unusable::Unusable;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;

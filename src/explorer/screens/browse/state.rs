@@ -2,7 +2,7 @@
 
 use super::columns::Column;
 use crate::domain::Query;
-use crate::explorer::model::CaseRef;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::ticket::Ticket;
 use std::collections::BTreeSet;

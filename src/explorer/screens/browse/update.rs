@@ -1,11 +1,12 @@
 //! Sets and cases.
 
 use crate::domain::{Query, Status, Subject};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
-use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen, SetState};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
 use crate::explorer::screens::{case, layout};

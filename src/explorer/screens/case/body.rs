@@ -1,5 +1,6 @@
 //! The lines of a case: expected and actual side by side, the events as they happened, or what judges said. Built once
-//! for an attempt and a size; drawing takes the lines that are in sight.
+//! for an attempt and a size; drawing takes the lines that are in sight. The files that build lines (compare, timeline,
+//! judged) import the types of this one, and `build_body` calls them.
 
 use crate::diff::{Line, Piece};
 use crate::domain::{Attempt, Content, HumanVerdict, Invocation, MetricResult, Status};

@@ -1,7 +1,7 @@
 //! What the case screen knows.
 
 use super::body::{Body, BodyKey, PieceLine};
-use crate::explorer::model::CaseRef;
+use crate::explorer::case_ref::CaseRef;
 use crate::metrics::WhatIf;
 use std::sync::Arc;
 

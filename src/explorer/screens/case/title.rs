@@ -1,7 +1,8 @@
 //! The top line of a case: its id, status, turn and attempt, and the run that its result is from.
 
 use crate::domain::EndedAttempt;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put};
 use ratatui::buffer::Buffer;

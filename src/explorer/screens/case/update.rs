@@ -1,12 +1,13 @@
 //! One case.
 
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::case::body::{
     Body, BodyKey, BodyView, Compared, ComparedTurn, PieceLine, build_body, is_large, is_slow_to_relax,

@@ -1,12 +1,13 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
 use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{ChatMsg, Mouse};
-use crate::explorer::model::{CaseRef, Model, Screen};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::ask::{self, NameOf};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::trust::{self, Allowed};

@@ -10,7 +10,7 @@ pub use super::complete::{Tools, completions};
 pub use super::field::{Adding, Field, FieldRow, adding_after, fields, value_of};
 
 use crate::domain::EvalCase;
-use crate::explorer::model::CaseRef;
+use crate::explorer::case_ref::CaseRef;
 use crate::formats::SetFile;
 use std::sync::Arc;
 use tui_input::Input;

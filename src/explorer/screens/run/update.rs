@@ -1,12 +1,13 @@
 //! Runs: starting, watching, ending them.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
 use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
-use crate::explorer::model::{CaseRef, Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen, SetState};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::browse::state::{Node, Order, Pane};
