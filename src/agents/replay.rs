@@ -78,8 +78,8 @@ impl ReplaySession {
         self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
     }
 
-    /// The recorded turn: the case's own, else any that begins with the same words, else, where there is a fallback, one
-    /// that begins with like words, or the fallback itself.
+    /// The turn to play: the one recorded for the case; else one recorded for the same message; else, if there is a
+    /// fallback, one recorded for a similar message, or the fallback.
     fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
         if let Some(attempt) = self.attempt {
             return self.replay.attempts[attempt].turns.get(turn.number - 1).map(Cow::Borrowed);

@@ -148,7 +148,7 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
     rows
 }
 
-/// A nested value whose text is longer is shown on several lines, in characters.
+/// The length in characters up to which a nested value is shown on one line.
 const ON_ONE_LINE: usize = 40;
 
 /// The rows of an argument whose value is nested on a side and too long for one line. Lines that are the same on both

@@ -78,9 +78,9 @@ pub enum FindingRule {
     PatternNotMatched,
     /// The judge says no to a rubric.
     RubricNotMet,
-    /// The judge says that a turn is not as it should be.
+    /// The judge decided that a turn is not valid.
     JudgedInvalid,
-    /// There is no verdict on a turn, a rubric or a sample.
+    /// The judge gave no verdict on a turn or a rubric.
     NoVerdict,
     /// The judge could not be asked, or its answer could not be read.
     JudgeFailed,

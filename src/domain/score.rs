@@ -107,8 +107,8 @@ pub struct MetricResult {
     pub status: Status,
     /// A sentence a person can act on: the step, the argument, the number.
     pub explanation: String,
-    /// Why it is this score, as facts: what is wrong in each turn, in the order of turns and calls. A result that
-    /// failed or was not evaluated has at least one.
+    /// The reasons for the score, in the order of turns and calls. A result that failed or was not evaluated has at
+    /// least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// The same for each turn.

@@ -51,7 +51,7 @@ pub enum EditorOf {
     Criteria(PathBuf, Option<Arc<str>>),
 }
 
-/// Something that the terminal part has to do, by area. The answer arrives as a message.
+/// A request of `update` to the outside, by area; `terminal` executes it. The answer arrives as a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// With the terminal, the clipboard and the person's editor.

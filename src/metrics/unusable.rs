@@ -17,7 +17,7 @@ pub enum Unusable {
     /// An efficiency metric was given a threshold.
     #[error("{0} is informational and takes no threshold")]
     TakesNoThreshold(&'static str),
-    /// A person's own program computes it.
+    /// A program of the user computes the metric.
     #[error("a program computes this metric; run or score the case to ask it")]
     NeedsProgram,
     /// An option has a value that the metric does not take.

@@ -109,7 +109,7 @@ pub struct Rescorer<'a> {
 struct CriteriaList {
     /// What they were read from: name, threshold and criterion as written of each result.
     written: Vec<(String, Option<f64>, Option<Value>)>,
-    /// The position among the results of each criterion as it is.
+    /// The unchanged criteria, each with the position of its result among the results of the attempt.
     before: Vec<(usize, Criterion)>,
     after: Vec<Criterion>,
     scorer: Scorer,

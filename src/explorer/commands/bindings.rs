@@ -41,7 +41,7 @@ impl Bindings {
                 _ if keys.is_empty() => problems.push(format!("{name} needs a key at least")),
                 Some(wrong) => problems.push(format!("{wrong:?} of {name} is not a key")),
                 None => {
-                    // Read once at the start, and needed to the end.
+                    // Keys are read once at the start and used until the program ends.
                     let keys: Vec<&'static str> =
                         keys.iter().map(|keys| &*Box::leak(keys.clone().into_boxed_str())).collect();
                     let keys: &'static [&'static str] = Box::leak(keys.into_boxed_slice());

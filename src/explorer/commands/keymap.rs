@@ -66,8 +66,8 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
         .collect()
 }
 
-/// Two commands of which one cannot be reached, because the other has the same keys, or the beginning of them, in the
-/// same context.
+/// Two commands with the same keys in the same context, or with keys that begin with those of the other: only one of
+/// them can be given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyConflict {
     /// The position of one among [`COMMANDS`].

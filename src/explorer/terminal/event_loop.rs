@@ -1,8 +1,6 @@
 //! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
 
-use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::domain::{RunEvent, clean_json};
-use crate::explorer::commands::bindings::Bindings;
 use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::message::EditMsg;
@@ -12,13 +10,14 @@ use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::user_config::apply_user_config;
 use crate::explorer::terminal::{clipboard, criteria, editor, guard as terminal, input};
 use crate::explorer::{
     Against, CaseRef, EditorOf, Effect, Model, Msg, Node, Order, RunMsg, SetState, Theme, draw, go_to,
     load_set, update,
 };
 use crate::runner::TrustQuestion;
-use crate::store::{Places, Remembered, read_text_file};
+use crate::store::{Places, Remembered};
 use crate::workspace::{Watch, Workspace, root_of};
 use std::collections::BTreeSet;
 use std::io;
@@ -458,42 +457,6 @@ fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<
         Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
         Err(_) => Ok(None),
     }
-}
-
-/// A longer configuration is none.
-const LONGEST_CONFIG: u64 = 1 << 20;
-
-/// Takes over the keys and themes of the person's configuration; what of it cannot be used is said. Returns the theme
-/// that it names.
-fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
-    let path = places.config.join(USER_FILE_NAME);
-    let text = match read_text_file(&path, LONGEST_CONFIG) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        read => read.map_err(|error| error.to_string()),
-    };
-    let config = match text.and_then(|text| UserConfig::parse(&text)) {
-        Ok(config) => config,
-        Err(why) => {
-            update(model, Msg::Failed(format!("{}: {why}", path.display())));
-            return None;
-        }
-    };
-    let keys = config.keys.iter().map(|(name, keys)| (name.clone(), keys.list())).collect();
-    let (bindings, mut problems) = Bindings::read(&keys);
-    bindings.install();
-    problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
-    let theme = config.theme.filter(|name| {
-        let known = Theme::names().any(|known| known == name);
-        // Of a theme of the person's that cannot be used, that was said.
-        if !known && !config.themes.contains_key(name) {
-            problems.push(format!("no theme is called {name:?}"));
-        }
-        known
-    });
-    for problem in problems {
-        update(model, Msg::Failed(format!("{}: {problem}", path.display())));
-    }
-    theme
 }
 
 /// The judge that a folder names, as it is shown.

@@ -16,6 +16,7 @@ mod frames;
 mod effects;
 mod input;
 mod keys;
+mod user_config;
 mod past;
 mod guard;
 mod tools;

@@ -1,4 +1,4 @@
-//! The steps of an agent as lines: what it calls, what tools answer, what it says.
+//! The steps of an agent as lines: tool calls, tool responses and messages.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Progress, clean};

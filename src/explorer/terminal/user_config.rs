@@ -1,0 +1,43 @@
+//! The keys and themes of the person's `config.toml`.
+
+use crate::config::{USER_FILE_NAME, UserConfig};
+use crate::explorer::commands::bindings::Bindings;
+use crate::explorer::{Model, Msg, Theme, update};
+use crate::store::{Places, read_text_file};
+use std::io;
+
+/// A larger file is not read, in bytes.
+const LONGEST_CONFIG: u64 = 1 << 20;
+
+/// Takes over the keys and themes of the person's configuration; what of it cannot be used is said. Returns the theme
+/// that it names.
+pub(super) fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
+    let path = places.config.join(USER_FILE_NAME);
+    let text = match read_text_file(&path, LONGEST_CONFIG) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        read => read.map_err(|error| error.to_string()),
+    };
+    let config = match text.and_then(|text| UserConfig::parse(&text)) {
+        Ok(config) => config,
+        Err(why) => {
+            update(model, Msg::Failed(format!("{}: {why}", path.display())));
+            return None;
+        }
+    };
+    let keys = config.keys.iter().map(|(name, keys)| (name.clone(), keys.list())).collect();
+    let (bindings, mut problems) = Bindings::read(&keys);
+    bindings.install();
+    problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
+    let theme = config.theme.filter(|name| {
+        let known = Theme::names().any(|known| known == name);
+        // Of a theme of the person's that cannot be used, that was said.
+        if !known && !config.themes.contains_key(name) {
+            problems.push(format!("no theme is called {name:?}"));
+        }
+        known
+    });
+    for problem in problems {
+        update(model, Msg::Failed(format!("{}: {problem}", path.display())));
+    }
+    theme
+}
