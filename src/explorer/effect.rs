@@ -20,7 +20,7 @@ pub enum Against {
     #[default]
     Agent,
     /// The set's agent, with options that the person chose for this run.
-    AgentWith(RunOverrides),
+    AgentWith(Box<RunOverrides>),
     /// The set's agent, for this turn alone (from 1), on the history that the case expects before it.
     Turn(u32),
     /// What the file says an agent already did.
@@ -30,14 +30,22 @@ pub enum Against {
 }
 
 /// Options of one run instead of those of the configuration; none: as configured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOverrides {
     /// Attempts of each case.
     pub repeat: Option<u32>,
     /// Attempts at the same time.
     pub jobs: Option<u32>,
+    /// The agent, by name or address as `run --agent` takes it.
+    pub agent: Option<String>,
+    /// The model that judges, as `run --judge` takes it.
+    pub judge: Option<String>,
     /// Samples of the judge for each question, where a criterion does not say.
     pub samples: Option<u32>,
+    /// A file of criteria in ADK's form, relative to the workspace, for all sets of the run.
+    pub criteria: Option<String>,
+    /// Which of the cases, in the syntax of the list's filter; empty: all.
+    pub filter: String,
 }
 
 /// What a text in the person's editor is of.

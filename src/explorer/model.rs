@@ -81,6 +81,8 @@ pub struct Model {
     pub awaited_body: Option<BodyKey>,
     /// The judge that the folder names.
     pub judge: Option<String>,
+    /// The agents that the folder has or names.
+    pub agents: Vec<String>,
     /// What people said of verdicts.
     pub verdicts: Vec<HumanVerdict>,
     /// Goes up with every verdict of a person.
@@ -252,6 +254,7 @@ impl Model {
             chosen_metric: None,
             awaited_body: None,
             judge: None,
+            agents: Vec::new(),
             verdicts: Vec::new(),
             verdicts_version: 0,
         }

@@ -76,10 +76,7 @@ fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec
 }
 
 fn known(workspace: &Workspace) -> String {
-    let mut names: Vec<&str> = workspace.config.agents.keys().map(String::as_str).collect();
-    names.extend(workspace.agents.iter().map(|agent| agent.name.as_str()));
-    names.sort_unstable();
-    names.dedup();
+    let names = workspace.agent_names();
     match names.is_empty() {
         true => "there is none here; name one with --agent adk+http://HOST:PORT/APP".into(),
         false => format!("there are {}", names.join(", ")),

@@ -4,7 +4,7 @@ use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::formats::{HEAD, looks_like_cases};
 use crate::store::read_head;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,13 @@ pub enum WorkspaceError {
 }
 
 impl Workspace {
+    /// The agents that can be named: those of the configuration and the ADK agents in the folder, sorted.
+    pub fn agent_names(&self) -> Vec<String> {
+        let configured = self.config.agents.keys().cloned();
+        let in_folder = self.agents.iter().map(|agent| agent.name.clone());
+        configured.chain(in_folder).collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
     /// Opens a folder or a file, which then is the only set. The workspace that it belongs to is looked for
     /// upwards ([`root_of`]); the sets are those that were opened.
     pub fn open(path: &Path) -> Result<Workspace, WorkspaceError> {

@@ -1,5 +1,6 @@
 //! The explorer's logic without a terminal: messages in, state and effects out.
 
+use crate::common::input::{press, type_text};
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
@@ -9,7 +10,7 @@ use evaltrail::domain::{
 use evaltrail::explorer::{
     Against, CaseRef, Confirmed, EditEffect, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
     ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect, SetLoaded, SetMsg, SetState,
-    TerminalEffect, parse_key, update, verdict_lines,
+    TerminalEffect, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::TrustQuestion;
@@ -36,10 +37,6 @@ fn load(model: &mut Model, set: usize) -> Vec<Effect> {
     });
     let ticket = model.ticket();
     update(model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })))
-}
-
-fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
 }
 
 fn case(set: usize, index: usize) -> CaseRef {
@@ -623,7 +620,7 @@ fn enter_confirms_a_question_and_notices_are_kept() {
 fn a_case_is_repeated_five_times_with_three_keys() {
     let mut model = sample();
     let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
-    let wanted = [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(five)))];
+    let wanted = [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(five))))];
     assert_eq!(press(&mut model, "O 5 enter"), wanted);
     assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
     assert_eq!(
@@ -631,13 +628,51 @@ fn a_case_is_repeated_five_times_with_three_keys() {
         [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::Agent))],
         "r is as configured"
     );
-    let other = RunOverrides { repeat: Some(2), jobs: Some(16), samples: None };
+    let other = RunOverrides { repeat: Some(2), jobs: Some(16), ..RunOverrides::default() };
     assert_eq!(
         press(&mut model, "O 2 x down 1 6 enter"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(other)))]
+        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(other.clone()))))]
     );
     assert_eq!(press(&mut model, "O backspace backspace esc"), []);
     assert_eq!(model.run_overrides, other, "esc changes nothing");
+}
+
+#[test]
+fn a_run_has_its_own_agent_judge_criteria_and_filter() {
+    let mut model = sample();
+    model.agents = vec!["lamp".into(), "radio".into()];
+    // From the tree, all cases of the set.
+    press(&mut model, "h O down down tab tab");
+    press(&mut model, "down");
+    type_text(&mut model, "openai/gpt-5");
+    press(&mut model, "down 3 down");
+    type_text(&mut model, "strict.json");
+    press(&mut model, "down");
+    type_text(&mut model, "status:");
+    assert_eq!(press(&mut model, "enter"), [], "a filter that cannot be read does not run");
+    assert!(matches!(model.overlay, Some(Overlay::RunOptions(_))));
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "nothing-like-this");
+    assert_eq!(press(&mut model, "enter"), [], "a filter that leaves nothing neither");
+    press(&mut model, "ctrl-u");
+    let first = model.eval_id(case(0, 0)).into_owned();
+    type_text(&mut model, &first);
+    let chosen = RunOverrides {
+        agent: Some("radio".into()),
+        judge: Some("openai/gpt-5".into()),
+        samples: Some(3),
+        criteria: Some("strict.json".into()),
+        filter: first,
+        ..RunOverrides::default()
+    };
+    assert_eq!(
+        press(&mut model, "enter"),
+        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(chosen.clone()))))]
+    );
+    assert_eq!(model.run_overrides, chosen, "it is remembered");
+    press(&mut model, "O down down tab");
+    press(&mut model, "enter");
+    assert_eq!(model.run_overrides.agent, None, "after the last agent comes the configured one");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
 //! written or dropped.
 
+use crate::common::input::{press, type_text};
 use crate::common::past::past;
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
@@ -8,7 +9,7 @@ use evaltrail::domain::{
 };
 use evaltrail::explorer::{
     Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect,
-    SetEffect, SetLoaded, SetMsg, parse_key, rescored, update,
+    SetEffect, SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
@@ -17,14 +18,6 @@ use evaltrail::workspace::SetPath;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-
-fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
-}
-
-fn type_text(model: &mut Model, text: &str) {
-    update(model, Msg::Paste(text.into()));
-}
 
 fn turn(calls: &[(&str, Value)], said: &str) -> Invocation {
     let call = |(name, args): &(&str, Value)| ToolCall::new(*name, args.as_object().cloned());

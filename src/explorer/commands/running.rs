@@ -23,7 +23,7 @@ pub static RUN: Command = Command {
 
 pub static RUN_WITH: Command = Command {
     name: "run with",
-    help: "run with other repeats, jobs or judge samples than configured",
+    help: "run with another agent, judge or criteria, more repeats, or a filter",
     hint: None,
     scope: Some(run::scope),
     group: Group::Run,

@@ -27,7 +27,8 @@ pub(super) fn draw_line(
     let area = areas.footer;
     put(buffer, area.x, area.y, area.width, &" ".repeat(usize::from(area.width)), theme.style(Role::Text));
     let used = put(buffer, area.x + 1, area.y, area.width / 2, prompt, theme.style(Role::Accent));
-    let cursor = text_field(input, area.x + 1 + used, area.y, area.width.saturating_sub(4), theme, buffer);
+    let (x, style) = (area.x + 1 + used, theme.style(Role::Text));
+    let cursor = text_field(input, x, area.y, area.width.saturating_sub(4), style, buffer);
     let typed = clean_line(input.value()).width() as u16;
     let x = area.x + 1 + used + typed + 2;
     let (words, role) = match wrong {

@@ -1,68 +1,219 @@
-//! Options for one run: repeats, attempts at the same time, judge samples. What was chosen is remembered until evaltrail
-//! ends; a run without this dialog takes what is configured.
+//! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
+//! evaltrail ends; a run without this dialog takes what is configured.
 
 use super::{Dialog, Overlay};
+use crate::domain::Query;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::{Motion, RUN_WITH};
 use crate::explorer::effect::{Against, Effect, RunOverrides};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::run;
+use crate::explorer::screens::{browse, run};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::text_field::text_field;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use tui_input::InputRequest;
+use tui_input::{Input, InputRequest};
 
-const WIDTH: u16 = 64;
+const WIDTH: u16 = 78;
 /// Columns of the labels.
-const LABELS: u16 = 18;
+const LABELS: u16 = 15;
+/// Columns of a value, where its description stands beside it.
+const VALUES: u16 = 26;
 /// More digits than this are not taken.
 const DIGITS: usize = 3;
 
-/// The options being chosen, as typed: digits, or nothing for what is configured.
+/// An option of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunOption {
+    Repeats,
+    Jobs,
+    Agent,
+    Judge,
+    Samples,
+    Criteria,
+    Filter,
+}
+
+impl RunOption {
+    /// In the order of the dialog: what is changed most often is first.
+    const ALL: [RunOption; 7] = [
+        RunOption::Repeats,
+        RunOption::Jobs,
+        RunOption::Agent,
+        RunOption::Judge,
+        RunOption::Samples,
+        RunOption::Criteria,
+        RunOption::Filter,
+    ];
+
+    fn label(self) -> &'static str {
+        match self {
+            RunOption::Repeats => "repeats",
+            RunOption::Jobs => "jobs",
+            RunOption::Agent => "agent",
+            RunOption::Judge => "judge",
+            RunOption::Samples => "judge samples",
+            RunOption::Criteria => "criteria",
+            RunOption::Filter => "filter",
+        }
+    }
+
+    /// What stands beside the field.
+    fn help(self) -> &'static str {
+        match self {
+            RunOption::Repeats => "attempts of each case",
+            RunOption::Jobs => "attempts at the same time",
+            RunOption::Agent => "name, cmd:… or adk+http://…",
+            RunOption::Judge => "model that judges",
+            RunOption::Samples => "where a criterion does not say",
+            RunOption::Criteria => "file, for all sets of the run",
+            RunOption::Filter => "run only the cases that match",
+        }
+    }
+
+    /// What an empty field means.
+    fn default_words(self) -> &'static str {
+        match self {
+            RunOption::Filter => "all",
+            RunOption::Criteria => "beside each set",
+            _ => "configured",
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, RunOption::Repeats | RunOption::Jobs | RunOption::Samples)
+    }
+}
+
+/// The options being chosen, as typed; an empty field is what is configured.
 #[derive(Debug)]
 pub struct RunOptionsForm {
-    fields: [(&'static str, &'static str, String); 3],
+    fields: Vec<(RunOption, Input)>,
     cursor: usize,
     /// Whether the field under the cursor was typed into since the cursor came: the first digit replaces its value.
     is_typed: bool,
+    /// The cases that the filter chooses from.
+    cases: Vec<CaseRef>,
+    /// The agents that can be named.
+    agents: Vec<String>,
+    /// Why the filter cannot be used.
+    wrong: Option<String>,
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let chosen = model.run_overrides;
-    let text = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
-    let fields = [
-        ("repeats", "attempts of each case", text(chosen.repeat)),
-        ("jobs", "attempts at the same time", text(chosen.jobs)),
-        ("judge samples", "where a criterion does not say", text(chosen.samples)),
-    ];
-    super::open(model, Overlay::RunOptions(RunOptionsForm { fields, cursor: 0, is_typed: false }))
+    let chosen = &model.run_overrides;
+    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let value = |option: RunOption| match option {
+        RunOption::Repeats => number(chosen.repeat),
+        RunOption::Jobs => number(chosen.jobs),
+        RunOption::Agent => text(&chosen.agent),
+        RunOption::Judge => text(&chosen.judge),
+        RunOption::Samples => number(chosen.samples),
+        RunOption::Criteria => text(&chosen.criteria),
+        RunOption::Filter => chosen.filter.clone(),
+    };
+    let fields = RunOption::ALL.map(|option| (option, Input::new(value(option)))).to_vec();
+    let cases = run::cases_in_scope(model);
+    let agents = model.agents.clone();
+    let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
+    super::open(model, Overlay::RunOptions(form))
 }
 
 impl RunOptionsForm {
+    fn value(&self, option: RunOption) -> &str {
+        let field = self.fields.iter().find(|(other, _)| *other == option);
+        field.map_or("", |(_, input)| input.value().trim())
+    }
+
     fn overrides(&self) -> RunOverrides {
-        let [repeat, jobs, samples] =
-            [0, 1, 2].map(|at| self.fields[at].2.parse().ok().filter(|value| *value > 0));
-        RunOverrides { repeat, jobs, samples }
+        let number = |option| self.value(option).parse().ok().filter(|value| *value > 0);
+        let text = |option| Some(self.value(option).to_string()).filter(|value| !value.is_empty());
+        RunOverrides {
+            repeat: number(RunOption::Repeats),
+            jobs: number(RunOption::Jobs),
+            agent: text(RunOption::Agent),
+            judge: text(RunOption::Judge),
+            samples: number(RunOption::Samples),
+            criteria: text(RunOption::Criteria),
+            filter: self.value(RunOption::Filter).to_string(),
+        }
+    }
+
+    /// The cases that would run, or why the filter leaves none.
+    fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
+        let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
+        let cases = browse::filtered(model, &self.cases, &query);
+        let none = || format!("the filter leaves none of {} cases", self.cases.len());
+        if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
+    }
+
+    /// The next agent that can be named; after the last one, what is configured.
+    fn next_agent(&mut self) {
+        let now = self.value(RunOption::Agent);
+        let next = match self.agents.iter().position(|agent| agent == now) {
+            Some(at) => self.agents.get(at + 1),
+            None => self.agents.first(),
+        };
+        self.fields[self.cursor].1 = Input::new(next.cloned().unwrap_or_default());
+    }
+
+    /// The last line: what is wrong, or more about the field under the cursor.
+    fn note(&self, model: &Model) -> (String, Role) {
+        if let Some(wrong) = &self.wrong {
+            return (wrong.clone(), Role::Bad);
+        }
+        let words = match self.fields[self.cursor].0 {
+            RunOption::Agent if !self.agents.is_empty() => format!("tab: {}", self.agents.join(" · ")),
+            RunOption::Judge => {
+                let judge = model.judge.as_deref().unwrap_or("as each criterion says");
+                format!("configured: {judge}")
+            }
+            RunOption::Filter => match self.chosen_cases(model) {
+                Ok(cases) => format!(
+                    "{} of {} cases   status:failed tool:name -tag:slow",
+                    cases.len(),
+                    self.cases.len()
+                ),
+                Err(why) => why,
+            },
+            RunOption::Criteria => "like test_config.json; relative to the workspace".into(),
+            _ => String::new(),
+        };
+        (words, Role::Faint)
     }
 }
 
 impl Dialog for RunOptionsForm {
+    /// `tab` names the next agent.
+    fn own_key(&mut self, key: Key) -> bool {
+        let is_next = key.code == KeyCode::Tab && self.fields[self.cursor].0 == RunOption::Agent;
+        if is_next {
+            self.next_agent();
+        }
+        is_next
+    }
+
     fn edit(&mut self, _: &mut Model, request: InputRequest) {
-        let value = &mut self.fields[self.cursor].2;
-        match request {
-            InputRequest::InsertChar(c) if c.is_ascii_digit() => {
-                if !std::mem::replace(&mut self.is_typed, true) {
-                    value.clear();
+        let (option, input) = &mut self.fields[self.cursor];
+        self.wrong = None;
+        match (option.is_number(), request) {
+            (true, InputRequest::InsertChar(c)) => {
+                if !c.is_ascii_digit() {
+                    return;
                 }
-                if value.len() < DIGITS {
-                    value.push(c);
+                if !std::mem::replace(&mut self.is_typed, true) {
+                    *input = Input::default();
+                }
+                if input.value().len() < DIGITS {
+                    input.handle(request);
                 }
             }
-            InputRequest::DeletePrevChar => drop(value.pop()),
-            InputRequest::DeleteLine => value.clear(),
-            _ => {}
+            _ => drop(input.handle(request)),
         }
     }
 
@@ -72,31 +223,68 @@ impl Dialog for RunOptionsForm {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        model.run_overrides = self.overrides();
-        Some(run::run_selected(model, Against::AgentWith(model.run_overrides)))
+        match self.chosen_cases(model) {
+            Ok(cases) => {
+                model.run_overrides = self.overrides();
+                let against = Against::AgentWith(Box::new(model.run_overrides.clone()));
+                Some(run::start(model, cases, against))
+            }
+            Err(why) => {
+                self.wrong = Some(why);
+                None
+            }
+        }
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        super::follow_all(&mut self.cases, new)
     }
 
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let scope = RUN_WITH.scope.map(|scope| scope(model)).unwrap_or_default();
         let title = format!("run {scope}   enter run, esc cancel");
-        let inner = over(areas.body, WIDTH, self.fields.len() as u16 + 2, &title, theme, buffer);
+        let inner = over(areas.body, WIDTH, self.fields.len() as u16 + 3, &title, theme, buffer);
+        let rows = usize::from(inner.height.saturating_sub(1)).max(1);
+        let first = self.cursor.saturating_sub(rows - 1);
         let mut cursor = None;
-        for (at, (label, help, value)) in self.fields.iter().enumerate().take(usize::from(inner.height)) {
-            let row = Rect { y: inner.y + at as u16, height: 1, ..inner };
-            let style = theme.row(at == self.cursor);
-            buffer.set_style(row, style);
-            put(buffer, row.x + 1, row.y, LABELS, label, theme.within(style, theme.style(Role::Key)));
-            let x = row.x + 1 + LABELS;
-            let shown = if value.is_empty() { "configured" } else { value };
-            let role = if value.is_empty() { Role::Faint } else { Role::Value };
-            let used = put(buffer, x, row.y, 12, shown, theme.within(style, theme.style(role)));
-            let faint = theme.within(style, theme.style(Role::Faint));
-            put(buffer, x + 13, row.y, row.right().saturating_sub(x + 14), help, faint);
-            if at == self.cursor {
-                let typed = if value.is_empty() { 0 } else { used };
-                cursor = Some(Position { x: x + typed, y: row.y });
-            }
+        for (at, field) in self.fields.iter().enumerate().skip(first).take(rows) {
+            let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+            let is_here = at == self.cursor;
+            let position = draw_field(field, is_here, row, theme, buffer);
+            cursor = cursor.or(position.filter(|_| is_here));
         }
+        let (words, role) = self.note(model);
+        let y = inner.bottom().saturating_sub(1);
+        put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), &words, theme.style(role));
         cursor
     }
+}
+
+/// Draws one field. Returns the position of the text cursor in it.
+fn draw_field(
+    (option, input): &(RunOption, Input),
+    is_here: bool,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let style = theme.row(is_here);
+    buffer.set_style(row, style);
+    put(buffer, row.x + 1, row.y, LABELS, option.label(), theme.within(style, theme.style(Role::Key)));
+    let x = row.x + 1 + LABELS;
+    let faint = theme.within(style, theme.style(Role::Faint));
+    let room = row.right().saturating_sub(x + 1);
+    let is_beside = room > VALUES + 8;
+    // A long value needs the whole row.
+    let is_long = input.value().chars().count() >= usize::from(VALUES);
+    if is_beside && !is_long {
+        let x = x + VALUES + 1;
+        put(buffer, x, row.y, row.right().saturating_sub(x + 1), option.help(), faint);
+    }
+    if input.value().is_empty() {
+        put(buffer, x, row.y, room, option.default_words(), faint);
+        return Some(Position { x, y: row.y });
+    }
+    let value = theme.within(style, theme.style(Role::Value));
+    Some(text_field(input, x, row.y, room, value, buffer))
 }

@@ -175,7 +175,14 @@ impl Dialog for VerdictForm {
         if beside {
             put(buffer, x, inner.y, 8, "note", faint);
         }
-        Some(text_field(&item.note, x, y, inner.right().saturating_sub(x + 1), theme, buffer))
+        Some(text_field(
+            &item.note,
+            x,
+            y,
+            inner.right().saturating_sub(x + 1),
+            theme.style(Role::Text),
+            buffer,
+        ))
     }
 }
 

@@ -371,8 +371,8 @@ fn prepare(
         Against::Turn(turn) => Some(turn),
         _ => None,
     };
-    let chosen = match against {
-        Against::AgentWith(chosen) => chosen,
+    let chosen = match &against {
+        Against::AgentWith(chosen) => (**chosen).clone(),
         _ => RunOverrides::default(),
     };
     let configured = context.workspace.config.run_options();
@@ -384,7 +384,13 @@ fn prepare(
         selections: by_set.into_iter().map(selection).collect(),
         options: RunOptions { repeat, turn, jobs, ..configured },
         saved: against == Against::Saved,
-        judge: JudgeSpec { samples: chosen.samples.or(judge.samples), ..judge },
+        judge: JudgeSpec {
+            model: chosen.judge.or(judge.model),
+            samples: chosen.samples.or(judge.samples),
+            ..judge
+        },
+        agent: chosen.agent.clone(),
+        config: chosen.criteria.map(|file| context.workspace.root.join(file)),
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);
@@ -395,7 +401,8 @@ fn prepare(
     {
         return Err(refused(format!("{file}: {why}")));
     }
-    match open_questions(&context.workspace, &mut prepared, allowed, places).map_err(refused)? {
+    let agent = chosen.agent.as_deref();
+    match open_questions(&context.workspace, &mut prepared, agent, allowed, places).map_err(refused)? {
         questions if questions.is_empty() => Ok(prepared),
         questions => {
             let cases = cases.iter().map(|(case, _)| *case).collect();
@@ -405,10 +412,11 @@ fn prepare(
 }
 
 /// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
-/// allowed are put into the plan.
+/// allowed are put into the plan. `agent` is the one that the person named for this run.
 fn open_questions(
     workspace: &Workspace,
     prepared: &mut Prepared,
+    agent: Option<&str>,
     allowed: Allowed,
     places: Option<&Places>,
 ) -> Result<Vec<TrustQuestion>, String> {
@@ -416,7 +424,7 @@ fn open_questions(
     for question in &allowed.granted {
         trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
     }
-    let mut questions = runner::trust_questions(workspace, prepared, None);
+    let mut questions = runner::trust_questions(workspace, prepared, agent);
     let destinations = runner::allowed_destinations(&questions);
     questions.retain(|question| !trust.allows(&question.fingerprint));
     if !questions.is_empty() {

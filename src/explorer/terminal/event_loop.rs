@@ -98,6 +98,7 @@ impl Loop {
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
         model.judge = judge_of(&workspace);
+        model.agents = workspace.agent_names();
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
         let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
@@ -221,6 +222,7 @@ impl Loop {
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Sets(SetMsg::Found(workspace.sets.clone())));
         self.model.judge = judge_of(&workspace);
+        self.model.agents = workspace.agent_names();
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
         let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();

@@ -82,8 +82,8 @@ pub(crate) fn pick<T>(
 ) -> Position {
     let inner = over(areas.body, 84, 20, title, theme, buffer);
     put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
-    let cursor =
-        text_field(&picker.input, inner.x + 3, inner.y, inner.width.saturating_sub(4), theme, buffer);
+    let (width, style) = (inner.width.saturating_sub(4), theme.style(Role::Text));
+    let cursor = text_field(&picker.input, inner.x + 3, inner.y, width, style, buffer);
     let rows = usize::from(inner.height.saturating_sub(1));
     let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
     for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {

@@ -3,9 +3,9 @@
 use super::text::put;
 use crate::domain::clean_line;
 use crate::explorer::commands::key::{Key, KeyCode};
-use crate::explorer::theme::{Role, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use ratatui::style::Style;
 use tui_input::{Input, InputRequest};
 use unicode_width::UnicodeWidthStr;
 
@@ -35,13 +35,13 @@ pub(crate) fn text_field(
     x: u16,
     y: u16,
     width: u16,
-    theme: &Theme,
+    style: Style,
     buffer: &mut Buffer,
 ) -> Position {
     let before: String = input.value().chars().take(input.cursor()).collect();
     let wide = clean_line(&before).width();
     let skipped = wide.saturating_sub(usize::from(width.saturating_sub(1)));
     let shown: String = clean_line(input.value()).chars().skip(skipped).collect();
-    put(buffer, x, y, width, &shown, theme.style(Role::Text));
+    put(buffer, x, y, width, &shown, style);
     Position { x: x + (wide - skipped) as u16, y }
 }

@@ -1,5 +1,6 @@
 //! What the whole-program tests share.
 
+pub mod input;
 pub mod judge;
 pub mod past;
 pub mod server;

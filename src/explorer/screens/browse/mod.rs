@@ -11,8 +11,8 @@ mod view;
 use view::cursor_style;
 
 pub(crate) use update::{
-    choose_node, clear, focus, follow_cursor, keep_in_sight, next_failing, node_of_set, order_by, relist,
-    select, select_all, set_filter, sort, switch_pane, toggle_column, tree_offset,
+    choose_node, clear, filtered, focus, follow_cursor, keep_in_sight, next_failing, node_of_set, order_by,
+    relist, select, select_all, set_filter, sort, switch_pane, toggle_column, tree_offset,
 };
 
 use super::{ScreenEntry, nothing};

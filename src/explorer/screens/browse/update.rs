@@ -190,16 +190,24 @@ fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
     let all = (0..file.len()).map(|index| CaseRef { set, index });
     match model.browse.query.is_empty() {
         true => all.collect(),
-        false => all.filter(|case| matches(model, file, *case)).collect(),
+        false => all.filter(|case| matches(model, file, *case, &model.browse.query)).collect(),
     }
 }
 
-fn matches(model: &Model, file: &SetFile, case: CaseRef) -> bool {
+/// Those of the cases that a filter leaves.
+pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<CaseRef> {
+    let is_left = |case: &CaseRef| {
+        query.is_empty() || model.file(case.set).is_some_and(|file| matches(model, file, *case, query))
+    };
+    cases.iter().copied().filter(is_left).collect()
+}
+
+fn matches(model: &Model, file: &SetFile, case: CaseRef, query: &Query) -> bool {
     let view = &model.sets[case.set];
     let summary = view.summaries.as_ref().and_then(|summaries| summaries.get(case.index));
     let outcome = model.outcomes.get(case);
     let attempt = outcome.and_then(|outcome| outcome.attempts.first());
-    model.browse.query.matches(&Subject {
+    query.matches(&Subject {
         eval_id: &file.eval_id(case.index),
         set: &view.path.stem,
         agent: view.agent.as_deref().unwrap_or_default(),

@@ -59,7 +59,8 @@ fn typing(
     };
     put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
     put(buffer, area.x + 1, area.y, 2, "›", theme.style(Role::Accent));
-    let cursor = text_field(&chat.input, area.x + 3, area.y, area.width.saturating_sub(4), theme, buffer);
+    let style = theme.style(Role::Text);
+    let cursor = text_field(&chat.input, area.x + 3, area.y, area.width.saturating_sub(4), style, buffer);
     (chat.status == ChatStatus::Ready).then_some(cursor)
 }
 

@@ -92,7 +92,14 @@ fn typed(edit: &EditScreen, typing: &Typing, area: Rect, theme: &Theme, buffer: 
     let used =
         put(buffer, area.x + 1, area.y, area.width / 2, &format!("{label}  "), theme.style(Role::Accent));
     let x = area.x + 1 + used;
-    let cursor = text_field(&typing.input, x, area.y, area.right().saturating_sub(x + 1), theme, buffer);
+    let cursor = text_field(
+        &typing.input,
+        x,
+        area.y,
+        area.right().saturating_sub(x + 1),
+        theme.style(Role::Text),
+        buffer,
+    );
     let (words, role) = match &typing.wrong {
         Some(wrong) => (wrong.clone(), Role::Bad),
         None if !typing.completions.is_empty() => {

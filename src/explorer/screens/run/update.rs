@@ -20,18 +20,23 @@ use crate::history::{PastResult, place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
+/// Runs [`cases_in_scope`].
 pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
-    let cases: Vec<CaseRef> = match &model.screen {
+    let cases = cases_in_scope(model);
+    start(model, cases, against)
+}
+
+/// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
+pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
+    match &model.screen {
         Screen::Case(case) => vec![case.at],
         _ if !model.browse.selected.is_empty() => model.browse.selected.iter().copied().collect(),
         _ if model.browse.pane == Pane::Sets => model.browse.visible.clone(),
         _ => model.current_case().into_iter().collect(),
-    };
-    start(model, cases, against)
+    }
 }
 
-/// What [`run_selected`] would run now, in words: "7 selected", "set (10)", "case".
+/// [`cases_in_scope`] in words: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
     let of_tree = || match model.browse.nodes.get(model.browse.node) {
         Some(Node::Set(_)) => "set",
@@ -99,7 +104,8 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     start(model, cases, against)
 }
 
-fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
+/// Runs these cases, unless there is none.
+pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
     match cases.is_empty() {
         true => global::tell(model, "there is nothing to run here".into(), false),
         false => vec![Effect::Run(RunEffect::Start(cases, against))],
