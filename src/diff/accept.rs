@@ -1,14 +1,14 @@
-//! Taking over what the agent did as what is expected: a piece, a turn.
+//! Accepting what the agent did as the new expectation: parts of a turn, or a complete turn.
 
 use super::{PairKind, align, values_equal};
 use crate::domain::{
     Attempt, Content, Conversation, EvalCase, Invocation, Status, ToolCall, ToolResponse, Trajectory,
 };
 
-/// A piece of a turn in which expected and actual differ.
+/// A part of a turn in which expected and actual differ.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Piece {
-    /// One argument of a call that both sides have, by the calls' positions.
+    /// One argument of a call that is on both sides.
     Argument {
         /// Position of the expected call.
         expected: usize,
@@ -17,7 +17,7 @@ pub enum Piece {
         /// The argument's name.
         key: String,
     },
-    /// A whole call: other arguments, another place, missing or extra.
+    /// A complete call: changed, moved, missing or extra.
     Call {
         /// Position of the expected call.
         expected: Option<usize>,
@@ -33,7 +33,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// What it is, for people.
+    /// A description to display.
     pub fn words(&self, expected: &Invocation, actual: &Invocation) -> String {
         let name = |turn: &Invocation, at: &usize| {
             turn.calls().get(*at).map(|call| call.name.clone()).unwrap_or_default()
@@ -43,7 +43,7 @@ impl Piece {
                 format!("{key} of call {} {}", at + 1, name(expected, at))
             }
             Piece::Call { expected: Some(at), actual: None } => {
-                format!("call {} {} goes", at + 1, name(expected, at))
+                format!("removal of call {} {}", at + 1, name(expected, at))
             }
             Piece::Call { actual: Some(at), .. } => format!("call {} {}", at + 1, name(actual, at)),
             Piece::Call { expected: None, actual: None } => "nothing".into(),
@@ -54,7 +54,7 @@ impl Piece {
     }
 }
 
-/// The expected turn with a piece of the actual one taken over.
+/// The expected turn with a part of it replaced by that of the actual turn.
 pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invocation {
     let mut meant = expected.clone();
     match piece {
@@ -74,21 +74,21 @@ pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invo
     meant
 }
 
-/// Why nothing of an attempt can be taken over.
+/// Why nothing of an attempt can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unacceptable {
-    /// The agent or its transport broke.
-    #[error("the agent did not finish; there is nothing whole to accept")]
+    /// The agent or the connection to it failed.
+    #[error("the agent did not finish; there is no complete turn to accept")]
     Errored,
-    /// The turns are not the case's.
-    #[error("a simulated user plays this case; nothing is expected turn by turn")]
+    /// The case is a scenario and has no expected turns.
+    #[error("a simulated user plays this case; it has no expected turns")]
     Scenario,
-    /// The case has other turns now.
-    #[error("the case asks something else than the agent was asked; run it again")]
+    /// The user messages of the case have changed since the attempt.
+    #[error("the user messages of this case have changed since the run; run it again")]
     AskedElse,
 }
 
-/// The case with pieces of what an attempt did taken over, turn by turn.
+/// The case with parts of an attempt accepted. `piece` returns which part to accept of a turn, from 0.
 pub fn accept_in_case(
     case: &EvalCase,
     ran: &Attempt,
@@ -156,11 +156,11 @@ fn accept_call(
     }
 }
 
-/// Name and arguments are taken over; the id stays, which pairs the call with its response.
+/// Copies name and arguments. The id is not changed, because it pairs the call with its response.
 fn take_over(meant: &mut Trajectory, at: usize, done: &ToolCall) {
     meant.change_call(at, |call| {
         call.name = done.name.clone();
-        // What is equal stays as it is spelt.
+        // Equal values keep their original notation.
         let before = call.args.take();
         call.args = done.args.clone();
         for (key, value) in call.args.iter_mut().flatten() {
@@ -176,8 +176,8 @@ fn answer_to(actual: &Invocation, at: usize) -> Option<ToolResponse> {
     actual.trajectory.response_to(at).cloned()
 }
 
-/// Where among the expected calls an actual one belongs: behind the partner of the call before it. A call
-/// that is taken out first does not count.
+/// The position among the expected calls where an actual one is inserted: after the counterpart of the call before it.
+/// A call that is removed first (`without`) does not count.
 fn place_for(expected: &Invocation, actual: &Invocation, at: usize, without: Option<usize>) -> usize {
     let (left, right) = (expected.calls(), actual.calls());
     let alignment = align(&left, &right);
@@ -193,7 +193,7 @@ fn place_for(expected: &Invocation, actual: &Invocation, at: usize, without: Opt
     }
 }
 
-/// Makes the calls those of the actual turn, in its order. What has a partner stays what it is.
+/// Replaces the calls by those of the actual turn, in its order. Calls with a counterpart keep their id and response.
 fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocation) {
     let (left, right) = (expected.calls(), actual.calls());
     if left.is_empty() && right.is_empty() && *meant == Trajectory::Unknown {
@@ -204,7 +204,7 @@ fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocati
         pairs.iter().find(|pair| pair.actual == Some(a)).and_then(|pair| pair.expected)
     };
     let partners: Vec<Option<usize>> = (0..right.len()).map(partner_of).collect();
-    // The expected calls that are there, by their first positions.
+    // The original positions of the current calls; `None` for inserted ones.
     let mut there: Vec<Option<usize>> = (0..left.len()).map(Some).collect();
     for e in (0..left.len()).rev().filter(|e| !partners.contains(&Some(*e))) {
         meant.remove_call(e);
@@ -226,7 +226,7 @@ fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocati
     }
 }
 
-/// The response; one that is a single text stays a single text.
+/// The accepted response. If the expected response is a single text, a text stays a single part.
 fn response_of(expected: &Invocation, actual: &Invocation) -> Option<Content> {
     let done = actual.final_response.as_ref()?;
     let only_text = |content: &Content| {

@@ -1,27 +1,27 @@
-//! Which actual call answers which expected one: the pairing of least cost.
+//! Alignment of expected and actual calls: the pairing with the lowest cost.
 //!
-//! A call of the same name with other arguments is *changed*, not missing and extra. What is left
-//! over and has its equal elsewhere has *moved*.
+//! A call of the same name with other arguments is *changed*, not missing and extra. A missing call that is equal to
+//! an extra call at another position has *moved*.
 
 use super::calls_equal;
 use super::json::count_differences;
 use crate::domain::ToolCall;
 
-/// Above this many comparisons the pairing falls back to a greedy one, and says so.
+/// Maximum number of comparisons; above it, a greedy pairing is used and [`Alignment::coarse`] is set.
 const CELLS_AT_MOST: usize = 1_000_000;
 
-/// How two calls answer each other.
+/// How an expected and an actual call correspond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairKind {
     /// Name and arguments are equal.
     Same,
     /// The same name with other arguments.
     Changed,
-    /// Equal, at another place.
+    /// Equal, at another position.
     Moved,
-    /// Expected and not called.
+    /// Expected, but not called.
     Missing,
-    /// Called and not expected.
+    /// Called, but not expected.
     Extra,
 }
 
@@ -32,20 +32,20 @@ pub struct Pair {
     pub expected: Option<usize>,
     /// Position of the actual call.
     pub actual: Option<usize>,
-    /// How they answer each other.
+    /// How the calls correspond.
     pub kind: PairKind,
 }
 
-/// Two lists of calls, lined up.
+/// The alignment of two lists of calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
     /// The rows in order.
     pub pairs: Vec<Pair>,
-    /// The lists were too long for the least-cost pairing.
+    /// Whether the lists were too long for the lowest-cost pairing.
     pub coarse: bool,
 }
 
-/// Lines up two lists of calls.
+/// Aligns two lists of calls.
 pub fn align(expected: &[&ToolCall], actual: &[&ToolCall]) -> Alignment {
     let cells = (expected.len() + 1).saturating_mul(actual.len() + 1);
     let coarse = cells > CELLS_AT_MOST;
@@ -54,7 +54,8 @@ pub fn align(expected: &[&ToolCall], actual: &[&ToolCall]) -> Alignment {
 }
 
 impl Alignment {
-    /// What the alignment costs: 1 for each call missing or extra, less than 1 for a changed one.
+    /// The cost of the alignment: 1 for each missing or extra call, 0.5 for a moved one, 0.3 to 0.9 for a changed
+    /// one.
     pub fn cost(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> f64 {
         self.pairs
             .iter()
@@ -68,7 +69,7 @@ impl Alignment {
     }
 }
 
-/// Between 0.3 and 1: the share of arguments that differ. Other names do not pair.
+/// 0 for equal calls, otherwise [`changed_cost`]; `None` for calls with different names, which are never paired.
 fn pair_cost(expected: &ToolCall, actual: &ToolCall) -> Option<f64> {
     if calls_equal(expected, actual, false) {
         Some(0.0)
@@ -79,6 +80,7 @@ fn pair_cost(expected: &ToolCall, actual: &ToolCall) -> Option<f64> {
     }
 }
 
+/// From 0.3 to 0.9, depending on the share of arguments that differ.
 fn changed_cost(expected: &ToolCall, actual: &ToolCall) -> f64 {
     let count = |call: &ToolCall| call.args.as_ref().map_or(0, |args| args.len());
     let most = count(expected).max(count(actual)).max(1) as f64;
@@ -130,7 +132,7 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// Each expected call takes the first actual one, from where the last was found, that equals it.
+/// Pairs each expected call with the first equal actual call after the previous match.
 fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut next = 0;
@@ -151,7 +153,7 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
     pairs
 }
 
-/// A missing call whose equal is extra elsewhere has moved: one row, where it was expected.
+/// Joins a missing call and an equal extra call into one moved pair, at the position of the expected call.
 fn join_moved(mut pairs: Vec<Pair>, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
     for at in 0..pairs.len() {
         let (PairKind::Missing, Some(e)) = (pairs[at].kind, pairs[at].expected) else { continue };
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(kinds(&[], &[]), []);
     }
 
-    /// A moved call costs less than one that is missing and one that is extra.
+    /// A moved call costs less than a missing call and an extra one.
     #[test]
     fn a_moved_call_costs_half() {
         let cost = |expected: &[(&str, i64)], actual: &[(&str, i64)]| {
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_best_pairing_is_not_the_first() {
-        // Greedy would pair the first `a` with the changed one and call the equal one extra.
+        // A greedy pairing would pair `a` with the changed call and report the equal one as extra.
         use PairKind::*;
         assert_eq!(kinds(&[("a", 1)], &[("a", 2), ("a", 1)]), [Extra, Same]);
     }

@@ -1,11 +1,11 @@
-//! Equality of arguments as ADK has it, which is Python's: `1 == 1.0 == true`, integers exact at
-//! any size, `NaN` unequal to itself, key order free, list order not.
+//! Equality of arguments as in ADK, which uses Python's: `1 == 1.0 == true`, integers are exact at any size, `NaN` is
+//! not equal to itself, the order of keys is ignored, the order of lists is not.
 
 use crate::domain::{ToolCall, float_of};
 use serde_json::{Map, Number, Value};
 
-/// Whether two calls are the same: name, and arguments unless they are ignored.
-/// No arguments and empty arguments differ.
+/// Whether two calls have the same name and, unless they are ignored, equal arguments. No arguments and empty
+/// arguments differ.
 pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
     a.name == b.name && (ignore_args || args_equal(a.args.as_ref(), b.args.as_ref()))
 }
@@ -26,7 +26,7 @@ fn maps_equal(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
 pub fn values_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Null, Value::Null) => true,
-        // Spelt alike, numbers are equal; but not a number is unequal to itself.
+        // Numbers with the same notation are equal, except NaN.
         (Value::Number(a), Value::Number(b)) if a == b => !is_nan(a),
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Array(a), Value::Array(b)) => {
@@ -44,7 +44,7 @@ fn is_nan(number: &Number) -> bool {
     number.as_str().starts_with("-0e") && float_of(number).is_some_and(f64::is_nan)
 }
 
-/// Equality of JSON values: like Python's, but `true` is not 1. What Vertex's metrics are taken to mean.
+/// Equality of JSON values: like Python's, but `true` is not 1. Vertex's metrics are assumed to compare this way.
 pub fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a == b,
@@ -59,7 +59,7 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A number as Python holds it: an integer of any size (its digits), or a float.
+/// A number as in Python: an integer of any size (its digits), or a float.
 enum Numeric {
     Whole(String),
     Float(f64),
@@ -87,7 +87,7 @@ fn numbers_equal(a: &Numeric, b: &Numeric) -> bool {
         (Numeric::Whole(a), Numeric::Whole(b)) => a == b,
         (Numeric::Float(a), Numeric::Float(b)) => a == b,
         (Numeric::Whole(whole), Numeric::Float(float)) | (Numeric::Float(float), Numeric::Whole(whole)) => {
-            // `+ 0.0` takes the sign off a negative zero; `{:.0}` writes a float's exact digits.
+            // `+ 0.0` removes the sign of a negative zero; `{:.0}` formats all digits of a float exactly.
             float.is_finite() && float.fract() == 0.0 && format!("{:.0}", float + 0.0) == *whole
         }
     }

@@ -1,4 +1,4 @@
-//! Differences between two sets of arguments, by path.
+//! Differences between the arguments of two calls, by path.
 
 use super::values_equal;
 use serde_json::{Map, Value};
@@ -6,24 +6,24 @@ use serde_json::{Map, Value};
 /// One difference between two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where: `rooms[1].name`.
+    /// The path to the difference, such as `rooms.1.name`.
     pub path: String,
-    /// What.
+    /// What differs.
     pub kind: DifferenceKind,
 }
 
-/// What differs.
+/// The kind of a difference, with the values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DifferenceKind {
-    /// Other values.
+    /// The values differ: expected, actual.
     Changed(Value, Value),
-    /// Expected and not there.
+    /// Expected, but absent.
     Missing(Value),
-    /// There and not expected.
+    /// Present, but not expected.
     Extra(Value),
 }
 
-/// The differences between two argument lists, in the order of the expected one.
+/// The differences between the arguments of two calls, in the order of the expected ones. `None` counts as empty.
 pub fn differences(
     expected: Option<&Map<String, Value>>,
     actual: Option<&Map<String, Value>>,
@@ -60,7 +60,7 @@ fn values(a: &Value, b: &Value, path: String, found: &mut Vec<Difference>) {
     }
 }
 
-/// How many differences there are, without telling which: what an alignment asks of every pair of calls.
+/// The number of differences. An alignment needs it for every pair of calls, so the differences are not collected.
 pub(super) fn count_differences(a: &Map<String, Value>, b: &Map<String, Value>) -> usize {
     let of = |(key, x): (&String, &Value)| b.get(key).map_or(1, |y| count_between(x, y));
     a.iter().map(of).sum::<usize>() + b.keys().filter(|key| !a.contains_key(*key)).count()
@@ -81,14 +81,14 @@ fn join(path: &str, key: &str) -> String {
 }
 
 impl Difference {
-    /// A warning for values that look alike and are not.
+    /// A warning about values that look alike but differ.
     pub fn lookalike(&self) -> Option<String> {
         let (a, b) = match &self.kind {
             DifferenceKind::Changed(a, b) => (a, b),
             DifferenceKind::Missing(Value::Null) => {
-                return Some("null is expected; absent is not null".into());
+                return Some("null is expected; an absent value is not equal to null".into());
             }
-            DifferenceKind::Extra(Value::Null) => return Some("null is not absent".into()),
+            DifferenceKind::Extra(Value::Null) => return Some("null is not equal to an absent value".into()),
             _ => return None,
         };
         match (a, b) {
@@ -117,7 +117,7 @@ fn kind_name(value: &Value) -> String {
 fn alike_texts(a: &str, b: &str) -> Option<String> {
     use unicode_normalization::UnicodeNormalization;
     if a.trim() == b.trim() {
-        return Some("they differ in the white space around them".into());
+        return Some("they differ in leading or trailing white space".into());
     }
     if a.to_lowercase() == b.to_lowercase() {
         return Some("they differ in upper and lower case".into());
@@ -125,7 +125,7 @@ fn alike_texts(a: &str, b: &str) -> Option<String> {
     let visible = |text: &str| -> String {
         text.nfkc().filter(|&c| !crate::domain::is_hidden(c) && !c.is_control()).collect()
     };
-    (visible(a) == visible(b)).then(|| "they look alike and are made of other characters".into())
+    (visible(a) == visible(b)).then(|| "they look alike but consist of different characters".into())
 }
 
 fn alike_numbers(a: &str, b: &str) -> Option<String> {

@@ -1,10 +1,10 @@
-//! How two things line up: values, calls, texts, and the rows that show them side by side.
+//! Alignment and differences of values, calls and texts, and the rows that show them side by side.
 //!
 //! ```text
 //! calls ──align──▶ pairs (same, changed, moved, missing, extra)
 //! args ──json───▶ differences by path            ┐
 //! text ──words──▶ segments                        ├─▶ rows: pairs of lines, wrapped together
-//! turns ─accept─▶ the expected turn with a piece of the actual one
+//! turns ─accept─▶ the expected turn with parts of the actual one
 //! ```
 
 mod accept;
@@ -12,6 +12,7 @@ mod align;
 mod equal;
 mod json;
 mod rows;
+mod sequence;
 mod words;
 
 pub use accept::{Piece, Unacceptable, accept, accept_in_case};
@@ -19,4 +20,5 @@ pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, json_equal, values_equal};
 pub use json::{Difference, DifferenceKind, differences};
 pub use rows::{Line, Row, Span, Tone, VisualRow, call_rows, text_rows, without_equal, wrap_line, wrap_rows};
+pub use sequence::{Hunk, diff_sequences};
 pub use words::{Segment, TextDiff, diff_words};

@@ -1,12 +1,14 @@
-//! Rows for side-by-side showing: paired first, then wrapped together, so that both sides stay level.
+//! Rows for a side-by-side display: paired first, then wrapped together, so that both sides stay aligned.
 
-use super::{Alignment, Difference, DifferenceKind, PairKind, TextDiff, differences, values_equal};
+use super::{
+    Alignment, Difference, DifferenceKind, PairKind, TextDiff, diff_sequences, differences, values_equal,
+};
 use crate::domain::{ToolCall, clean, value_text};
 use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What a stretch of text is, for its colour.
+/// The kind of a piece of text, which determines its color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Ordinary text.
@@ -20,16 +22,16 @@ pub enum Tone {
     Key,
     /// A value.
     Value,
-    /// A remark of ours.
+    /// A note by evaltrail.
     Note,
 }
 
-/// A stretch of text of one look. The text is clean.
+/// A piece of text with one style. The text is safe to display (see `domain::clean`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub tone: Tone,
     /// Whether the other side differs here.
     pub changed: bool,
@@ -38,16 +40,16 @@ pub struct Span {
 /// One side of a row.
 pub type Line = Vec<Span>;
 
-/// A row: what stands left and right, and the sign in the gutter.
+/// A row: the left and the right side, and the mark in the gutter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The expected side; nothing when there is none.
+    /// The expected side; `None` if there is none.
     pub left: Option<Line>,
     /// The actual side.
     pub right: Option<Line>,
     /// `=`, `~`, `-`, `+`, `↕` on the first row of a call; empty elsewhere.
     pub mark: &'static str,
-    /// Which call or text the row belongs to, counted from 0.
+    /// The index of the call or text that the row belongs to, from 0.
     pub item: usize,
     /// The argument that the row shows.
     pub key: Option<String>,
@@ -56,9 +58,9 @@ pub struct Row {
 /// A row after wrapping: both sides have the same height.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VisualRow {
-    /// The row it came from.
+    /// The index of the row before wrapping.
     pub row: usize,
-    /// Whether it continues the one above.
+    /// Whether it continues the row above.
     pub continued: bool,
     /// The expected side.
     pub left: Line,
@@ -70,8 +72,8 @@ fn span(text: &str, tone: Tone, changed: bool) -> Span {
     Span { text: clean(text).into_owned(), tone, changed }
 }
 
-/// Rows of two lined-up lists of calls: a row for the name, one for each argument that differs,
-/// and the others on as few rows as they need.
+/// Rows of two aligned lists of calls: for each pair a row for the name, and rows for the arguments with notes about
+/// their differences.
 pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (item, pair) in alignment.pairs.iter().enumerate() {
@@ -116,7 +118,8 @@ fn note_move(head: &mut Row, expected: Option<usize>, actual: Option<usize>) {
 
 type Args = Option<Option<Map<String, Value>>>;
 
-/// The arguments of a call on both sides. The outer option: is there a call; the inner: has it arguments.
+/// Rows for the arguments of a pair of calls. The outer option is `None` without a call, the inner one without
+/// arguments.
 fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
     let both = left.is_some() && right.is_some();
     let bare = |side: &Args| matches!(side, Some(None));
@@ -151,8 +154,8 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
 /// The length in characters up to which a nested value is shown on one line.
 const ON_ONE_LINE: usize = 40;
 
-/// The rows of an argument whose value is nested on a side and too long for one line. Lines that are the same on both
-/// sides stand on one row.
+/// The rows of an argument whose value is nested on at least one side and too long for one line; `None` for other
+/// arguments. Lines that are the same on both sides share a row.
 fn nested_rows(
     key: &str,
     (left, right): (Option<Value>, Option<Value>),
@@ -171,7 +174,7 @@ fn nested_rows(
         let text = value.as_ref().map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
         text.map(|text| text.lines().map(str::to_string).collect()).unwrap_or_default()
     };
-    // What is equal is printed alike on both sides.
+    // Equal values are formatted the same way on both sides.
     let right = match (&left, right) {
         (Some(left), Some(right)) => Some(spelled_like(left, right)),
         (_, right) => right,
@@ -188,7 +191,7 @@ fn nested_rows(
             None => is_there.then(Line::new),
         }
     };
-    // A side without the call shows nothing; one without the argument says so.
+    // A side without the call stays empty; a side without the argument shows `(absent)`.
     let row = |at: usize, e: Option<&String>, a: Option<&String>, changed: bool| Row {
         left: line(at, e, both || left.is_some(), changed),
         right: line(at, a, both || right.is_some(), changed),
@@ -203,7 +206,7 @@ fn nested_rows(
     Some(rows)
 }
 
-/// A value with the keys of its objects in the order of another one, and with the other's spelling of what is equal.
+/// A value with the keys of its objects in the order of `like`, and with the notation of `like` for equal values.
 fn spelled_like(like: &Value, value: Value) -> Value {
     match (like, value) {
         (like, value) if values_equal(like, &value) => like.clone(),
@@ -224,10 +227,10 @@ fn spelled_like(like: &Value, value: Value) -> Value {
     }
 }
 
-/// More lines than these on both sides together are paired by their positions.
+/// Maximum total number of lines for a line diff; more lines are paired by position.
 const PAIRED_AT_MOST: usize = 2000;
 
-/// Lines of both sides paired so that the same ones stand beside each other, and whether a pair differs.
+/// Pairs the lines of both sides so that equal lines are in the same row. The flag is `true` if a pair differs.
 fn paired_lines<'a>(
     left: &'a [String],
     right: &'a [String],
@@ -238,14 +241,15 @@ fn paired_lines<'a>(
         return (0..height).map(|at| pair(left.get(at), right.get(at))).collect();
     }
     let mut pairs = Vec::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, left, right) {
-        let (old, new) = (&left[op.old_range()], &right[op.new_range()]);
+    let lines = |side: &'a [String]| -> Vec<&'a str> { side.iter().map(String::as_str).collect() };
+    for hunk in diff_sequences(&lines(left), &lines(right), None) {
+        let (old, new) = (&left[hunk.left], &right[hunk.right]);
         pairs.extend((0..old.len().max(new.len())).map(|at| pair(old.get(at), new.get(at))));
     }
     pairs
 }
 
-/// A warning for values that look alike.
+/// A row with a warning about values that look alike.
 fn lookalike_row(difference: &Difference, item: usize) -> Option<Row> {
     let note = format!("  ↳ {}: {}", difference.path, difference.lookalike()?);
     Some(Row { left: None, right: Some(vec![span(&note, Tone::Note, false)]), item, ..Row::default() })
@@ -259,7 +263,7 @@ fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value
         };
         Some(vec![span(&text, Tone::Value, true)])
     };
-    let note = "  no arguments are not empty arguments: ADK calls them different";
+    let note = "  no arguments and empty arguments are different in ADK";
     vec![
         Row { left: side(left), right: side(right), item, ..Row::default() },
         Row { left: None, right: Some(vec![span(note, Tone::Note, false)]), item, ..Row::default() },
@@ -291,7 +295,7 @@ fn arg_line(key: &str, value: Option<Value>, changed: bool) -> Line {
     }
 }
 
-/// Where inside a nested argument the difference lies, and a warning for look-alikes.
+/// A row with the path of a difference inside a nested argument, and a warning about values that look alike.
 fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
     let inside = difference.path != key;
     let mut said = Vec::new();
@@ -336,7 +340,7 @@ fn lines_of(segments: &[super::Segment]) -> Vec<Line> {
     lines
 }
 
-/// The rows without stretches of two and more that are identical on both sides; how many were left out is said instead.
+/// Replaces each sequence of two or more rows that are identical on both sides by a row with their number.
 pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
     let is_equal = |row: &Row| {
         let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
@@ -354,7 +358,7 @@ pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
     out
 }
 
-/// Wraps both sides to their widths; the shorter one is filled up, so that rows stay level.
+/// Wraps both sides to their widths. The shorter side is padded, so that both sides stay aligned.
 pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<VisualRow> {
     let mut out = Vec::with_capacity(rows.len());
     for (row, content) in rows.iter().enumerate() {
@@ -373,7 +377,7 @@ pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<Vis
     out
 }
 
-/// Wraps a line at words where it can, at characters where it must.
+/// Wraps a line at word boundaries if possible, otherwise between characters.
 pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
     let width = width.max(1);
     let mut wrapper = Wrapper { lines: vec![Vec::new()], used: 0, width };
@@ -388,7 +392,7 @@ pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
     wrapper.lines
 }
 
-/// Runs of spaces and runs of everything else: lines end between them.
+/// Splits a text into runs of white space and runs of other characters; lines may break between them.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -400,8 +404,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The parts of a run that is longer than a line, between which a line may end: words, with the punctuation that belongs
-/// to them.
+/// Splits a run that is longer than a line into words with adjacent punctuation; a line may break between them.
 fn parts(text: &str) -> Vec<&str> {
     let is_closing = |word: &str| word.starts_with([',', ';', ':', '.', '!', '?', ')', ']', '}', '…', '”']);
     let is_opening = |word: &str| word.ends_with(['(', '[', '{', '“']);
@@ -416,7 +419,7 @@ fn parts(text: &str) -> Vec<&str> {
     parts.into_iter().map(|(from, to)| &text[from..to]).collect()
 }
 
-/// Whether no line ends between two words. Spaces belong to nothing: a line may end there.
+/// Whether a line must not break between two words. It may always break at white space.
 fn belongs(
     before: &str,
     word: &str,
@@ -512,7 +515,7 @@ mod tests {
         assert_eq!(shown[4], ("+", "".into(), "2 log".into()));
     }
 
-    /// A long nested value has several lines; lines that are the same on both sides stand on one row and can be hidden.
+    /// A long nested value has several lines; lines that are the same on both sides share a row and can be hidden.
     #[test]
     fn nested_values_have_lines_of_their_own() {
         let value = |id: &str| json!({"filter": {"room": "kitchen", "kinds": ["lamp", "plug"], "id": id}});

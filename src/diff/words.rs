@@ -1,60 +1,64 @@
 //! Differences between two texts, word by word.
 
-use similar::{Algorithm, ChangeTag, TextDiffConfig};
+use super::diff_sequences;
 use std::time::Duration;
+use unicode_segmentation::UnicodeSegmentation;
 
-/// Longer texts are compared line by line instead of word by word, and it is said.
+/// Maximum length in bytes for a comparison by words. Longer texts are compared by lines, and [`TextDiff::coarse`] is
+/// set.
 const WORDS_AT_MOST: usize = 64 * 1024;
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Time limit of one comparison.
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A stretch of text that is on both sides, or on one.
+/// A piece of text that is on both sides or on one side only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// The text.
     pub text: String,
-    /// Whether the other side lacks it.
+    /// Whether the text is on this side only.
     pub changed: bool,
 }
 
-/// Two texts, each as stretches that the other has or lacks.
+/// Two compared texts, each as a list of common and changed segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextDiff {
     /// The expected text.
     pub expected: Vec<Segment>,
     /// The actual text.
     pub actual: Vec<Segment>,
-    /// The texts were too long for words: whole lines were compared.
+    /// Whether the texts were compared by lines, because they were too long.
     pub coarse: bool,
 }
 
 /// Compares two texts.
 pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
     let coarse = expected.len().max(actual.len()) > WORDS_AT_MOST;
-    let mut config = TextDiffConfig::default();
-    config.algorithm(Algorithm::Myers).timeout(PATIENCE);
-    let diff = match coarse {
-        true => config.diff_lines(expected, actual),
-        false => config.diff_unicode_words(expected, actual),
-    };
+    let parts = if coarse { lines } else { words };
+    let (left, right) = (parts(expected), parts(actual));
     let mut out = TextDiff { coarse, ..TextDiff::default() };
-    for change in diff.iter_all_changes() {
-        let text = change.value();
-        match change.tag() {
-            ChangeTag::Equal => {
-                push(&mut out.expected, text, false);
-                push(&mut out.actual, text, false);
-            }
-            ChangeTag::Delete => push(&mut out.expected, text, true),
-            ChangeTag::Insert => push(&mut out.actual, text, true),
-        }
+    for hunk in diff_sequences(&left, &right, Some(TIMEOUT)) {
+        push(&mut out.expected, &left[hunk.left], !hunk.is_equal);
+        push(&mut out.actual, &right[hunk.right], !hunk.is_equal);
     }
     out
 }
 
-fn push(segments: &mut Vec<Segment>, text: &str, changed: bool) {
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_word_bounds().collect()
+}
+
+fn push(segments: &mut Vec<Segment>, parts: &[&str], changed: bool) {
+    if parts.is_empty() {
+        return;
+    }
+    let text = parts.concat();
     match segments.last_mut() {
-        Some(last) if last.changed == changed => last.text.push_str(text),
-        _ => segments.push(Segment { text: text.to_string(), changed }),
+        Some(last) if last.changed == changed => last.text.push_str(&text),
+        _ => segments.push(Segment { text, changed }),
     }
 }
 

@@ -1,30 +1,30 @@
-//! A change of a text, line by line, as people know it from version control.
+//! A change of a text as a line-by-line diff.
 
 use super::json::{Splice, TextChange};
+use crate::diff::diff_sequences;
 use crate::domain::is_hidden;
-use similar::{ChangeTag, TextDiff};
 
-/// Of a line that is longer, only what is around the change is shown.
+/// Longest line, in bytes, that is shown whole; of a longer one only the part around the change is shown.
 const LONGEST: usize = 200;
-/// Lines around a change in a unified difference.
+/// Lines of context around a change in a unified diff.
 const UNIFIED: usize = 3;
-/// So much of a long line stands before the change.
+/// How many bytes of a long line are shown before the change.
 const LEAD: usize = 60;
 
 /// A line of a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreviewLine {
-    /// Where in the file: the number of the line, from 1.
+    /// The position in the file: a line number, from 1.
     Place(usize),
-    /// A line that stays.
+    /// An unchanged line.
     Same(String),
-    /// A line that goes.
+    /// A removed line.
     Gone(String),
-    /// A line that comes.
+    /// An added line.
     New(String),
 }
 
-/// The lines of a change, with so many lines around.
+/// The lines of a change, with `around` lines of context.
 pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLine> {
     let mut lines = Vec::new();
     for group in groups(text, change, around) {
@@ -38,7 +38,7 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
     lines
 }
 
-/// A name as git writes it into a patch: in quotes, with escapes, where it holds what is no plain text.
+/// A name as git writes it into a patch: quoted and escaped if it contains special characters.
 fn header(name: &str) -> String {
     if name.chars().all(|c| !c.is_control() && !is_hidden(c) && c != '"' && c != '\\') {
         return name.to_string();
@@ -54,7 +54,7 @@ fn header(name: &str) -> String {
     quoted + "\""
 }
 
-/// The change as a unified difference, which `git apply` and `patch` take.
+/// The change as a unified diff, which `git apply` and `patch` accept.
 pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
     let mut out = format!("--- {}\n+++ {}\n", header(&format!("a/{name}")), header(&format!("b/{name}")));
     let mut grown: isize = 0;
@@ -68,22 +68,20 @@ pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
         let place = first.saturating_add_signed(grown);
         out.push_str(&format!("@@ -{first},{gone} +{place},{come} @@\n"));
         grown += come as isize - gone as isize;
-        for change in TextDiff::from_lines(old, new.as_str()).iter_all_changes() {
-            let sign = match change.tag() {
-                ChangeTag::Equal => ' ',
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-            };
-            out.push_str(&format!("{sign}{}", change.value()));
-            if !change.value().ends_with('\n') {
-                out.push_str("\n\\ No newline at end of file\n");
+        let (left, right) = (lines_of(old), lines_of(&new));
+        for hunk in diff_sequences(&left, &right, None) {
+            if hunk.is_equal {
+                left[hunk.left].iter().for_each(|line| push_line(&mut out, ' ', line));
+                continue;
             }
+            left[hunk.left].iter().for_each(|line| push_line(&mut out, '-', line));
+            right[hunk.right].iter().for_each(|line| push_line(&mut out, '+', line));
         }
     }
     out
 }
 
-/// Pieces whose surroundings touch are shown together.
+/// Groups replacements whose context lines touch.
 fn groups<'a>(text: &str, change: &'a TextChange, around: usize) -> Vec<Vec<&'a Splice>> {
     let mut groups: Vec<Vec<&Splice>> = Vec::new();
     let mut reached = 0;
@@ -98,7 +96,7 @@ fn groups<'a>(text: &str, change: &'a TextChange, around: usize) -> Vec<Vec<&'a 
     groups
 }
 
-/// The bytes of the whole lines that pieces lie in, and of some around.
+/// The byte range of the lines of a group of replacements, with `around` lines of context.
 fn spread(text: &str, group: &[&Splice], around: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
     let first = group.first().map_or(0, |splice| splice.at);
@@ -108,29 +106,44 @@ fn spread(text: &str, group: &[&Splice], around: usize) -> (usize, usize) {
     (start, end)
 }
 
+/// The lines of a text, with their line ends.
+fn lines_of(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn push_line(out: &mut String, sign: char, line: &str) {
+    out.push(sign);
+    out.push_str(line);
+    if !line.ends_with('\n') {
+        out.push_str("\n\\ No newline at end of file\n");
+    }
+}
+
 fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
-    let diff = TextDiff::from_lines(old, new);
+    let without_end = |text| -> Vec<&str> {
+        lines_of(text).into_iter().map(|line| line.trim_end_matches(['\n', '\r'])).collect()
+    };
+    let (left, right) = (lines_of(old), lines_of(new));
+    let (old, new) = (without_end(old), without_end(new));
     let mut lines = Vec::new();
-    for op in diff.ops() {
-        let changes: Vec<(ChangeTag, String)> = diff
-            .iter_changes(op)
-            .map(|change| (change.tag(), change.value().trim_end_matches(['\n', '\r']).to_string()))
-            .collect();
-        let of = |tag| changes.iter().filter(move |(t, _)| *t == tag).map(|(_, line)| line);
-        let same = match (of(ChangeTag::Delete).next(), of(ChangeTag::Insert).next()) {
+    for hunk in diff_sequences(&left, &right, None) {
+        let (old, new) = (&old[hunk.left], &new[hunk.right]);
+        if hunk.is_equal {
+            lines.extend(old.iter().map(|line| PreviewLine::Same(cut(line, 0))));
+            continue;
+        }
+        // A long line is cut around the first difference.
+        let same = match (old.first(), new.first()) {
             (Some(a), Some(b)) => a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count(),
             _ => 0,
         };
-        lines.extend(changes.iter().map(|(tag, line)| match tag {
-            ChangeTag::Equal => PreviewLine::Same(cut(line, 0)),
-            ChangeTag::Delete => PreviewLine::Gone(cut(line, same)),
-            ChangeTag::Insert => PreviewLine::New(cut(line, same)),
-        }));
+        lines.extend(old.iter().map(|line| PreviewLine::Gone(cut(line, same))));
+        lines.extend(new.iter().map(|line| PreviewLine::New(cut(line, same))));
     }
     lines
 }
 
-/// A long line around a place.
+/// The part of a long line around a byte offset.
 fn cut(line: &str, at: usize) -> String {
     if line.len() <= LONGEST {
         return line.to_string();

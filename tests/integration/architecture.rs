@@ -136,7 +136,9 @@ fn pure_modules_do_no_io() {
     for module in ["domain", "diff", "metrics", "formats", "config", "report", "explorer"] {
         for (file, code) in sources(module) {
             let touches = file.starts_with("explorer/terminal/");
-            for word in WORLD.iter().filter(|_| !touches) {
+            // The clock limits the time of one comparison.
+            let has_clock = |word: &str| file == "diff/sequence.rs" && word == "Instant::now";
+            for word in WORLD.iter().filter(|word| !touches && !has_clock(word)) {
                 // `ratatui::crossterm` styles are data.
                 assert!(!code.contains(word), "{file} uses {word}");
             }
