@@ -1,25 +1,25 @@
 //! evaltrail explores agent evaluations: which cases failed, where they differ from the expected trajectory, and why.
 //!
-//! The modules in layers: each may use those above it in this list, never those below. `tests/integration/architecture.rs` reads the
-//! imports and fails on a violation.
+//! The modules are layers: each may import those above it in this list, never those below. The test
+//! `tests/integration/architecture.rs` checks the imports.
 //!
-//! | module | what it is for | may touch |
+//! | module | purpose | I/O |
 //! |---|---|---|
-//! | [`domain`] | plain data: eval set, case, invocation, criterion, score, run | nothing |
-//! | [`diff`] | alignment of calls, differences of values and texts, rows | nothing |
-//! | [`metrics`] | (expected, actual, criterion) → score with an explanation | nothing |
-//! | [`formats`] | bytes ⇄ domain | nothing |
-//! | [`config`] | `evaltrail.toml`, agents by name or address | nothing |
+//! | [`domain`] | plain data: eval set, case, invocation, criterion, score, run | none |
+//! | [`diff`] | alignment of calls, differences of values and texts, rows | none |
+//! | [`metrics`] | (expected, actual, criterion) → score with an explanation | none |
+//! | [`formats`] | bytes ⇄ domain | none |
+//! | [`config`] | `evaltrail.toml`, agents by name or address | none |
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |
-//! | [`process`] | child processes, and time that does not count stops | processes |
+//! | [`process`] | child processes, and clocks that exclude the time in which evaltrail was suspended | processes |
 //! | [`store`] | journal, history, trust; the only writer of users' files | files |
-//! | [`history`] | the runs that happened, and the latest result of each case | files, to read |
-//! | [`workspace`] | what lies in a folder | files, to read |
-//! | [`agents`] | agents: one connection kind per file | network, processes |
-//! | [`judge`] | judges: models, and programs of a person | network, processes |
+//! | [`history`] | past runs, and the latest result of each case | files, reading only |
+//! | [`workspace`] | discovery of eval sets, agents and configuration in a folder | files, reading only |
+//! | [`agents`] | agents: one kind of connection per file | network, processes |
+//! | [`judge`] | judges: models, and the user's own programs | network, processes |
 //! | [`runner`] | a plan → a stream of run events | tasks, time |
-//! | [`report`] | a finished run as text, JSON, JUnit | nothing |
-//! | [`explorer`] | the terminal user interface | nothing, but for `terminal`: the terminal |
+//! | [`report`] | a finished run as text, JSON, JUnit and other formats | none |
+//! | [`explorer`] | the terminal user interface | none, except in `terminal`: the terminal |
 //! | [`cli`] | the command line | standard streams |
 
 pub mod domain;

@@ -1,4 +1,4 @@
-//! The thin binary: everything is in the library.
+//! The binary. All of the code is in the library.
 
 use std::process::ExitCode;
 

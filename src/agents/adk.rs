@@ -1,4 +1,4 @@
-//! An application on an ADK server, in any of ADK's languages (`facts/adk.md` 6).
+//! An application on an ADK server, in any of ADK's languages.
 
 use super::adk_server::Server;
 use super::budget::{EVENT, parse_answer};
@@ -16,21 +16,21 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-/// For everything but a turn, which has the attempt's limit.
+/// The time limit of every request except a turn, which has the attempt's limit.
 const SHORT_CALL: Duration = Duration::from_secs(30);
-/// More of an answer than this is not read.
+/// The maximum size of a response body, in bytes.
 const LONGEST_ANSWER: usize = 32 << 20;
-/// How long a run waits at its end for sessions to be deleted.
+/// How long a run waits at its end for its sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
-/// More events than this in a turn, in bytes, are a flood.
+/// The maximum size of the events of one turn as they are sent, in bytes.
 const LONGEST_TURN: usize = 256 << 20;
 
-/// An application on a server.
+/// An application on an ADK server.
 #[derive(Debug)]
 pub struct AdkAgent {
     remote: Arc<Remote>,
     pinned: Mutex<Vec<(String, String)>>,
-    /// A server that we started; it ends with us.
+    /// The server, if evaltrail started it. It is stopped when this is dropped.
     server: tokio::sync::Mutex<Option<Server>>,
 }
 
@@ -39,7 +39,7 @@ struct Remote {
     client: Client,
     base: Url,
     app: String,
-    /// Sessions that are being deleted after their conversations were cut off.
+    /// Tasks that delete the sessions of interrupted conversations.
     tidying: TaskTracker,
 }
 
@@ -49,12 +49,14 @@ pub struct AdkSession {
     remote: Arc<Remote>,
     user_id: String,
     id: String,
-    /// Whether it goes when the conversation ends: fixed ones stay for the cases that share them.
+    /// Whether the session is deleted when the conversation ends. A session that a case pins stays for the other cases
+    /// that share it.
     is_ours: bool,
 }
 
 impl AdkAgent {
-    /// Starts the server where that is to be done, and asks it for the application, within a limit.
+    /// Starts the server if the configuration requires it, and checks that it serves the application. `limit` applies
+    /// to the check.
     pub(super) async fn connect(
         server: &AdkServer,
         app: &str,
@@ -83,7 +85,7 @@ impl AdkAgent {
         Ok(AdkAgent { remote, pinned: Mutex::default(), server: tokio::sync::Mutex::new(server) })
     }
 
-    /// Why the server that we started is not there any more, where it is not.
+    /// Why the server that evaltrail started has ended; `None` while it runs.
     pub(super) async fn died(&self) -> Option<String> {
         self.server.lock().await.as_mut()?.died()
     }
@@ -98,7 +100,8 @@ impl AdkAgent {
         Ok(session)
     }
 
-    /// Pinned sessions are shared by the cases that name them, so they go when the run ends.
+    /// Deletes the pinned sessions and stops the server. Cases that name the same session share it, so it is deleted
+    /// only when the run ends.
     pub(super) async fn finish(&self) {
         let pinned = self.pinned.lock().map(|mut pinned| std::mem::take(&mut *pinned)).unwrap_or_default();
         for (user, id) in pinned {
@@ -149,16 +152,16 @@ impl Remote {
         http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
             BodyError::Broken(error) => self.broken(error),
             BodyError::TooLong => {
-                AgentError::new(ErrorKind::Protocol, "the server's answer is longer than 32 MB")
+                AgentError::new(ErrorKind::Protocol, "the server's response is longer than 32 MB")
             }
         })
     }
 
-    /// Says hello: is the application there?
+    /// Checks that the server serves the application.
     async fn hello(&self) -> Result<(), AgentError> {
         let (status, text) = self.call(Method::GET, &["list-apps"], None).await?;
         let Some(apps) = parse_answer(&text).ok().filter(|_| status.is_success()) else {
-            // Not every server lists its applications; the session will tell.
+            // Not every server lists its applications. If this one is missing, creating the session fails.
             return Ok(());
         };
         let Some(apps) = apps.as_array().cloned() else { return Ok(()) };
@@ -168,7 +171,7 @@ impl Remote {
         let there: Vec<&str> = apps.iter().filter_map(Value::as_str).collect();
         Err(AgentError::new(
             ErrorKind::Setup,
-            format!("{} serves no application {:?}; it has {}", self.shown(), self.app, there.join(", ")),
+            format!("{} does not serve app {:?}; it serves {}", self.shown(), self.app, there.join(", ")),
         ))
     }
 
@@ -181,7 +184,7 @@ impl Remote {
         }
         let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body)).await?;
         if is_other_dialect(status) {
-            // ADK for Go and Java take the id in the path alone.
+            // ADK for Go and Java accept the id only in the path.
             let mut with_id = sessions.to_vec();
             with_id.push(&opening.session_id);
             let body = json!({"state": opening.state});
@@ -194,7 +197,8 @@ impl Remote {
         let made = parse_answer(&text).unwrap_or_default();
         let kept = made["events"].as_array().map_or(0, Vec::len);
         if kept < events.len() {
-            let why = "the server takes no history with a new session (ADK 2.13 for Python does): a turn cannot be run alone";
+            let why =
+                "a single turn needs a server that accepts a history for new sessions (ADK 2.13 for Python)";
             return Err(AgentError::new(ErrorKind::Protocol, why));
         }
         let id = made["id"].as_str().map(str::to_string);
@@ -206,12 +210,12 @@ impl Remote {
         })
     }
 
-    /// The events of what the case expects to have been said and done before.
+    /// The events of the history that the case expects.
     async fn golden(&self, opening: &Opening) -> Vec<Value> {
         if opening.history.is_empty() {
             return Vec::new();
         }
-        // Words of an agent of another name would reach the model as someone else's.
+        // ADK presents events of an agent of another name to the model as another agent's messages.
         let info = self.call(Method::GET, &["apps", &self.app, "app-info"], None).await.ok();
         let info = info.and_then(|(status, text)| parse_answer(&text).ok().filter(|_| status.is_success()));
         let root = info.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
@@ -226,11 +230,11 @@ impl Remote {
     }
 
     async fn delete_session(&self, user: &str, id: &str) {
-        // A session that stays behind harms no result.
+        // A session that is not deleted does not affect any result.
         let _ = self.call(Method::DELETE, &["apps", &self.app, "users", user, "sessions", id], None).await;
     }
 
-    /// The address, without what may be secret in it.
+    /// The address, without the parts that may contain secrets.
     fn shown(&self) -> String {
         let mut url = self.base.clone();
         url.set_query(None);
@@ -250,7 +254,7 @@ impl Remote {
         if error.is_timeout() {
             return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.shown()));
         }
-        AgentError::new(ErrorKind::Protocol, format!("the answer broke off: {why}"))
+        AgentError::new(ErrorKind::Protocol, format!("the response was cut off: {why}"))
     }
 
     async fn busy(&self, response: Response) -> AgentError {
@@ -261,7 +265,7 @@ impl Remote {
     }
 }
 
-/// The server is there and asks to come back.
+/// Whether the status means that the server is temporarily unavailable, so that the request can be retried.
 fn is_busy(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
@@ -287,7 +291,7 @@ impl AdkSession {
         &self.id
     }
 
-    /// The state as the server has it now.
+    /// The current state of the session.
     pub(super) async fn state(&self) -> Option<Value> {
         self.remote.session_state(&self.user_id, &self.id).await
     }
@@ -323,7 +327,7 @@ impl AdkSession {
         let mut take = |data: &str| -> Result<(), AgentError> {
             let (mut event, taken) = event_of(data, &budget)?;
             event.at = Some(began.elapsed().as_secs_f64());
-            // A piece of a message is not kept.
+            // Partial events are not stored, so they do not count.
             if !event.partial {
                 budget.keep(taken + EVENT)?;
             }
@@ -354,7 +358,7 @@ impl AdkSession {
     }
 }
 
-/// A conversation that was cut off is deleted as well, in the background.
+/// Deletes the session of an interrupted conversation, in the background.
 impl Drop for AdkSession {
     fn drop(&mut self) {
         if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {
@@ -365,13 +369,13 @@ impl Drop for AdkSession {
     }
 }
 
-/// A data line is an event, or says that the agent failed. With the event comes what its values take in memory.
+/// Reads an event, and the memory that its values take, in bytes. A data line with an `error` becomes an error.
 fn event_of(data: &str, budget: &TurnBudget) -> Result<(Event, usize), AgentError> {
     if data.len() > budget.left() {
         return Err(budget.exceeded());
     }
     let short = || data.chars().take(200).collect::<String>();
-    let no_json = |error| format!("an event is no JSON ({error}): {}", short());
+    let no_json = |error| format!("an event is not JSON ({error}): {}", short());
     let (value, taken) = budget.parse(data, no_json)?;
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);

@@ -1,4 +1,4 @@
-//! An ADK server that we start, wait for, and take down again.
+//! An ADK server that evaltrail starts, waits for and stops.
 
 use super::{AgentError, ErrorKind};
 use crate::domain::ProgramSpec;
@@ -7,11 +7,11 @@ use reqwest::Client;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Importing ADK takes its time.
+/// The time limit for the start of the server. Importing ADK is slow.
 const STARTS_WITHIN: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A server of ours.
+/// A server that evaltrail started.
 #[derive(Debug)]
 pub(super) struct Server {
     program: Program,
@@ -21,7 +21,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     pub(super) fn start(program: &ProgramSpec) -> Result<Server, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let port = free_port().map_err(|error| setup(format!("no free port: {error}")))?;
@@ -39,7 +39,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Waits until it answers, or says why it does not.
+    /// Waits until the server answers. Errors: it ended, or did not answer in time.
     pub(super) async fn wait_until_up(&mut self, client: &Client) -> Result<(), AgentError> {
         let deadline = Instant::now() + STARTS_WITHIN;
         loop {
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// How it ended, where it has.
+    /// How the server ended; `None` while it runs.
     pub(super) fn died(&mut self) -> Option<String> {
         let status = self.program.child.try_wait().ok()??;
         Some(self.failed(&format!("the server ended with {status}")).message)
@@ -66,7 +66,7 @@ impl Server {
 
     fn failed(&self, why: &str) -> AgentError {
         let last = [self.errors.lines(8), self.said.lines(4)].into_iter().find(|text| !text.is_empty());
-        let last = last.map(|text| format!("; it said last:\n{text}")).unwrap_or_default();
+        let last = last.map(|text| format!("; its last output:\n{text}")).unwrap_or_default();
         AgentError::new(ErrorKind::Setup, format!("{why}{last}"))
     }
 }

@@ -1,4 +1,4 @@
-//! A session that an ADK server keeps, read back as the conversation it was.
+//! Reads a session that is stored on an ADK server as a conversation.
 
 use super::budget::parse_answer;
 use super::{AgentError, ErrorKind};
@@ -10,21 +10,21 @@ use std::time::Duration;
 use url::Url;
 
 const SHORT_CALL: Duration = Duration::from_secs(30);
-/// A longer session is not read.
+/// The maximum size of a session, in bytes.
 const LONGEST_SESSION: usize = 32 << 20;
 
-/// A session as the server has it.
+/// A session that is stored on an ADK server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptSession {
-    /// Application, user, and the state it began with, as far as the session tells.
+    /// Application, user, and the initial state as far as it can be derived from the session.
     pub input: SessionInput,
-    /// Its turns.
+    /// The turns.
     pub turns: Vec<Invocation>,
-    /// Keys of the state that the conversation changed: what they were before is not kept by the server.
+    /// Keys of the state that the conversation changed. The server does not store their initial values.
     pub changed: Vec<String>,
 }
 
-/// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`, also without `apps`.
+/// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
 pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
     let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
     let url = session_url(address).map_err(setup)?;
@@ -34,9 +34,9 @@ pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
     };
     let response = client.get(url).timeout(SHORT_CALL).send().await.map_err(broken)?;
     let status = response.status();
-    let text = http::text(response, LONGEST_SESSION)
-        .await
-        .map_err(|_| AgentError::new(ErrorKind::Protocol, "the answer broke off"))?;
+    let text = http::text(response, LONGEST_SESSION).await.map_err(|_| {
+        AgentError::new(ErrorKind::Protocol, "the session is incomplete or longer than 32 MB")
+    })?;
     if !status.is_success() {
         let words: String = text.chars().take(200).collect();
         return Err(AgentError::new(
@@ -73,7 +73,7 @@ fn read_session(session: &Value) -> Result<KeptSession, String> {
     let events = raw.iter().map(|event| read_event(event).map_err(|error| format!("an event: {error}")));
     let turns = invocations_of(&events.collect::<Result<Vec<_>, _>>()?);
     if turns.is_empty() {
-        return Err("nothing was said in this session yet".into());
+        return Err("the session has no messages yet".into());
     }
     let deltas = raw.iter().filter_map(|event| event.get("actions")?.get("stateDelta")?.as_object());
     let changed: Vec<String> = deltas.flat_map(Map::keys).cloned().collect();

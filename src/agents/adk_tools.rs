@@ -1,4 +1,4 @@
-//! The tools that an application's agents declare, as its server tells them.
+//! The tools that an application's agents declare, as its server reports them.
 
 use super::budget::parse_answer;
 use crate::domain::{AdkServer, AgentSpec};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::time::Duration;
 use url::Url;
 
-/// Nobody waits for completions.
+/// The time limit of the request. It is short because the tools are needed for completions.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// A tool's name and its arguments' names.
 pub type DeclaredTool = (String, Vec<String>);
 
-/// The tools of an agent on a server of this machine that is up already; none of any other agent: nothing is
-/// started, and nothing else is reached, for a completion.
+/// The tools of an agent on a server that already runs on this machine; empty for any other agent. No program is
+/// started and no other machine is contacted for completions.
 pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
     match spec {
         AgentSpec::Adk { server: AdkServer::Url(url), app } => asked(url, app).await.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! How much memory an agent may make us use.
+//! Limits on the memory that an agent's events may take.
 
 use super::{AgentError, ErrorKind};
 use crate::formats::adk::Event;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What the value of a single answer may take, in bytes.
+/// The maximum memory of the parsed value of one response, in bytes.
 const ANSWER: usize = 64 << 20;
 
-/// What the unusually large turns of a run may take together while they are in memory, in bytes.
+/// The maximum memory of all unusually large turns of a run that are in memory at the same time, in bytes.
 const RUN: usize = 2 << 30;
 
-/// What a turn may take without being counted for the run.
+/// The memory of a turn that does not count towards the limit of the run, in bytes.
 const USUAL_TURN: usize = 1 << 20;
 
 /// Memory taken by the unusually large turns of a run, in bytes.
@@ -22,7 +22,7 @@ pub struct RunMemory {
     taken: AtomicUsize,
 }
 
-/// What one attempt takes of a run's memory. It is given back with this, unless the attempt stays in memory.
+/// The share of one attempt in a run's memory. It is released when this is dropped, unless the attempt stays in memory.
 #[derive(Debug, Default)]
 pub struct AttemptMemory {
     run: Arc<RunMemory>,
@@ -31,7 +31,7 @@ pub struct AttemptMemory {
 }
 
 impl AttemptMemory {
-    /// An attempt that has taken nothing yet.
+    /// An attempt that uses no memory yet.
     pub fn of(run: &Arc<RunMemory>) -> Arc<AttemptMemory> {
         Arc::new(AttemptMemory {
             run: run.clone(),
@@ -40,12 +40,12 @@ impl AttemptMemory {
         })
     }
 
-    /// The attempt is not recorded, so that it stays in memory.
+    /// Marks the attempt as one that stays in memory because it was not recorded.
     pub fn stays(&self) {
         self.stays.store(true, Ordering::Relaxed);
     }
 
-    /// Takes more; what the run has taken then.
+    /// Adds `bytes`, and returns the total of the run.
     fn take(&self, bytes: usize) -> usize {
         self.taken.fetch_add(bytes, Ordering::Relaxed);
         self.run.taken.fetch_add(bytes, Ordering::Relaxed) + bytes
@@ -65,7 +65,7 @@ impl Drop for AttemptMemory {
     }
 }
 
-/// What the events of one turn may take in memory, counted after parsing.
+/// The memory that the events of one turn may take, counted after parsing.
 #[derive(Debug)]
 pub struct TurnBudget {
     most: usize,
@@ -74,18 +74,18 @@ pub struct TurnBudget {
 }
 
 impl TurnBudget {
-    /// So many bytes, of what the run has left.
+    /// A limit of `bytes` for one turn. Large turns also count towards the limit of the run.
     pub fn new(bytes: usize, attempt: &Arc<AttemptMemory>) -> TurnBudget {
         TurnBudget { most: bytes, left: bytes, attempt: attempt.clone() }
     }
 
-    /// Bytes of text that can still become something.
+    /// The bytes that are left. Text that is longer cannot be parsed within the limit.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Parses a value within what is left, and returns the memory it takes. `no_json` gives the message for text that is
-    /// not JSON.
+    /// Parses a value within the bytes that are left, and returns the memory that it takes. `no_json` creates the
+    /// message for text that is not JSON.
     pub(super) fn parse(
         &self,
         text: &str,
@@ -97,7 +97,7 @@ impl TurnBudget {
         })
     }
 
-    /// Counts what is kept of the turn.
+    /// Counts `bytes` that are stored for the turn. Errors: the limit of the turn or of the run is exceeded.
     pub(super) fn keep(&mut self, bytes: usize) -> Result<(), AgentError> {
         let before = self.counted();
         match self.left.checked_sub(bytes) {
@@ -111,34 +111,34 @@ impl TurnBudget {
         if self.attempt.take(more) <= RUN {
             return Ok(());
         }
-        // A turn that is broken off is not kept.
+        // A turn that is cut off is not stored.
         self.attempt.give_back(self.counted());
         let why = format!(
-            "what agents sent in this run takes more than {} MB of memory at once; run fewer cases at once",
+            "the agents' events in this run take more than {} MB of memory; run fewer cases at once",
             RUN >> 20
         );
         Err(AgentError::new(ErrorKind::Flood, why))
     }
 
-    /// What counts for the run: usual turns do not.
+    /// The bytes that count towards the limit of the run: those above the usual size of a turn.
     fn counted(&self) -> usize {
         (self.most - self.left).saturating_sub(USUAL_TURN)
     }
 
     pub(super) fn exceeded(&self) -> AgentError {
         let why = format!(
-            "what the agent sent in one turn takes more than {} MB of memory; [run] turn_memory_mb in evaltrail.toml \
-             allows more",
+            "the agent's events of one turn take more than {} MB of memory; [run] turn_memory_mb in evaltrail.toml \
+             raises the limit",
             self.most >> 20
         );
         AgentError::new(ErrorKind::Flood, why)
     }
 }
 
-/// Bytes that an event takes beside its values.
+/// The bytes that an event takes in addition to its values.
 pub(super) const EVENT: usize = size_of::<Event>();
 
-/// Reads a server's answer that is no event of a turn.
+/// Parses a response body that is not an event of a turn.
 pub(super) fn parse_answer(text: &str) -> Result<Value, Unreadable> {
     parse_within(text, ANSWER).map(|(value, _)| value)
 }

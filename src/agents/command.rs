@@ -1,5 +1,5 @@
-//! A program as an agent: one process an attempt; a line of JSON in for each turn, events and at
-//! last one result out (DESIGN section 6).
+//! A program as an agent: one process per attempt. For each turn it reads one line of JSON, and writes events and then
+//! one result (see `docs/agents.md`).
 
 use super::budget::EVENT;
 use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-/// A longer line of output is refused.
+/// The maximum length of a line of output, in bytes.
 const LONGEST_LINE: u64 = 32 << 20;
 
 /// A program to start.
@@ -32,14 +32,14 @@ pub struct CommandSession {
     stderr: Tail,
     opening: Opening,
     history: Vec<Value>,
-    /// The session's state, as the last result told it.
+    /// The session's state as the last result reported it.
     state: Option<Value>,
 }
 
 /// What a line of output is.
 enum Said {
     Event(Box<Event>),
-    /// The events it comes to, and the session's state, if it tells it.
+    /// The result as events, and the session's state if it is part of the result.
     Result(Vec<Event>, Option<Value>),
     Error(String),
 }
@@ -75,7 +75,7 @@ impl CommandSession {
         &self.opening.session_id
     }
 
-    /// What the last result said of the state, if anything.
+    /// The state that the last result reported, if any.
     pub(super) fn state(&self) -> Option<Value> {
         self.state.clone()
     }
@@ -107,7 +107,7 @@ impl CommandSession {
         }
     }
 
-    /// The line of JSON that the program gets for a turn.
+    /// The line of JSON that the program receives for a turn.
     fn request(&self, turn: &Turn<'_>, prompt: &str) -> String {
         let request = json!({
             "prompt": prompt,
@@ -121,7 +121,7 @@ impl CommandSession {
         format!("{request}\n")
     }
 
-    /// Sends a request and takes events until the result. False when the program ended before.
+    /// Sends a request and reads events until the result. Returns `false` when the program ended before the result.
     async fn exchange(
         &mut self,
         request: &str,
@@ -129,7 +129,7 @@ impl CommandSession {
         take: &mut (dyn FnMut(Event) + Send),
     ) -> Result<bool, AgentError> {
         let CommandSession { stdin, stdout, state, program, .. } = self;
-        // Writing and reading go on together: a program may answer before it has read everything.
+        // Writing and reading are concurrent: a program may respond before it has read the whole request.
         let sending = async {
             let sent = stdin.write_all(request.as_bytes()).await;
             let _ = sent.and(stdin.flush().await);
@@ -159,7 +159,7 @@ impl CommandSession {
         }
     }
 
-    /// The output ended before the result came.
+    /// The error for an output that ended before the result.
     async fn ended(&mut self) -> AgentError {
         let waited = tokio::time::timeout(Duration::from_secs(3), self.program.child.wait()).await;
         let how = match waited {
@@ -168,22 +168,22 @@ impl CommandSession {
         };
         self.stderr.whole().await;
         let last = self.stderr.lines(8);
-        let last = if last.is_empty() { String::new() } else { format!("; it said last:\n{last}") };
+        let last = if last.is_empty() { String::new() } else { format!("; its last output:\n{last}") };
         AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
     }
 }
 
-/// How long the output of a program that has ended may still bring something. A process that it left behind may hold
-/// the output open for ever.
+/// How long output is read after the program has ended. A process that it left running may keep the output open
+/// indefinitely.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Waits until the program has ended and its output is still open.
+/// Returns when the program has ended and its output is still open a moment later.
 async fn left_its_output_open(child: &mut Child) {
     let _ = child.wait().await;
     tokio::time::sleep(LAST_WORDS_WITHIN).await;
 }
 
-/// The history that a conversation begins with, as later turns tell it.
+/// The initial history of a conversation, in the form in which it is sent with each turn.
 fn said_before(opening: &Opening) -> Vec<Value> {
     let said = |turn: &Invocation| {
         let prompt = json!({"role": "user", "text": turn.user.scored_text()});
@@ -201,7 +201,7 @@ async fn next_said(
         let mut line = Vec::new();
         let longest = LONGEST_LINE.min(budget.left() as u64 + 1);
         let read = stdout.take(longest).read_until(b'\n', &mut line).await;
-        let count = read.map_err(|error| protocol(format!("the program's output broke off: {error}")))?;
+        let count = read.map_err(|error| protocol(format!("cannot read the program's output: {error}")))?;
         match count as u64 {
             0 => return Ok(None),
             LONGEST_LINE => {
@@ -221,10 +221,10 @@ async fn next_said(
     }
 }
 
-/// What a line is, and what its values take in memory.
+/// Reads a line, and returns the memory that its values take, in bytes.
 fn read_said(line: &str, budget: &TurnBudget) -> Result<(Said, usize), AgentError> {
     let short: String = line.chars().take(120).collect();
-    let no_json = |error| format!("the program wrote a line that is no JSON ({error}): {short}");
+    let no_json = |error| format!("the program wrote a line that is not JSON ({error}): {short}");
     let (value, taken) = budget.parse(line, no_json)?;
     let said = said_by(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
     Ok((said, taken))
@@ -246,7 +246,7 @@ fn said_by(value: &Value, short: &str) -> Result<Said, String> {
     Err(format!("the program wrote a line that is neither an event nor a result: {short}"))
 }
 
-/// A result as events: its calls, then its answer.
+/// Converts a result to events: its calls, then its response.
 fn result(value: &Value) -> Result<Vec<Event>, String> {
     let event = |parts| Event {
         author: "agent".into(),
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
-        assert!(read_said("garbage").is_err_and(|why| why.message.contains("no JSON")));
+        assert!(read_said("garbage").is_err_and(|why| why.message.contains("not JSON")));
         assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));
     }
 }

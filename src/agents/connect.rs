@@ -1,4 +1,4 @@
-//! One face for all kinds of connections.
+//! The common interface of all kinds of agents.
 
 use super::adk::{AdkAgent, AdkSession};
 use super::budget::RunMemory;
@@ -17,15 +17,15 @@ use tokio::sync::Mutex;
 /// The agents of a run, each connected once.
 #[derive(Debug, Default)]
 pub struct Agents {
-    /// What they sent, as far as it is in memory.
+    /// The memory of the events that the agents sent.
     pub memory: Arc<RunMemory>,
     places: Mutex<HashMap<AgentSpec, Arc<Place>>>,
 }
 
-/// Where the connection of an agent is kept.
+/// The connection of one agent.
 #[derive(Debug, Default)]
 struct Place {
-    /// Tries that ended.
+    /// The number of connection attempts that ended.
     tried: AtomicU64,
     connection: Mutex<Connection>,
 }
@@ -35,23 +35,23 @@ struct Connection {
     connected: Option<Arc<Agent>>,
     /// Why the last try failed.
     failed: Option<AgentError>,
-    /// Whether trying again cannot help.
+    /// Whether another try would fail in the same way.
     is_final: bool,
-    /// How often nothing answered in time.
+    /// The number of tries that timed out.
     timeouts: u32,
-    /// How often a server of ours was started again because it had ended.
+    /// How often the server that evaltrail starts was restarted because it had ended.
     restarts: u32,
 }
 
-/// A server that ends more often than this is not started again.
+/// The maximum number of restarts of a server.
 const RESTARTS: u32 = 3;
-/// An agent that so often did not answer in time is not waited for again.
+/// The number of timeouts after which no connection to an agent is attempted.
 const TIMEOUTS: u32 = 2;
 
 impl Agents {
-    /// The agent, connected by the first who asks, within a limit (a server that is started has its own). Who asks
-    /// meanwhile gets what that comes to. A server of ours that ended is started again. A failure that would be the
-    /// same again is remembered.
+    /// Returns the agent. The first caller connects, within `limit` (the start of a server has its own limit);
+    /// concurrent callers share the outcome. A server that evaltrail started and that has ended is restarted. A failure
+    /// that would repeat is cached.
     pub async fn connect(&self, spec: &AgentSpec, limit: Duration) -> Result<Arc<Agent>, AgentError> {
         let place = self.places.lock().await.entry(spec.clone()).or_default().clone();
         let tried = place.tried.load(Ordering::Acquire);
@@ -68,7 +68,7 @@ impl Agents {
         connection.take(outcome)
     }
 
-    /// Cleans up what outlives a session: pinned sessions, servers that we started.
+    /// Deletes pinned sessions and stops the servers that evaltrail started.
     pub async fn finish(&self) {
         for (_, place) in self.places.lock().await.drain() {
             if let Some(agent) = place.connection.lock().await.connected.take() {
@@ -79,14 +79,14 @@ impl Agents {
 }
 
 impl Connection {
-    /// The agent, where it is connected and its server, if we started it, still runs.
+    /// The agent if it is connected and its server, if evaltrail started it, still runs.
     async fn living(&mut self) -> Option<Arc<Agent>> {
         let agent = self.connected.clone()?;
         let Some(why) = agent.died().await else { return Some(agent) };
         self.connected = None;
         self.restarts += 1;
         if self.restarts > RESTARTS {
-            let why = format!("it was started {RESTARTS} times again, and ended each time; at last {why}");
+            let why = format!("it was restarted {RESTARTS} times and ended each time; most recently: {why}");
             self.failed = Some(AgentError::new(ErrorKind::Setup, why));
             self.is_final = true;
         }
@@ -109,7 +109,7 @@ impl Connection {
     }
 }
 
-/// An agent that said hello.
+/// A connected agent.
 #[derive(Debug)]
 pub enum Agent {
     /// On an ADK server.
@@ -120,35 +120,35 @@ pub enum Agent {
     Replay(Arc<Replay>),
 }
 
-/// What a session begins with.
+/// The parameters of a new session.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
     /// The case.
     pub eval_id: String,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The user's id.
     pub user_id: String,
-    /// The session's id: the case's fixed one, or a fresh one.
+    /// The session's id: the one that the case pins, or a new one.
     pub session_id: String,
-    /// Whether the case fixed it.
+    /// Whether the case pins the session's id.
     pub pinned: bool,
     /// The initial state.
     pub state: Map<String, Value>,
-    /// What was said and done before, as the case expects it.
+    /// The turns before the first one, as the case expects them.
     pub history: Vec<Invocation>,
 }
 
-/// One turn to take.
+/// One turn of a conversation.
 #[derive(Debug)]
 pub struct Turn<'a> {
-    /// From 1.
+    /// The number of the turn, from 1.
     pub number: usize,
-    /// What the user says.
+    /// The user's message.
     pub user: &'a Content,
-    /// What the turn may take in memory.
+    /// The memory that the turn may take.
     pub budget: TurnBudget,
-    /// Whether the agent is asked for messages piece by piece, where it can send them so.
+    /// Whether to request partial messages from an agent that can stream.
     pub streams: bool,
 }
 
@@ -183,7 +183,7 @@ impl Agent {
         })
     }
 
-    /// Begins a conversation.
+    /// Starts a conversation.
     pub async fn open(self: &Arc<Self>, opening: Opening) -> Result<Session, AgentError> {
         Ok(match self.as_ref() {
             Agent::Adk(agent) => Session::Adk(agent.open(opening).await?),
@@ -192,7 +192,7 @@ impl Agent {
         })
     }
 
-    /// Why it is not there any more, where it is not.
+    /// Why the agent's server has ended; `None` while it runs, and for agents without a server.
     async fn died(&self) -> Option<String> {
         match self {
             Agent::Adk(agent) => agent.died().await,
@@ -208,7 +208,8 @@ impl Agent {
 }
 
 impl Session {
-    /// Takes one turn; every event is handed on as it happens. What partial events say comes again in a whole one.
+    /// Runs one turn and passes each event to `on_event` as it arrives. The content of partial events is repeated in a
+    /// complete event.
     pub async fn turn(
         &mut self,
         turn: Turn<'_>,
@@ -221,7 +222,7 @@ impl Session {
         }
     }
 
-    /// The session's id, as the agent knows it.
+    /// The session's id at the agent.
     pub fn id(&self) -> &str {
         match self {
             Session::Adk(session) => session.id(),
@@ -230,7 +231,7 @@ impl Session {
         }
     }
 
-    /// The session's state now, where the agent tells it.
+    /// The current state of the session, if the agent reports it.
     pub async fn state(&self) -> Option<Value> {
         match self {
             Session::Adk(session) => session.state().await,
@@ -239,7 +240,7 @@ impl Session {
         }
     }
 
-    /// Ends the conversation and leaves nothing behind.
+    /// Ends the conversation and deletes its session.
     pub async fn close(self) {
         if let Session::Adk(session) = self {
             session.close().await;

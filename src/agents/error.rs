@@ -1,44 +1,44 @@
-//! What can go wrong with an agent, and what may be tried again.
+//! Errors of agents, and which of them may be retried.
 
 use std::time::Duration;
 
-/// An agent that did not do what was asked.
+/// A request to an agent failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: ErrorKind,
     /// The cause, in a sentence.
     pub message: String,
-    /// How long the server asks to wait before another try.
+    /// The delay before a retry that the server requested.
     pub retry_after: Option<Duration>,
 }
 
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// It could not be reached, or said that it is busy: nothing has happened yet.
+    /// The agent could not be reached, or reported that it is busy. It has not done anything yet.
     Unavailable,
-    /// It took too long.
+    /// The agent did not respond in time.
     Timeout,
-    /// It answered something that is no answer, or stopped in the middle.
+    /// The response was malformed or incomplete.
     Protocol,
-    /// It sent more than a turn may take.
+    /// The agent sent more than the memory limit allows.
     Flood,
-    /// The agent itself failed.
+    /// The agent reported an error.
     Agent,
-    /// It cannot be used as it is configured.
+    /// The agent cannot be used with its configuration.
     Setup,
 }
 
 impl AgentError {
-    /// An error of a kind.
+    /// Creates an error.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         AgentError { kind, message: message.into(), retry_after: None }
     }
 
-    /// Whether trying again can help and repeats nothing: agents have side effects, so only a
-    /// failure before anything happened is tried again.
+    /// Whether the request may be retried. Agents have side effects, so only failures before the agent did anything are
+    /// retried.
     pub fn may_retry(&self) -> bool {
         self.kind == ErrorKind::Unavailable
     }

@@ -1,10 +1,10 @@
-//! Asks an agent: whatever a case is run against, reached through a connection kind.
+//! Connections to agents. An agent is what a case is run against; there is one module per kind of agent.
 //!
 //! ```text
 //! AgentSpec ──Agents::connect──▶ Agent ──open──▶ Session ──turn──▶ events ──▶ close
 //!                                  │
-//!             adk (HTTP, server-sent events; perhaps a server that we start)
-//!             command (one process an attempt, lines of JSON)
+//!             adk (HTTP, server-sent events; optionally a server that evaltrail starts)
+//!             command (one process per attempt, JSON Lines)
 //!             replay (recorded events with their timing)
 //! ```
 //!

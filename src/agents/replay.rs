@@ -1,4 +1,4 @@
-//! Plays recorded events with their timing.
+//! Replays recorded events with their timing.
 
 use super::{AgentError, ErrorKind, Opening, Turn};
 use crate::domain::Content;
@@ -13,21 +13,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// A longer recording is none.
+/// The maximum size of a recording, in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// A recording.
+/// A recording, with the settings for its replay.
 #[derive(Debug)]
 pub struct Replay {
     attempts: Vec<RecordedAttempt>,
     /// The positions of the attempts of each case.
     of_case: HashMap<String, Vec<usize>>,
     speed: u32,
-    /// The answer to a message that is like none that was recorded.
+    /// The response to a message that is not similar to any recorded one.
     fallback: Option<String>,
 }
 
-/// A conversation that is being played.
+/// A conversation that is being replayed.
 #[derive(Debug)]
 pub struct ReplaySession {
     replay: Arc<Replay>,
@@ -37,8 +37,8 @@ pub struct ReplaySession {
 }
 
 impl Replay {
-    /// Reads a recording from a file. `speed` is in percent; 0 does not wait. With a `fallback`, a message that was never
-    /// recorded is answered as the recorded one that is most like it, else with that text.
+    /// Reads a recording from a file. `speed` is in percent; 0 replays without delays. With a `fallback`, the response
+    /// to a message that was not recorded is that of a similar recorded message, or else the text of the fallback.
     pub fn read(path: &Path, speed: u32, fallback: Option<String>) -> Result<Replay, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
@@ -52,16 +52,16 @@ impl Replay {
 
     pub(super) fn open(self: &Arc<Self>, opening: Opening) -> ReplaySession {
         let of_case = self.of_case.get(&opening.eval_id).map(Vec::as_slice).unwrap_or_default();
-        // The second attempt plays the second recording, and so on around.
+        // Attempts cycle through the recordings of the case.
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
         ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }
     }
 }
 
-/// A recorded message is like another from this ROUGE-1 on.
+/// The ROUGE-1 score from which two messages count as similar.
 const LIKE: f64 = 0.75;
 
-/// A turn in which the agent says this and does nothing.
+/// A turn that consists of one message of the agent.
 fn spoken(text: &str) -> RecordedTurn {
     let event =
         Event { author: "replay".into(), content: Some(Content::text("model", text)), ..Event::default() };
@@ -78,7 +78,7 @@ impl ReplaySession {
         self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
     }
 
-    /// The turn to play: the one recorded for the case; else one recorded for the same message; else, if there is a
+    /// The turn to replay: the one recorded for the case; else one recorded for the same message; else, if there is a
     /// fallback, one recorded for a similar message, or the fallback.
     fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
         if let Some(attempt) = self.attempt {

@@ -1,4 +1,4 @@
-//! `evaltrail accept`: what the agent did in a run, as what is expected.
+//! `evaltrail accept`: accepts what the agent did in a run as expected.
 
 use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
@@ -44,7 +44,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
 fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {
     let cases = if count == 1 { "1 case".to_string() } else { format!("{count} cases") };
     if jobs.is_empty() {
-        tell("nothing would change: what the agent did is what is expected");
+        tell("nothing would change: what the agent did is already expected");
         return Ok(());
     }
     if !args.write {
@@ -55,11 +55,11 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
     let done = make_asking(root, &words, jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let first = jobs.first().map(|job| job.path.display().to_string()).unwrap_or_default();
-    tell(&format!("{cases} changed; evaltrail edit {first} --undo takes it back"));
+    tell(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
     Ok(())
 }
 
-/// `last`, a folder, or the beginning of an id.
+/// Finds a run by `last`, by its folder, or by the beginning of its id. Errors: for example that it is foreign.
 pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
     let folder = Path::new(named);
     let history = history_of(workspace);
@@ -68,9 +68,9 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
         "last" => history.ours().next().context("nothing has been run here yet")?.path.clone(),
         _ => {
             let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
-            let first = found.next().with_context(|| format!("no run here begins with {named:?}"))?;
+            let first = found.next().with_context(|| format!("no run id begins with {named:?}"))?;
             if found.next().is_some() {
-                bail!("more than one run begins with {named:?}; give more of its id");
+                bail!("more than one run id begins with {named:?}; use more of its characters");
             }
             first.path.clone()
         }
@@ -78,7 +78,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
     if !run.is_signed {
         bail!(
-            "run {} was not recorded here by you (it has no signature of yours): nothing is taken from it",
+            "run {} is foreign (it is not signed with your key), so nothing can be taken from it",
             run.state.plan.run_id
         );
     }
@@ -87,7 +87,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
 
 type Chosen<'a> = BTreeMap<usize, Vec<&'a EndedAttempt>>;
 
-/// The attempts that are meant, by set.
+/// The chosen attempts, by set.
 fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a>> {
     let mut chosen = Chosen::new();
     let finished = run.state.finished.iter().filter(|attempt| attempt.key.attempt == args.attempt);
@@ -108,7 +108,7 @@ fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a
     Ok(chosen)
 }
 
-/// The edits of a file, and how many cases are left out.
+/// The edits of a file, and the number of cases that are left out.
 fn edits_of(
     file: &SetFile,
     plan: &RunPlan,
@@ -124,7 +124,7 @@ fn edits_of(
     for attempt in attempts {
         let at = place(file, &attempt.eval_id, &plan.cases[attempt.key.case].content);
         let meant = match at {
-            None => Err("the file has no such case any more".to_string()),
+            None => Err("the case is no longer in the file".to_string()),
             Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {
                 let meant = accept_in_case(&case, &*attempt.read()?, |_| Some(piece.clone()));
                 meant.map(|meant| (at, case != meant, meant)).map_err(|why| why.to_string())

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The arguments of the command line.
 
 use crate::report::ReportFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -10,14 +10,14 @@ use std::time::Duration;
 #[command(
     name = "evaltrail",
     version,
-    about = "Explore agent evaluations: which cases failed, where they left the trail, and why",
+    about = "Explore agent evaluations: which cases failed, where they differ from what is expected, and why",
     args_conflicts_with_subcommands = true,
-    after_help = "Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 the call or an input is wrong, 130 interrupted."
+    after_help = "Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 invalid usage or input, 130 interrupted."
 )]
 pub(super) struct Cli {
     /// Folder or file to explore
     pub(super) path: Option<PathBuf>,
-    /// Colour theme: default, dark, light, high-contrast, colour-blind, mono, or one of your config.toml
+    /// Colour theme: default, dark, light, high-contrast, colour-blind, mono, or one from your config.toml
     #[arg(long)]
     pub(super) theme: Option<String>,
     #[command(subcommand)]
@@ -26,27 +26,27 @@ pub(super) struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub(super) enum Command {
-    /// Run cases and report
+    /// Run cases and report the results
     Run(Box<RunArgs>),
-    /// Score saved responses: what the files say an agent already did; no agent is asked
+    /// Score the responses that are saved in the files, without running an agent
     Score(Box<ScoreArgs>),
-    /// List eval sets, cases, agents and last results
+    /// List eval sets, cases, agents and the latest results
     List(ListArgs),
-    /// Is this file right? What would ADK refuse or lose?
+    /// Check files for errors, and for what ADK would refuse or lose
     Check(CheckArgs),
-    /// The metrics: what each needs, says and means
+    /// List the metrics, or describe some of them
     Metrics(MetricsArgs),
-    /// Say hello to the judge: model, latency, and whether it can be trusted
+    /// Check the judge: model, latency, and whether planted verdicts mislead it
     Judge(JudgeArgs),
-    /// Convert legacy tests and other forms to ADK eval sets, or to Vertex JSON Lines
+    /// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
-    /// Accept what the agent did in a run as expected: shows the change, and writes it with --write
+    /// Accept what the agent did in a run as expected: shows the change, or writes it with --write
     Accept(AcceptArgs),
-    /// Keep a conversation as a case: of a run, an ADK session, a recording or a trace
+    /// Save a conversation from a run, an ADK session, a recording or a trace as a case
     Capture(CaptureArgs),
-    /// Edit a case in $EDITOR, or take an edit back
+    /// Edit a case in $EDITOR, or undo an edit
     Edit(EditArgs),
-    /// Make an eval set, or a case in one
+    /// Create an eval set, or a case in one
     New(NewArgs),
     /// Explore the built-in sample workspace: no agent, key or network needed
     Demo(DemoArgs),
@@ -59,52 +59,52 @@ pub(super) enum Command {
     Man,
 }
 
-/// What running and scoring have in common.
+/// The arguments that `run` and `score` share.
 #[derive(Args, Debug)]
 pub(super) struct CaseArgs {
-    /// Files or folders; PATH:id,id takes only these cases
+    /// Files or folders; PATH:id,id selects only these cases
     #[arg(required = true, value_name = "PATH[:ID,ID]")]
     pub(super) paths: Vec<String>,
-    /// Criteria, in the form of ADK's test_config.json
+    /// File of criteria, in the format of ADK's test_config.json
     #[arg(long, value_name = "FILE", alias = "config_file_path")]
     pub(super) config: Option<PathBuf>,
-    /// Metrics to score as well, with their default options
+    /// Additional metrics, with their default options
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,
-    /// Only the cases that match, e.g. 'tool:set_light -tag:slow'
+    /// Only cases that match this filter, e.g. 'tool:set_light -tag:slow'
     #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
     pub(super) filter: String,
-    /// The model that judges, instead of the configured one: gemini-2.5-flash, openai/gpt-5, ollama/…
+    /// Judge model, instead of the configured one: gemini-2.5-flash, openai/gpt-5, ollama/…
     #[arg(long, value_name = "MODEL")]
     pub(super) judge: Option<String>,
-    /// How often a judge is asked where the criterion does not say
+    /// Number of judge samples, for criteria that do not specify it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) samples: Option<u32>,
-    /// Ask the judge again also what it answered before
+    /// Do not use cached responses of the judge
     #[arg(long)]
     pub(super) no_cache: bool,
-    /// Cases at once
+    /// Maximum number of attempts that run at the same time
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) jobs: Option<u32>,
-    /// Only the cases that did not pass the last time
+    /// Only cases whose latest result is not a pass
     #[arg(long)]
     pub(super) failed: bool,
     /// Write a report: json, junit, markdown, html, csv, vertex or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
-    /// Print the JSON report on standard output, and nothing else there
+    /// Print the JSON report, and nothing else, on standard output
     #[arg(long)]
     pub(super) json: bool,
-    /// Allow, without asking, the programs and addresses that the workspace names and keys of its .env
+    /// Allow the programs and addresses in the workspace's files, and keys from .env, without asking
     #[arg(long)]
     pub(super) trust: bool,
-    /// When to colour
+    /// When to use colours
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(super) color: ColorWhen,
-    /// Say only what did not pass
+    /// Print only cases that did not pass
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Say also what passed, on a terminal too
+    /// Print cases that passed as well, also on a terminal
     #[arg(short, long)]
     pub(super) verbose: bool,
 }
@@ -122,28 +122,28 @@ pub(super) struct RunArgs {
     /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
     #[arg(long, value_name = "NAME|URI")]
     pub(super) agent: Option<String>,
-    /// Pass this variable of the environment on to the agents that are started; may be repeated
+    /// Environment variable to pass to agents that are started (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(super) env: Vec<String>,
-    /// Attempts of each case
+    /// Number of attempts of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) repeat: Option<u32>,
-    /// Limit for one attempt, e.g. 120s, 2m
+    /// Time limit of one attempt, e.g. 120s, 2m
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
     pub(super) timeout: Option<Duration>,
-    /// How often to try again what may be tried again
+    /// Maximum number of retries when an agent is not available
     #[arg(long, value_name = "N")]
     pub(super) retries: Option<u32>,
-    /// Attempts begun a minute at most, for agents that limit how often they are asked
+    /// Maximum number of attempts started per minute, for agents with a rate limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rate: Option<u32>,
-    /// Run only this turn of the cases, on the history that each expects before it
+    /// Run only this turn of each case, after the expected turns before it
     #[arg(long, value_name = "K")]
     pub(super) turn: Option<u32>,
-    /// Go on with the newest unfinished run of this selection
+    /// Resume the newest unfinished run of this selection
     #[arg(long)]
     pub(super) resume: bool,
-    /// Write what the agent did to a recording that `replay:` plays
+    /// Record what the agent does in a file that `replay:` can replay
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
 }
@@ -153,7 +153,7 @@ pub(super) struct ListArgs {
     /// Folder or file
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
-    /// List the cases too
+    /// List the cases as well
     #[arg(long)]
     pub(super) cases: bool,
     /// Print the list as JSON
@@ -166,14 +166,14 @@ pub(super) struct CheckArgs {
     /// Files or folders
     #[arg(required = true)]
     pub(super) paths: Vec<PathBuf>,
-    /// What ADK would refuse counts as an error
+    /// Treat what ADK would refuse as an error
     #[arg(long)]
     pub(super) strict: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct MetricsArgs {
-    /// Tell all of these metrics, or of those whose names begin so
+    /// Describe the metrics whose names begin with these prefixes
     pub(super) names: Vec<String>,
     /// Print the table as JSON
     #[arg(long)]
@@ -182,16 +182,16 @@ pub(super) struct MetricsArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct JudgeArgs {
-    /// Folder whose judge it is
+    /// Folder whose judge to check
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
-    /// The model, instead of the configured one
+    /// Model, instead of the configured one
     #[arg(long, value_name = "MODEL")]
     pub(super) judge: Option<String>,
-    /// Allow, without asking, the address that the folder names and keys of its .env
+    /// Allow the address in the folder's files, and keys from .env, without asking
     #[arg(long)]
     pub(super) trust: bool,
-    /// Forget what judges answered before, in all folders, and ask nothing
+    /// Delete the cached responses of judges, for all folders, and exit
     #[arg(long)]
     pub(super) forget: bool,
 }
@@ -203,13 +203,13 @@ pub(super) struct ConvertArgs {
     /// The file to write: .evalset.json for ADK, .jsonl for Vertex
     #[arg(short, long)]
     pub(super) output: PathBuf,
-    /// What to write, when the ending does not say it
+    /// Output format, if the file extension does not determine it
     #[arg(long, value_enum)]
     pub(super) to: Option<ConvertTo>,
-    /// The session of ADK's older test files
+    /// File with the initial session, for ADK's older test files
     #[arg(long, value_name = "FILE")]
     pub(super) initial_session: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -222,21 +222,21 @@ pub(super) enum ConvertTo {
 
 #[derive(Args, Debug)]
 pub(super) struct AcceptArgs {
-    /// The run: `last`, or the beginning of its id, or its folder
+    /// The run: `last`, the beginning of its id, or its folder
     pub(super) run: String,
-    /// The cases, by id; all that did not pass when none is named
+    /// Ids of the cases; by default all that did not pass
     #[arg(value_name = "CASE")]
     pub(super) cases: Vec<String>,
     /// Write the files, instead of showing what would change
     #[arg(long)]
     pub(super) write: bool,
-    /// Take over only this
+    /// Accept only this part
     #[arg(long, value_enum)]
     pub(super) only: Option<AcceptOnly>,
-    /// Which repetition
+    /// Number of the attempt
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) attempt: u32,
-    /// The folder whose run it is
+    /// The folder of the run
     #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
     pub(super) folder: PathBuf,
 }
@@ -251,19 +251,19 @@ pub(super) enum AcceptOnly {
 pub(super) struct CaptureArgs {
     /// run:RUN, http://HOST:PORT/apps/APP/users/USER/sessions/ID, a recording, or a trace (OTLP or Jaeger JSON)
     pub(super) source: String,
-    /// The file, and the new case in it
+    /// The file, and the id of the new case
     #[arg(long, value_name = "FILE:CASE")]
     pub(super) into: String,
     /// Which case of the run or recording, or which conversation of the trace
     #[arg(long, value_name = "ID")]
     pub(super) case: Option<String>,
-    /// The turns to keep: 2, 1-3 or 2-
+    /// The turns to save: 2, 1-3 or 2-
     #[arg(long, value_name = "RANGE")]
     pub(super) turns: Option<String>,
     /// The application of the case's session
     #[arg(long, value_name = "NAME")]
     pub(super) app: Option<String>,
-    /// Show what would change, and write nothing
+    /// Show what would change, without writing
     #[arg(long)]
     pub(super) dry_run: bool,
 }
@@ -273,26 +273,26 @@ pub(super) struct EditArgs {
     /// The file and the case: lights.evalset.json:lights_off
     #[arg(value_name = "FILE[:CASE]")]
     pub(super) target: String,
-    /// Take the case's JSON from here instead of opening an editor; `-` is standard input
+    /// Read the case's JSON from this file instead of opening an editor; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "redo"])]
     pub(super) from: Option<PathBuf>,
-    /// Show what would change, and write nothing
+    /// Show what would change, without writing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Take the last edit of the file back
+    /// Undo the last edit of the file
     #[arg(long, conflicts_with = "redo")]
     pub(super) undo: bool,
-    /// Make the edit again that was taken back
+    /// Redo the edit that was undone
     #[arg(long)]
     pub(super) redo: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct NewArgs {
-    /// The file, and the case to make in it: lights.evalset.json:lights_off
+    /// The file, and the case to create in it: lights.evalset.json:lights_off
     #[arg(value_name = "FILE[:CASE]")]
     pub(super) target: String,
-    /// What the user says; once for each turn
+    /// The user's message; once for each turn
     #[arg(long, value_name = "TEXT")]
     pub(super) user: Vec<String>,
     /// The expected response; once for each turn
@@ -301,14 +301,14 @@ pub(super) struct NewArgs {
     /// The application of the case's session
     #[arg(long, value_name = "NAME")]
     pub(super) app: Option<String>,
-    /// What the set is for
+    /// Description of the set
     #[arg(long, value_name = "TEXT")]
     pub(super) description: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct DemoArgs {
-    /// Copy the sample workspace here and keep it, instead of a temporary folder
+    /// Copy the sample workspace to this folder instead of a temporary one
     #[arg(long, value_name = "FOLDER")]
     pub(super) to: Option<PathBuf>,
     /// Colour theme
@@ -334,7 +334,7 @@ fn parse_report(text: &str) -> Result<ReportTo, String> {
     let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
     let format = ReportFormat::named(format).ok_or_else(|| {
         let known: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
-        format!("{format:?} is no format; there are {}", known.join(", "))
+        format!("unknown format {format:?}; the formats are {}", known.join(", "))
     })?;
     if file.is_empty() {
         return Err("the file is missing".into());

@@ -1,4 +1,4 @@
-//! `evaltrail check`: is this file right, and what would ADK refuse or lose?
+//! `evaltrail check`: checks files for errors, and for what ADK would refuse or lose.
 
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
@@ -42,7 +42,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     Ok(if wrong { Exit::Wrong } else { Exit::Fine })
 }
 
-/// A file is checked whatever its name; in a folder, eval sets, tests and configs are.
+/// The files to check: a file with any name, or the eval sets, tests and configs of a folder.
 fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_path_buf()]);
@@ -62,7 +62,7 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn issues_of(file: &Path) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
-        // A config has no rows, whatever it looks like.
+        // A config has no rows, even if its text resembles them.
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
         Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {

@@ -1,4 +1,4 @@
-//! `evaltrail convert`: legacy tests and other forms to eval sets, and out again.
+//! `evaltrail convert`: converts legacy tests and other formats to eval sets, or to Vertex JSON Lines.
 
 use super::Exit;
 use super::args::{ConvertArgs, ConvertTo};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let target = target(&args)?;
     if args.output.exists() && !args.force {
-        bail!("{} is there already; --force writes over it", args.output.display());
+        bail!("{} already exists; --force overwrites it", args.output.display());
     }
     let workspace = Workspace::open(&args.input)?;
     let Some(set) = workspace.sets.first().filter(|_| args.input.is_file()) else {
@@ -60,7 +60,7 @@ fn said(output: &Path, converted: &Converted) -> Exit {
     if converted.problems.is_empty() { Exit::Fine } else { Exit::Unsatisfied }
 }
 
-/// By the option, else by the file's ending.
+/// The output format, from the option or else from the file extension.
 fn target(args: &ConvertArgs) -> anyhow::Result<Target> {
     let name = args.output.to_string_lossy();
     Ok(match args.to {
@@ -68,11 +68,11 @@ fn target(args: &ConvertArgs) -> anyhow::Result<Target> {
         Some(ConvertTo::Vertex) => Target::VertexLines,
         None if name.ends_with(".jsonl") || name.ends_with(".ndjson") => Target::VertexLines,
         None if name.ends_with(".json") => Target::EvalSet,
-        None => bail!("{name}: end it in .evalset.json or .jsonl, or say --to adk or --to vertex"),
+        None => bail!("{name}: use the extension .evalset.json or .jsonl, or give --to adk or --to vertex"),
     })
 }
 
-/// ADK finds a set by its file's name, so the id is that name.
+/// The id of the set: ADK finds a set by its file name, so the id must be that name.
 fn stem(output: &Path) -> String {
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = [".evalset.json", ".test.json", ".json", ".jsonl"]

@@ -21,7 +21,7 @@ pub(super) fn man() -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The explorer's keys, from the table of commands.
+/// A section with the explorer's keys, from the table of commands.
 fn keys_section() -> String {
     let entries: String = COMMANDS
         .iter()

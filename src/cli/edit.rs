@@ -1,4 +1,4 @@
-//! `evaltrail edit`: a case in `$EDITOR`, checked before it is written; edits taken back.
+//! `evaltrail edit`: edits a case in `$EDITOR` and checks it before it is written, or undoes and redoes edits.
 
 use super::Exit;
 use super::args::EditArgs;
@@ -23,13 +23,13 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     if args.undo || args.redo {
         let (log, files) = (EditLog::of(Places::find().as_ref()), edited_with(&target.path));
         let done = if args.undo { log.undo(None, &files)? } else { log.redo(None, &files)? };
-        let what = if args.undo { "undone" } else { "made again" };
+        let what = if args.undo { "undone" } else { "redone" };
         return Ok(told(&format!("{what}: "), done));
     }
     let set = SetPath::of_file(&target.path, root);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
     let at = case_of(&open.file, &target.ids)?;
-    let range = open.file.range(at).context("files of this form are not edited here")?;
+    let range = open.file.range(at).context("files of this format cannot be edited")?;
     let before = &open.file.text()[range];
     let typed = typed(&args, before, at, &open.file)?;
     let edits = [Edit::Typed(at, typed.clone())];
@@ -60,7 +60,7 @@ fn told(what: &str, done: Done) -> Exit {
     Exit::Fine
 }
 
-/// What was typed in an editor is not lost with the editor.
+/// Saves the text that was typed in the editor to a temporary file, and returns a note about it.
 fn kept(args: &EditArgs, typed: &str) -> String {
     if args.from.is_some() {
         return String::new();
@@ -80,7 +80,7 @@ fn kept(args: &EditArgs, typed: &str) -> String {
 fn case_of(file: &SetFile, ids: &[String]) -> anyhow::Result<usize> {
     match ids {
         [] if file.len() == 1 => Ok(0),
-        [] => bail!("which case? {} (FILE:CASE)", file.eval_ids().take(8).collect::<Vec<_>>().join(", ")),
+        [] => bail!("choose a case (FILE:CASE): {}", file.eval_ids().take(8).collect::<Vec<_>>().join(", ")),
         [id] => {
             file.eval_ids().position(|other| other == *id).with_context(|| format!("there is no case {id:?}"))
         }

@@ -1,4 +1,4 @@
-//! `evaltrail judge`: says hello to the judge, and checks whether it can be trusted.
+//! `evaltrail judge`: checks whether the judge is available, and whether its verdicts on prepared responses are right.
 
 use super::Exit;
 use super::args::JudgeArgs;
@@ -16,12 +16,12 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
-        say(&format!("forgot {count} answers of judges"));
+        say(&format!("deleted {count} cached responses of judges"));
         return Ok(Exit::Fine);
     }
     let workspace = Workspace::open(&args.path)?;
     let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
-    // What the judge says now is what is asked for.
+    // No cache: the check is about the judge's current responses.
     let spec = JudgeSpec { model: args.judge.or(configured.model), cache: false, ..configured };
     let judges = Judges::new(&spec, None);
     let model = judges.model_for(&JudgeOptions::default());
@@ -35,7 +35,7 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let grant = JudgeGrant { destinations: allowed_destinations(&questions), keys: keys.unwrap_or_default() };
     let judges = judges.with_grant(grant);
     if judges.is_replay() {
-        say("recorded answers are played; there is no judge to say hello to");
+        say("the judge is a recording; there is no model to check");
         return Ok(Exit::Fine);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -50,21 +50,21 @@ async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     let began = Instant::now();
     let probed = judges.canary(&mut ()).await;
     let each = began.elapsed().as_secs_f64() / probed.len().max(1) as f64;
-    say(&format!("{}  {each:.2} s an answer", clean_line(model)));
+    say(&format!("{}  {each:.2} s per response", clean_line(model)));
     if let Some(words) = judges.form_words(model) {
         say(words);
     }
     if let Some(limit) = judges.spec().spending_limit {
-        say(&format!("spending limit {limit} a run"));
+        say(&format!("spending limit {limit} per run"));
     }
-    say("\ncan it be trusted?");
+    say("\nverdicts on prepared responses:");
     probed.iter().for_each(|probed| {
         say(&line(probed));
     });
     let wrong = probed.iter().filter(|probed| !probed.is_fine()).count();
     match wrong {
-        0 => say("\nit takes right for right and wrong for wrong"),
-        count => say(&format!("\n{count} of {} answers were taken for what they are not", probed.len())),
+        0 => say("\nno verdict is wrong"),
+        count => say(&format!("\n{count} of {} responses did not get the right verdict", probed.len())),
     };
     Ok(if wrong == 0 { Exit::Fine } else { Exit::Unsatisfied })
 }

@@ -1,4 +1,4 @@
-//! `evaltrail list`: what is in a folder.
+//! `evaltrail list`: lists the agents, eval sets and cases of a folder.
 
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
@@ -58,7 +58,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The same as JSON: agents, and sets with the counts of their latest results; with `--cases` each case.
+/// Prints the list as JSON: agents, and sets with the counts of their latest results; with `--cases` also each case.
 fn list_json(
     args: &ListArgs,
     workspace: &Workspace,
@@ -157,7 +157,7 @@ fn list_set(set: &SetPath, file: &SetFile, past: &[PastResult], cases: bool, pai
     }
 }
 
-/// How many passed, and what the number is of: results of several runs, cases edited since, cases without one.
+/// The number of cases that passed, with notes: cases without a result or edited since, foreign runs, several runs.
 fn result_words(results: &[CaseResult], count: usize) -> String {
     if results.is_empty() {
         return "not run".into();

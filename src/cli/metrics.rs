@@ -1,4 +1,4 @@
-//! `evaltrail metrics`: what each needs, says and means.
+//! `evaltrail metrics`: lists the metrics, or describes some of them.
 
 use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
@@ -8,7 +8,7 @@ use crate::metrics::{Direction, MetricInfo, catalog};
 use crate::report::Paint;
 use serde_json::{Value, json};
 
-/// Columns of the words about a metric.
+/// The width of the descriptions, in columns.
 const WIDTH: usize = 86;
 
 pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
@@ -44,7 +44,7 @@ fn list(found: &[&MetricInfo], paint: Paint) {
         }
         say(&format!("  {:width$}  {}", metric.name, paint.faint(metric.summary)));
     }
-    say(&paint.faint("evaltrail metrics NAME tells all of one"));
+    say(&paint.faint("evaltrail metrics NAME describes a metric"));
 }
 
 fn in_full(metric: &MetricInfo, paint: Paint) -> String {

@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand.
+//! The command line, with one module per subcommand.
 
 mod accept;
 mod args;
@@ -22,18 +22,18 @@ mod write;
 use args::{Cli, Command};
 use clap::Parser;
 
-/// What the process ends with.
+/// The outcome of a command, which determines the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All passed.
     Fine,
     /// Something failed, errored or was not evaluated.
     Unsatisfied,
-    /// The call or an input is wrong.
+    /// The usage or an input is invalid.
     Wrong,
     /// Interrupted.
     Interrupted,
-    /// What a program we stood in for ended with.
+    /// The exit code of a program that this process supervised.
     Code(u8),
 }
 
@@ -50,7 +50,7 @@ impl Exit {
     }
 }
 
-/// An error with its causes, outermost first; what one of them says already is not said again.
+/// The messages of an error and its causes, outermost first, without messages that are contained in another.
 pub fn words_of(error: &anyhow::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -63,12 +63,12 @@ pub fn words_of(error: &anyhow::Error) -> String {
     said.join(": ")
 }
 
-/// Prints why the program ends, on standard error. Where that is full or closed, the exit code tells it alone.
+/// Prints an error on standard error. If that is not possible, the exit code is the only indication.
 pub fn complain(error: &anyhow::Error) {
     output::tell(&format!("evaltrail: {}", words_of(error)));
 }
 
-/// Reads the arguments and does what they say.
+/// Parses the arguments and runs the command.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if let Some(code) = crate::process::keep_if_asked(&arguments)? {

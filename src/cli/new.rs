@@ -1,4 +1,4 @@
-//! `evaltrail new`: an eval set, or a case in one.
+//! `evaltrail new`: creates an eval set, or a case in one.
 
 use super::Exit;
 use super::args::NewArgs;
@@ -20,7 +20,7 @@ pub(super) fn new(args: NewArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.target);
     let path = with_ending(&target.path);
     match target.ids.as_slice() {
-        [] if path.exists() => bail!("{} is there already; FILE:CASE makes a case in it", path.display()),
+        [] if path.exists() => bail!("{} already exists; FILE:CASE creates a case in it", path.display()),
         [] => new_set(&path, &args),
         [id] => {
             if !path.exists() {
@@ -32,7 +32,7 @@ pub(super) fn new(args: NewArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// `lights` is `lights.evalset.json`.
+/// Adds `.evalset.json` to a name without `.json`.
 fn with_ending(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.ends_with(".json") {
@@ -49,7 +49,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(id) = name.strip_suffix(ENDING) else {
         bail!(
-            "{name}: ADK finds eval sets by their ending; call it {}{ENDING}",
+            "{name}: ADK finds eval sets by their file extension; use {}{ENDING}",
             name.trim_end_matches(".json")
         );
     };
@@ -63,9 +63,9 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     let text = blank_set(id, args.description.as_deref(), now());
     let jobs = [FileJob { path: path.to_path_buf(), deed: FileAction::Create(text) }];
     let log = EditLog::of(Places::find().as_ref());
-    let done = log.make(None, &format!("make {name}"), &jobs)?;
+    let done = log.make(None, &format!("create {name}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
-    tell(&format!("{} is made", path.display()));
+    tell(&format!("created {}", path.display()));
     Ok(Exit::Fine)
 }
 
@@ -77,7 +77,7 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
         bail!("{why}");
     }
     if args.user.is_empty() {
-        bail!("what does the user say? --user TEXT, once for each turn");
+        bail!("--user TEXT is required, once for each turn");
     }
     if args.response.len() > args.user.len() {
         bail!("there are more --response than --user");
@@ -86,9 +86,9 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let change = plan(&open.file, &edits)?;
     let jobs =
         [FileJob { path: set.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
-    let done = make_asking(&root, &format!("make {id}"), &jobs)?;
+    let done = make_asking(&root, &format!("create {id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
-    tell(&format!("{id} is made in {}", path.display()));
+    tell(&format!("created {id} in {}", path.display()));
     Ok(Exit::Fine)
 }
 

@@ -1,5 +1,5 @@
-//! Printing: the only way out for what subcommands say. A reader that goes away (`| head`) is no error: what is left
-//! is not printed.
+//! The output of subcommands: only this module prints. If the reader closes the pipe (`| head`), the rest is discarded
+//! without an error.
 
 use super::args::ColorWhen;
 use crate::domain::{clean_json, clean_output, without_log_commands};
@@ -7,23 +7,23 @@ use crate::report::Paint;
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Prints lines for people on standard output. `false` when nobody reads any more.
+/// Prints text on standard output. Returns `false` if it was closed.
 pub(super) fn say(text: &str) -> bool {
     write_line(io::stdout().lock(), &for_people(text, io::stdout().is_terminal()))
 }
 
-/// Prints lines for people on standard error.
+/// Prints text on standard error.
 pub(super) fn tell(text: &str) {
     write_line(io::stderr().lock(), &for_people(text, io::stderr().is_terminal()));
 }
 
-/// Prints JSON on standard output: as it is for a program, without what acts on a terminal for a person.
+/// Prints JSON on standard output. Control characters are escaped if it is a terminal or a CI log.
 pub(super) fn say_json(json: &str) -> bool {
     let mut out = json_output();
     out.write_all(json.as_bytes()).and_then(|()| out.end()).is_ok()
 }
 
-/// Standard output for JSON. Every write is of whole tokens.
+/// Standard output for JSON. Every write must consist of complete tokens.
 pub(super) fn json_output() -> JsonOutput {
     let is_log = std::env::var_os("CI").is_some();
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -32,9 +32,9 @@ pub(super) fn json_output() -> JsonOutput {
 
 pub(super) struct JsonOutput {
     out: io::BufWriter<io::StdoutLock<'static>>,
-    /// Whether a person may read it.
+    /// Whether it may be shown in a terminal or a log.
     is_shown: bool,
-    /// Whether it may be a log that a CI system reads.
+    /// Whether it may be the log of a CI system, which interprets some commands.
     is_log: bool,
 }
 
@@ -50,7 +50,7 @@ impl Write for JsonOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let shown = if self.is_shown { clean_json(&text) } else { Cow::Borrowed(text.as_ref()) };
-        // In a string of JSON this is the same character; elsewhere it does not stand.
+        // `#` occurs only in strings of JSON, where the escape is the same character.
         let shown = if self.is_log { Cow::Owned(shown.replace("##", "#\\u0023")) } else { shown };
         self.out.write_all(shown.as_bytes())?;
         Ok(bytes.len())
@@ -61,7 +61,7 @@ impl Write for JsonOutput {
     }
 }
 
-/// Prints a patch on standard output: as it is for a program, cleaned for a person.
+/// Prints a patch on standard output: unchanged for a program, cleaned for a terminal or a CI log.
 pub(super) fn say_patch(patch: &str) -> bool {
     match io::stdout().is_terminal() || std::env::var_os("CI").is_some() {
         true => say(patch),
@@ -72,7 +72,7 @@ pub(super) fn say_patch(patch: &str) -> bool {
 fn for_people(text: &str, is_terminal: bool) -> Cow<'_, str> {
     match (clean_output(text), is_terminal) {
         (cleaned, true) => cleaned,
-        // It may be a log that a CI system reads.
+        // It may be the log of a CI system.
         (cleaned, false) => Cow::Owned(without_log_commands(&cleaned).into_owned()),
     }
 }
@@ -81,7 +81,7 @@ fn write_line(mut out: impl Write, text: &str) -> bool {
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
 }
 
-/// "1 case", "2 cases".
+/// A count with a noun: "1 case", "2 cases".
 pub(super) fn plural(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
@@ -99,16 +99,16 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
     }
 }
 
-/// Whether a person can be asked here.
+/// Whether questions can be asked: standard input and standard error are terminals.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks a question that only "y" and "yes" affirm.
+/// Asks a yes-no question. Only "y" and "yes" count as yes.
 pub(super) fn says_yes(question: &str) -> io::Result<bool> {
     write!(io::stderr(), "{question} [y/N] ")?;
     io::stderr().flush()?;
-    // What was typed before the question was there is no answer to it.
+    // Input that was typed before the question was shown is discarded.
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! `PATH[:id,id]`: which files and cases are meant.
+//! Parses `PATH[:id,id]`, and finds the files and cases.
 
 use super::output::tell;
 use crate::domain::clean_line;
@@ -7,14 +7,14 @@ use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 
-/// What was typed: a path, and the cases after the colon.
+/// A path, and the cases after the colon.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Target {
     pub(super) path: PathBuf,
     pub(super) ids: Vec<String>,
 }
 
-/// Splits at the first colon that is not a drive's, unless the whole is a path that exists.
+/// Splits at the first colon that does not follow a drive letter, unless the whole text is an existing path.
 pub(super) fn parse_target(text: &str) -> Target {
     let whole = || Target { path: PathBuf::from(text), ids: Vec::new() };
     if Path::new(text).exists() {
@@ -36,8 +36,8 @@ pub(super) fn parse_target(text: &str) -> Target {
     }
 }
 
-/// Opens what was typed as one workspace. The same file named twice is one selection: a mention with
-/// cases and one without run only the cases, as `adk eval` has it. `saved` is what is to be done: scoring.
+/// Opens the targets as one workspace. Targets with the same file become one selection: if only one of them has cases,
+/// only those are selected, as in `adk eval`. `saved`: the files are scored, not run.
 pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let mut workspace: Option<Workspace> = None;
     let mut selections: Vec<Selection> = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
     Ok((workspace, selections))
 }
 
-/// Says which sets of a folder are not run, or not scored, and which command takes them.
+/// Prints which sets of a folder are not run, or not scored, and which command handles them.
 fn tell_left_out(sets: &[SetPath], meant: &[&SetPath], saved: bool) {
     let left_out = || sets.iter().filter(|set| meant.iter().all(|other| other.path != set.path));
     let Some(first) = left_out().next() else { return };
@@ -87,8 +87,8 @@ fn tell_left_out(sets: &[SetPath], meant: &[&SetPath], saved: bool) {
     });
 }
 
-/// Of a folder, its eval sets are run and its data sets are scored, where it has any. The others are meant
-/// only when they are named.
+/// The sets to use. `run` uses the eval sets of a folder, and `score` its data sets; all sets if there are none of that
+/// kind. A file that is named is always used.
 fn meant(sets: &[SetPath], folder: bool, saved: bool) -> Vec<&SetPath> {
     let fitting: Vec<&SetPath> = sets.iter().filter(|set| set.is_data() == saved).collect();
     match folder && !fitting.is_empty() {
@@ -97,7 +97,7 @@ fn meant(sets: &[SetPath], folder: bool, saved: bool) -> Vec<&SetPath> {
     }
 }
 
-/// Two workspaces as one: its root holds both.
+/// Joins two workspaces. The root of the result contains both.
 fn join(mut a: Workspace, b: Workspace) -> Workspace {
     let root = a.root.ancestors().find(|folder| b.root.starts_with(folder)).map(Path::to_path_buf);
     a.root = root.unwrap_or(a.root);

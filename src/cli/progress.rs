@@ -1,11 +1,11 @@
-//! Progress of a run: one line that is redrawn on a terminal, plain lines elsewhere.
+//! The progress of a run: a line that is redrawn on a terminal, plain lines elsewhere.
 
 use super::output::say;
 use crate::domain::{AttemptSummary, Progress, RunState, Status, clean_line};
 use crate::report::{Paint, case_line};
 use std::io::{self, IsTerminal, Write};
 
-/// Which finished cases get a line.
+/// Which finished cases are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verbosity {
     Quiet,
@@ -88,7 +88,7 @@ fn doing(progress: &Progress) -> String {
         Progress::Says(text) | Progress::SaysMore(text) => clean_line(text).into_owned(),
         Progress::Calls(call) => clean_line(call).into_owned(),
         Progress::Answered { tool, .. } => format!("{} answered", clean_line(tool)),
-        Progress::Retrying { delay_ms, .. } => format!("trying again in {:.1}s", *delay_ms as f64 / 1000.0),
+        Progress::Retrying { delay_ms, .. } => format!("retrying in {:.1}s", *delay_ms as f64 / 1000.0),
         Progress::Scoring => "scoring".into(),
         Progress::Judging { metric, answered, of, .. } => {
             format!("judging {answered}/{of} {}", clean_line(metric))

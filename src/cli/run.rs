@@ -1,4 +1,4 @@
-//! `evaltrail run` and `evaltrail score`: the explorer's runner without the explorer.
+//! `evaltrail run` and `evaltrail score`.
 
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::output::{json_output, paint, say, tell};
@@ -33,7 +33,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     carry_out(cases, how, &workspace, request)
 }
 
-/// `evaltrail score`: the same without an agent.
+/// `evaltrail score`: like `run`, with saved responses instead of an agent.
 pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
     let (workspace, selections) = opened(cases, true)?;
@@ -43,7 +43,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     carry_out(cases, How::default(), &workspace, request)
 }
 
-/// What only a run with an agent has.
+/// The options that only `run` has.
 #[derive(Default)]
 struct How {
     resume: bool,
@@ -60,7 +60,7 @@ fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selec
 
 fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) -> anyhow::Result<Request> {
     if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
-        // ADK would silently take its defaults here.
+        // ADK would silently use its defaults here.
         anyhow::bail!("--config {}: there is no such file", config.display());
     }
     Ok(Request {
@@ -75,9 +75,7 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
 
 fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
-        tell(
-            "everything passed when it was last run, compared with the cases as they are now: there is nothing to run again",
-        );
+        tell("the latest result of every selected case is a pass: there is nothing to run");
         return Ok(Exit::Fine);
     }
     let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
@@ -105,7 +103,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     let all_written = finish(cases, how.record.as_deref(), &state)?;
-    // Reports are read from the journal, which may be among the oldest by now.
+    // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {
         tell(&words);
     }
@@ -115,7 +113,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     }
 }
 
-/// The judge, the flags over what the configuration says.
+/// The judge. Flags override the configuration.
 fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
     let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     JudgeSpec {
@@ -126,7 +124,7 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
     }
 }
 
-/// The flags over what the configuration says.
+/// The options of the run. Flags override the configuration.
 fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
     RunOptions {
@@ -140,8 +138,8 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     }
 }
 
-/// The cases whose latest result is not a pass of the case as it is now. A file of which no case was run is run
-/// whole.
+/// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
+/// run yet, all of its cases are selected.
 fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
     // A file that cannot be opened is reported when the run is prepared.
     let opened: Vec<Option<OpenSet>> =
@@ -158,7 +156,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
         let results = case_results(&open.file, &selection.set.path, &notes, &past);
         let results: Vec<CaseResult> = results.into_iter().filter(|result| !result.is_foreign()).collect();
         if results.is_empty() {
-            tell(&format!("{} has not been run yet: all of its cases", selection.set.shown));
+            tell(&format!("{} has not been run yet: all of its cases are selected", selection.set.shown));
             return selection;
         }
         let failed = results.iter().filter(|result| result.status() != Status::Passed);
@@ -171,27 +169,27 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
     narrowed.collect()
 }
 
-/// The unfinished run that goes on; `Err` when it would not be what was asked for.
+/// The unfinished run to resume, if there is one. Errors: it cannot be resumed with this request.
 fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
         Resume::None(near) => {
             near.into_iter().for_each(|why| tell(&clean_line(&why)));
-            tell("there is no unfinished run of this selection: a new one starts");
+            tell("there is no unfinished run of this selection; starting a new run");
             Ok(None)
         }
         Resume::Differs(run_id, differences) => {
-            tell(&format!("run {run_id} is unfinished, and was started differently:"));
+            tell(&format!("run {run_id} is unfinished, but was started with different settings:"));
             differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
-            tell("give the same flags to go on with it, or leave --resume out to start a new run");
+            tell("use the same settings to resume it, or omit --resume to start a new run");
             Err(Exit::Wrong)
         }
         Resume::Taken(run_id) => {
-            tell(&format!("run {run_id} is being written by another evaltrail; wait for it to end"));
+            tell(&format!("run {run_id} is being written by another evaltrail process; wait for it to end"));
             Err(Exit::Wrong)
         }
         Resume::Run(run, differences) => {
             let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
-            tell(&format!("going on with run {}: {ended} of {all} done", run.state.plan.run_id));
+            tell(&format!("resuming run {}: {ended} of {all} done", run.state.plan.run_id));
             differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
             match run.damaged {
                 0 => {}
@@ -221,7 +219,7 @@ async fn listen(
     let began = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut interrupts = 0;
-    // Heard from here on: one that comes while something else is done is not lost.
+    // Installed before the loop, so that no signal is lost.
     let mut interrupted = Interrupts::listen()?;
     loop {
         tokio::select! {
@@ -249,7 +247,7 @@ async fn listen(
     Ok((state, interrupts > 0))
 }
 
-/// Ctrl-C, each time.
+/// A stream of Ctrl-C signals.
 struct Interrupts {
     #[cfg(unix)]
     signals: tokio::signal::unix::Signal,
@@ -280,7 +278,7 @@ impl Interrupts {
 
 fn interrupt(times: u32, handle: &RunHandle) {
     if times == 1 {
-        tell("finishing what is in flight; Ctrl-C again stops now");
+        tell("finishing the attempts in flight; Ctrl-C again stops now");
         handle.cancel(CancelReason::Finish);
     } else {
         tell("stopping");
@@ -288,8 +286,8 @@ fn interrupt(times: u32, handle: &RunHandle) {
     }
 }
 
-/// Looks before the run whether the files of reports can be written, so that no work is thrown away. What is there is
-/// left as it is until the report is written.
+/// Checks before the run whether the files of reports can be written, so that no work is lost. Existing files are not
+/// changed before the reports are written.
 fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<()> {
     let reports = args.report.iter().map(|to| ("--report", to.file.as_path()));
     for (flag, file) in reports.chain(record.map(|file| ("--record", file))) {
@@ -298,8 +296,8 @@ fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
-/// Reports, the recording and the summary, each whatever becomes of the others. False when a file could not be
-/// written.
+/// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
+/// be written.
 fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::Result<bool> {
     let mut failed = write_reports(&args.report, state);
     if let Some(file) = record {
@@ -323,13 +321,13 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     Ok(failed.is_empty())
 }
 
-/// Standard output that nobody reads any more, or that cannot take more, is no error of the run.
+/// Ignores the error if standard output was closed or is full: it does not count as a failure of the run.
 fn without_reader(error: std::io::Error) -> std::io::Result<()> {
     use std::io::ErrorKind::{BrokenPipe, StorageFull};
     if matches!(error.kind(), BrokenPipe | StorageFull) { Ok(()) } else { Err(error) }
 }
 
-/// Writes the reports that were asked for; the errors of those that could not be.
+/// Writes the requested reports, and returns the errors.
 pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
         let written = fill_whole(file, |out| format.write(state, out));

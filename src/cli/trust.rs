@@ -1,4 +1,4 @@
-//! Asking before anything runs that a folder's own files name.
+//! Asks for permission for actions that the files of a folder cause.
 
 use super::output::{can_ask, says_yes, tell};
 use crate::domain::{clean_exact, clean_line};
@@ -7,7 +7,7 @@ use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
 use crate::store::{Places, Trust};
 use std::io;
 
-/// Whether everything may run: granted before, by `--trust`, or by a person now.
+/// Whether all actions are allowed: by an earlier permission, by `--trust`, or by the user now.
 pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
     let mut trust = Trust::load(Places::find().as_ref());
     let open: Vec<&TrustQuestion> =
@@ -26,23 +26,23 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         }
     }
     if !asked && !open.is_empty() {
-        tell("Nobody is there to ask. Look at it, then run again with --trust.");
+        tell("Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.");
         return Ok(false);
     }
     Ok(true)
 }
 
-/// The keys that may be used: all of the offer, or none. Without them the run goes on.
+/// The keys that may be used: all of the offer, or none. The run continues without them.
 pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
     let KeyOffer { question, keys } = offer;
     let mut trust = Trust::load(Places::find().as_ref());
     let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
     if trust_all || trust.allows(&question.fingerprint) {
-        tell(&clean_line(&format!("using {names} of {file}")));
+        tell(&clean_line(&format!("using {names} from {file}")));
         return Ok(keys);
     }
     if !can_ask() {
-        let words = format!("{names} in {file} would let the judge be asked; run with --trust to use it");
+        let words = format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
         tell(&clean_line(&words));
         return Ok(Keys::default());
     }

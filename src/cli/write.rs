@@ -1,5 +1,4 @@
-//! Edits made from the command line. A link that leads out of the folder is written through only where a person said
-//! yes.
+//! Makes edits for the command line. If a file is a link to outside the folder, the user is asked before it is written.
 
 use super::output::{can_ask, says_yes};
 use crate::domain::clean_line;

@@ -1,5 +1,4 @@
-//! Changing the calls of a trajectory, in every shape it can have. A call and what the tool answered to it
-//! go together.
+//! Changing the calls of a trajectory, in each of its representations. A call and its response are changed together.
 
 use super::{Content, InvocationEvent, Part, ToolCall, ToolResponse, Trajectory};
 
@@ -22,12 +21,12 @@ impl Trajectory {
         }
     }
 
-    /// The response to a call: by its id, or by order where calls and responses have none.
+    /// The response to a call: matched by id, or by order if calls and responses have no ids.
     pub fn response_to(&self, call: usize) -> Option<&ToolResponse> {
         self.response_at(call).and_then(|at| self.responses().get(at).copied())
     }
 
-    /// Changes a call where it stands.
+    /// Changes a call in place.
     pub fn change_call(&mut self, at: usize, change: impl FnOnce(&mut ToolCall)) {
         match self {
             Trajectory::Unknown => {}
@@ -42,7 +41,7 @@ impl Trajectory {
         }
     }
 
-    /// Takes a call out, with the response to it.
+    /// Removes and returns a call with its response.
     pub fn remove_call(&mut self, at: usize) -> Option<(ToolCall, Option<ToolResponse>)> {
         let answered = self.response_at(at);
         let response = answered.and_then(|response| self.take_response(response));
@@ -56,8 +55,8 @@ impl Trajectory {
         call.map(|call| (call, response))
     }
 
-    /// Puts a call in, with the response to it. What is not known becomes a list of calls. A list that keeps
-    /// no responses and no ids gets none.
+    /// Inserts a call with its response. An unknown trajectory becomes a list of calls. In a list without responses
+    /// and ids, the call is inserted without a response and an id.
     pub fn insert_call(&mut self, at: usize, mut call: ToolCall, response: Option<ToolResponse>) {
         if *self == Trajectory::Unknown {
             *self = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
@@ -79,7 +78,7 @@ impl Trajectory {
         }
     }
 
-    /// Moves a call to another position, with the response to it.
+    /// Moves a call with its response to another position.
     pub fn move_call(&mut self, from: usize, to: usize) {
         if from != to
             && let Some((call, response)) = self.remove_call(from)
@@ -88,7 +87,7 @@ impl Trajectory {
         }
     }
 
-    /// Where the response to a call is in the list of responses.
+    /// The position of a call's response in the list of responses.
     fn response_at(&self, call: usize) -> Option<usize> {
         let (calls, responses) = (self.calls(), self.responses());
         let asked = calls.get(call)?;
@@ -125,7 +124,7 @@ fn call_place(events: &[InvocationEvent], at: usize) -> Option<(usize, usize)> {
     place(events, at, |part| part.call.is_some())
 }
 
-/// The event and the part of the n-th part of a kind.
+/// The positions (event, part) of the n-th part that satisfies `is`; n from 0.
 fn place(events: &[InvocationEvent], at: usize, is: impl Fn(&Part) -> bool) -> Option<(usize, usize)> {
     let parts = events.iter().enumerate().flat_map(|(event, found)| {
         let parts = found.content.iter().flat_map(|content| content.parts.iter().enumerate());
@@ -138,7 +137,7 @@ fn part_mut(event: &mut InvocationEvent, part: usize) -> Option<&mut Part> {
     event.content.as_mut()?.parts.get_mut(part)
 }
 
-/// Takes a part out. An event of which nothing is left goes too.
+/// Removes and returns a part. An event that is empty afterwards is removed too.
 fn take_part(events: &mut Vec<InvocationEvent>, event: usize, part: usize) -> Option<Part> {
     let content = events[event].content.as_mut()?;
     let taken = content.parts.remove(part);
@@ -151,8 +150,8 @@ fn take_part(events: &mut Vec<InvocationEvent>, event: usize, part: usize) -> Op
     Some(taken)
 }
 
-/// Puts a call into recorded events: into the event of its neighbours when they were called at once, else as
-/// an event of its own behind the response to the call before it.
+/// Inserts a call into recorded events: into the event of its neighbours if both are parallel calls in one event,
+/// otherwise as a separate event after the response to the call before it.
 fn insert_events(
     events: &mut Vec<InvocationEvent>,
     at: usize,
@@ -193,7 +192,7 @@ fn insert_events(
     events.splice(at..at, new);
 }
 
-/// An id that is taken already would pair the call with another's response.
+/// Replaces an id that is already in use, which would pair the call with the response to another call.
 fn fresh_id(events: &[InvocationEvent], call: &mut ToolCall, response: Option<&mut ToolResponse>) {
     let Some(id) = call.id.clone() else { return };
     let taken =
@@ -207,7 +206,7 @@ fn fresh_id(events: &[InvocationEvent], call: &mut ToolCall, response: Option<&m
     }
 }
 
-/// The last part behind an event that answers one of its calls.
+/// The positions (event, part) of the last response to one of an event's calls.
 fn answers_of(events: &[InvocationEvent], event: usize) -> Option<(usize, usize)> {
     let calls: Vec<_> = events[event].content.iter().flat_map(Content::calls).collect();
     let mut found = None;
@@ -260,7 +259,7 @@ mod tests {
         }
     }
 
-    /// a, then b and c at once, each answered.
+    /// A call of a, then parallel calls of b and c, each with its response.
     fn recorded() -> Trajectory {
         let mut both = event_of("x", part("b", true));
         both.content.as_mut().unwrap().parts.push(part("c", true));

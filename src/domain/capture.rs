@@ -1,10 +1,10 @@
-//! A conversation that was held, kept as a case: what was done becomes what is expected.
+//! Converting a recorded conversation into a case: the actual turns become the expected turns.
 
 use super::{
     Conversation, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse, Trajectory,
 };
 
-/// A case of turns that were taken: these become what is expected. `created` is in unix seconds.
+/// A case that expects the given turns. `created` is in Unix seconds.
 pub fn captured_case(
     eval_id: &str,
     turns: &[Invocation],
@@ -20,11 +20,15 @@ pub fn captured_case(
     }
 }
 
-/// Which of so many turns are meant: `2`, `1-3`, `2-`, `-3`; all where nothing is said. The error says what is wrong.
+/// Parses a range of turns: `2`, `1-3`, `2-`, `-3`; empty text selects all. `count` is the number of turns.
+///
+/// # Errors
+///
+/// A message about an invalid number, or about a range that is not within 1 to `count`.
 pub fn turn_range(typed: &str, count: usize) -> Result<std::ops::Range<usize>, String> {
     let number = |text: &str, other: usize| match text.trim() {
         "" => Ok(other),
-        text => text.parse::<usize>().map_err(|_| format!("{text:?} is no number of a turn")),
+        text => text.parse::<usize>().map_err(|_| format!("{text:?} is not a turn number")),
     };
     let (from, to) = match typed.split_once('-') {
         Some((from, to)) => (number(from, 1)?, number(to, count)?),
@@ -32,12 +36,12 @@ pub fn turn_range(typed: &str, count: usize) -> Result<std::ops::Range<usize>, S
     };
     match from >= 1 && from <= to && to <= count {
         true => Ok(from - 1..to),
-        false => Err(format!("there are turns 1 to {count}")),
+        false => Err(format!("turns range from 1 to {count}")),
     }
 }
 
-/// The handiest shape: calls with their responses, and what was said on the way. What was measured, and what the
-/// model signed, is of that one time.
+/// The turn in the form that is easiest to edit: calls with their responses, and intermediate texts. Durations, app
+/// details and thought signatures are dropped, because they belong to that one execution.
 fn as_expected(turn: &Invocation) -> Invocation {
     let (mut calls, mut responses) = (Vec::new(), Vec::new());
     for (at, call) in turn.calls().into_iter().enumerate() {

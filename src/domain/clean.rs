@@ -1,15 +1,15 @@
-//! The one entrance for untrusted text: whatever came from a file, an agent or a judge passes here
-//! before it becomes cells or output. What a terminal would act on, and what the eye cannot see,
-//! becomes visible; the data itself stays as it was.
+//! Sanitizing untrusted text: all text from a file, an agent or a judge passes through this module before it becomes
+//! cells or output. Characters that a terminal would act on and invisible characters are replaced by visible ones;
+//! the data itself is not changed.
 
 use std::borrow::Cow;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// More combining marks than this on one letter are dropped: no script needs them, attacks do.
+/// Maximum number of combining marks per letter; no script needs more. Further ones are dropped as a possible attack.
 const MARKS_PER_LETTER: usize = 8;
 const TAB: &str = "    ";
 
-/// Makes text safe to show, keeping its line breaks. Borrowed when it is clean already.
+/// Makes text safe to display and preserves line breaks. Borrowed if the text is already clean.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -17,7 +17,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(rewrite(text, "\n", false))
 }
 
-/// Makes text safe to show on one line: line breaks become `⏎`. Texts that differ look different.
+/// Makes text safe to display on one line: line breaks become `⏎`. Different texts look different.
 pub fn clean_line(text: &str) -> Cow<'_, str> {
     if is_plain(text) && !text.contains('\n') {
         return Cow::Borrowed(text);
@@ -25,8 +25,8 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(rewrite(text, "⏎", true))
 }
 
-/// The same with every blank that could hide something: of several spaces all but the first are `␣`, and other
-/// characters that look like spaces are spelt out. For what a person is asked to allow.
+/// Like [`clean_line`], and also makes blanks visible: in a sequence of spaces, all but the first become `␣`, and
+/// other characters that look like spaces are escaped. For text that the user is asked to approve.
 pub fn clean_exact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = 'x';
@@ -43,11 +43,11 @@ pub fn clean_exact(text: &str) -> String {
     out
 }
 
-/// The escape sequences that our own output may hold: the colours of `report::Paint`.
+/// The escape sequences that evaltrail's own output may contain: the colors of `report::Paint`.
 const COLOURS: &[&str] =
     &["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m"];
 
-/// Makes a whole output of ours safe to show, whatever was put into it: of escape sequences our own colours alone stay.
+/// Makes a complete output of evaltrail safe to display: of all escape sequences, only its own colors remain.
 pub fn clean_output(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return clean(text);
@@ -73,8 +73,8 @@ pub fn clean_output(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON of the same meaning, without characters that a terminal acts on or that cannot be seen. Control characters of
-/// ASCII are escaped in every JSON.
+/// Equivalent JSON without invisible characters and characters that a terminal acts on. ASCII control characters are
+/// always escaped in JSON, so they are not handled here.
 pub fn clean_json(json: &str) -> Cow<'_, str> {
     let is_seen = |c: char| c.is_ascii() || !(c.is_control() || is_hidden(c) || c == '\u{FE0F}');
     if json.chars().all(is_seen) {
@@ -93,7 +93,7 @@ pub fn clean_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Breaks up what a CI system would take for a command to itself in a log: `::name::` at the start of a line, and
+/// Breaks up text that a CI system would interpret as a command in a log: `::name::` at the start of a line, and
 /// `##[name]`, `##vso[name]` or `##teamcity[name]` anywhere.
 pub fn without_log_commands(text: &str) -> Cow<'_, str> {
     let is_command = |line: &str| line.trim_start().starts_with("::") || line.contains("##");
@@ -112,10 +112,10 @@ pub fn without_log_commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(broken).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whether a character is invisible or acts on its surroundings, so that it must be spelt out. The joiners U+200C and
-/// U+200D are none where they join.
+/// Whether a character is invisible or affects the characters around it, so that it must be escaped. `false` for the
+/// joiners U+200C and U+200D, which depend on their context.
 pub fn is_hidden(c: char) -> bool {
-    // Signs of scripts that are seen, though Unicode counts them as formats.
+    // Visible signs, although their Unicode category is Format.
     let is_sign = matches!(
         c,
         '\u{0600}'
@@ -158,7 +158,7 @@ fn rewrite(text: &str, newline: &str, is_exact: bool) -> String {
             '\n' => out.push_str(newline),
             '\t' => out.push_str(TAB),
             '\u{FE0F}' if is_exact => spell_out(&mut out, c),
-            // The emoji selector only changes a width that terminals disagree about.
+            // The emoji variation selector only changes the width, which terminals handle differently.
             '\u{FE0F}' => {}
             '\u{200C}' | '\u{200D}' if joins(before, chars.peek().copied()) => out.push(c),
             '\u{200C}' | '\u{200D}' => spell_out(&mut out, c),
@@ -172,7 +172,7 @@ fn rewrite(text: &str, newline: &str, is_exact: bool) -> String {
     out
 }
 
-/// A joiner has work to do only between two letters or symbols beyond ASCII.
+/// Whether a joiner between these characters has an effect: only between two non-ASCII letters or symbols.
 fn joins(before: char, after: Option<char>) -> bool {
     let joinable = |c: char| !c.is_ascii() && !c.is_control() && !is_hidden(c);
     joinable(before) && after.is_some_and(joinable)

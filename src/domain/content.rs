@@ -1,15 +1,15 @@
-//! What is said and done in a turn: contents, their parts, tool calls and tool responses.
+//! The messages of a turn: contents, their parts, tool calls and tool responses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A message: who speaks (`user`, `model`) and the parts of what is said.
+/// A message: its role and its parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// `user` or `model`; nothing when the file does not say.
+    /// `user` or `model`; `None` when the file does not specify it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The parts in order. A file's `null` is an empty list here.
+    /// The parts in order. A `null` in the file becomes an empty list.
     #[serde(default)]
     pub parts: Vec<Part>,
 }
@@ -20,17 +20,17 @@ impl Content {
         Content { role: Some(role.to_string()), parts: vec![Part::text(text)] }
     }
 
-    /// The text that ADK scores: every non-empty text part, thoughts too, joined by newlines.
+    /// The text that ADK scores: all non-empty text parts, thoughts included, joined by newlines.
     pub fn scored_text(&self) -> String {
         join_texts(self.parts.iter())
     }
 
-    /// The text a person reads: like [`Content::scored_text`] without the thoughts.
+    /// All non-empty text parts without thoughts, joined by newlines.
     pub fn spoken_text(&self) -> String {
         join_texts(self.parts.iter().filter(|part| !part.thought))
     }
 
-    /// What a person sees: the texts, and what every other part is in brackets. Never compared or scored.
+    /// The text to display: the texts, and a label in brackets for every other part. Never compared or scored.
     pub fn shown_text(&self) -> String {
         let shown = self.parts.iter().map(|part| match part.has_text() {
             true => part.text.clone(),
@@ -39,7 +39,7 @@ impl Content {
         shown.flatten().collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether any part holds a non-empty text.
+    /// Whether any part has non-empty text.
     pub fn has_text(&self) -> bool {
         self.parts.iter().any(Part::has_text)
     }
@@ -61,13 +61,13 @@ fn join_texts<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
     texts.join("\n")
 }
 
-/// One part of a message. Real parts carry one payload; a file may hold more, and all are kept.
+/// One part of a message. A part normally has one payload; a file may contain several, and all are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether the text is the model's reasoning rather than its answer.
+    /// Whether the text is the model's reasoning rather than its response.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thought: bool,
     /// A tool call.
@@ -76,7 +76,7 @@ pub struct Part {
     /// A tool's response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<ToolResponse>,
-    /// Everything else (inline data, files, code …) under the file's own keys.
+    /// Everything else (inline data, files, code …) under the keys of the file.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub rest: Map<String, Value>,
 }
@@ -87,19 +87,19 @@ impl Part {
         Part { text: Some(text.into()), ..Part::default() }
     }
 
-    /// Whether the part holds a non-empty text.
+    /// Whether the part has non-empty text.
     pub fn has_text(&self) -> bool {
         self.text.as_deref().is_some_and(|text| !text.is_empty())
     }
 
-    /// What the part is, in a few words, where it is no text; nothing for one without a payload.
+    /// A short description of a part that is not text; `None` for a part without a payload.
     pub fn label(&self) -> Option<String> {
         if let Some(call) = &self.call {
             let args = call.args.clone().map(|args| Value::Object(args).to_string()).unwrap_or_default();
             return Some(format!("[calls {} {args}]", call.name));
         }
         if let Some(response) = &self.response {
-            return Some(format!("[{} answers {}]", response.name, response.response));
+            return Some(format!("[{} returned {}]", response.name, response.response));
         }
         let member = |snake: &str, camel: &str| self.rest.get(snake).or_else(|| self.rest.get(camel));
         let text = |value: &Value, snake: &str, camel: &str| {
@@ -125,14 +125,14 @@ impl Part {
             let output = text(result, "output", "output").unwrap_or_default();
             return Some(format!("[code result {outcome}] {output}"));
         }
-        // What is said about a payload is none.
+        // Metadata of a payload is not a payload.
         let about =
             ["video_metadata", "videoMetadata", "thought_signature", "thoughtSignature", "part_metadata"];
         let unknown = self.rest.keys().find(|key| !about.contains(&key.as_str()));
         unknown.map(|key| format!("[{key}]"))
     }
 
-    /// Whether the part holds a payload under this key, in either spelling.
+    /// Whether the part has a payload under this key, in snake case or camel case.
     pub fn has(&self, snake: &str, camel: &str) -> bool {
         let set = |key| self.rest.get(key).is_some_and(|value| !value.is_null());
         set(snake) || set(camel)
@@ -142,10 +142,10 @@ impl Part {
 /// A call of a tool: its name and arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The call's id, where the agent gave one. Never compared.
+    /// The call's id, if the agent assigned one. Never compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tool's name; empty when the file gives none.
+    /// The tool's name; empty when the file contains none.
     pub name: String,
     /// The arguments in the file's order. `None` (absent or null) is not the same as empty.
     #[serde(default)]
@@ -159,15 +159,15 @@ impl ToolCall {
     }
 }
 
-/// What a tool answered.
+/// The response of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolResponse {
-    /// The id of the call that is answered.
+    /// The id of the call that this responds to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tool's name.
     pub name: String,
-    /// The answer, an object in ADK.
+    /// The response, an object in ADK.
     #[serde(default)]
     pub response: Value,
 }
@@ -204,7 +204,7 @@ mod tests {
             (rest(json!({"something_new": {}})), Some("[something_new]")),
             (rest(json!({"thought_signature": "x"})), None),
             (Part { call: Some(call), ..Part::default() }, Some("[calls f {\"x\":1}]")),
-            (Part { response: Some(response), ..Part::default() }, Some("[f answers {\"y\":2}]")),
+            (Part { response: Some(response), ..Part::default() }, Some("[f returned {\"y\":2}]")),
         ] {
             assert_eq!(part.label().as_deref(), label);
         }

@@ -4,20 +4,20 @@ use super::{CustomMetric, MatchRule};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A metric with its threshold and options, as a config asks for it.
+/// A metric with its threshold and options, as specified in a config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// The metric's name; what follows a colon is a label, so that a metric can be used twice.
+    /// The metric's name, optionally followed by a colon and a label, so that a metric can be used more than once.
     pub metric: String,
-    /// Score needed to pass. A criterion without one is informational.
+    /// The score needed to pass. A criterion without one is informational.
     pub threshold: Option<f64>,
-    /// The options as the user wrote them (own keys, own casing), `threshold` included.
+    /// The options as the user wrote them (keys and their casing unchanged), `threshold` included.
     #[serde(default)]
     pub options: Map<String, Value>,
-    /// Rules for comparing calls, where the metric takes them.
+    /// Rules for comparing calls, if the metric supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<MatchRule>,
-    /// What the metric computes, when a person defined it.
+    /// The definition of a custom metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<CustomMetric>,
 }
@@ -45,7 +45,7 @@ impl Criterion {
         self.metric.split(':').next().unwrap_or(&self.metric)
     }
 
-    /// An option in either spelling; where both stand, the camelCase one wins, as in ADK.
+    /// An option by its snake case or camel case key; if both are present, camel case takes precedence, as in ADK.
     pub fn option(&self, snake: &str, camel: &str) -> Option<&Value> {
         self.options.get(camel).or_else(|| self.options.get(snake))
     }
@@ -58,9 +58,9 @@ pub enum MatchType {
     /// Same calls, same order, nothing else.
     #[default]
     Exact,
-    /// The expected calls in order, others between them allowed.
+    /// The expected calls in order, with other calls allowed between them.
     InOrder,
-    /// The expected calls in any order, others allowed.
+    /// The expected calls in any order, with other calls allowed.
     AnyOrder,
 }
 

@@ -1,16 +1,16 @@
-//! Metrics that people define themselves.
+//! Metrics that the user defines.
 
 use super::{JudgeTemplate, ProgramSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a metric of a person's own computes.
+/// The definition of a custom metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CustomMetric {
     /// The share of these tools that the agent called.
     Tools {
-        /// Tool names, with `*` and `?`.
+        /// Tool names, with the wildcards `*` and `?`.
         tools: Vec<String>,
     },
     /// Whether the response of the last turn matches.
@@ -18,9 +18,9 @@ pub enum CustomMetric {
         /// A regular expression.
         pattern: String,
     },
-    /// Whether some call of a tool has an argument of this kind.
+    /// Whether any call of a tool has a matching argument.
     Argument {
-        /// The tool, with `*` and `?`.
+        /// The tool, with the wildcards `*` and `?`.
         tool: String,
         /// A JSON path into the arguments (RFC 9535).
         path: String,
@@ -31,12 +31,12 @@ pub enum CustomMetric {
         #[serde(default)]
         pattern: Option<String>,
     },
-    /// Whether a turn keeps to so many calls.
+    /// Whether a turn has at most `max` calls.
     MaxCalls {
-        /// The tools counted, with `*` and `?`; all when absent.
+        /// The counted tools, with the wildcards `*` and `?`; all when absent.
         #[serde(default)]
         tool: Option<String>,
-        /// The most.
+        /// The maximum number.
         max: u32,
     },
     /// A judge rates a response, or compares two.
@@ -47,24 +47,24 @@ pub enum CustomMetric {
     Python {
         /// Its dotted name.
         function: String,
-        /// How it wants to be called.
+        /// Its calling convention.
         convention: Convention,
-        /// The bridge: Python and its arguments.
+        /// The bridge: the Python program and its arguments.
         program: MetricProgram,
     },
 }
 
-/// A program that scores.
+/// A program that computes a score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricProgram {
-    /// What is started.
+    /// The program to start.
     #[serde(flatten)]
     pub program: ProgramSpec,
     /// Limit for one case, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// How a Python function wants to be called.
+/// The calling convention of a Python function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Convention {
@@ -75,7 +75,7 @@ pub enum Convention {
 }
 
 impl CustomMetric {
-    /// The program it takes, if it takes one.
+    /// The program that computes the metric, if there is one.
     pub fn program(&self) -> Option<&MetricProgram> {
         match self {
             CustomMetric::Command(program) | CustomMetric::Python { program, .. } => Some(program),
@@ -83,7 +83,7 @@ impl CustomMetric {
         }
     }
 
-    /// What is run, for a person who is asked about it. `is_set` tells whether a variable of the environment is set.
+    /// The command line to display in a trust question. `is_set` returns whether an environment variable is set.
     pub fn command_line(&self, is_set: impl Fn(&str) -> bool) -> Option<String> {
         let line = self.program()?.program.command_line(is_set);
         Some(match self {

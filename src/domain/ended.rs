@@ -1,5 +1,5 @@
-//! Attempts that ended, as they are held while evaltrail is open. A summary of each is in memory; the rest is read
-//! from where it was recorded when it is needed.
+//! Attempts that ended, as they are represented while evaltrail runs. A summary of each is in memory; the rest is
+//! read from its record when it is needed.
 
 use super::{Attempt, AttemptKey, Finding, FindingRule, MetricResult, Spent, Status};
 use std::fmt;
@@ -8,54 +8,55 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Attempts stay whole in memory up to this many bytes of their records. A record of a small case takes some six
-/// times as much memory as it has bytes.
+/// Maximum total size, in bytes of their records, of the attempts that are complete in memory. A small case takes
+/// about six times the size of its record in memory.
 pub const WHOLE_AT_MOST: u64 = 16 << 20;
 
-/// Bytes of the records of attempts that are whole in memory now.
+/// Current total size, in bytes of their records, of the attempts that are complete in memory.
 static WHOLE: AtomicU64 = AtomicU64::new(0);
 
-/// What lists, counts, filters and tables need of an attempt.
+/// The data of an attempt that lists, counts, filters and tables need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptSummary {
     /// Which attempt this is.
     pub key: AttemptKey,
     /// The case's id.
     pub eval_id: String,
-    /// What came of it.
+    /// The outcome.
     pub status: Status,
-    /// What ADK would have said.
+    /// The outcome by ADK's rules.
     pub adk_status: Status,
-    /// When it began, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// Seconds from the first word to the last, without waiting for retries.
+    /// Seconds from the first user message to the last response, without waits before retries.
     pub latency_s: f64,
     /// Why it errored.
     pub error: Option<String>,
-    /// How often it was tried, 1 when the first went through.
+    /// The number of tries; 1 if the first one succeeded.
     pub tries: u32,
-    /// The only turn that was run, from 1.
+    /// The turn, from 1, if only one was run.
     pub turn: Option<u32>,
     /// The scores.
     pub metrics: Vec<MetricSummary>,
-    /// The metrics that it was to be scored by, where it errored before it was.
+    /// The metrics that were requested, if the attempt errored before it was scored.
     pub asked: Vec<String>,
-    /// Whether the judge's samples disagree so that the attempt could come out either way: something that decides is
-    /// unsteady, and nothing else that decides failed.
+    /// Whether the judge's samples disagree so much that the attempt could pass or fail: at least one metric is
+    /// unsteady, and all others passed. Informational metrics do not count.
     pub unsteady: bool,
-    /// How much judges disagree with themselves: the share of outvoted samples of the most disputed metric.
+    /// How much the samples of a judge disagree: the highest share of outvoted samples of any metric.
     pub disagreement: f64,
-    /// What judging took, where a judge was asked.
+    /// The cost of judging, if a judge was used.
     pub spent: Option<Spent>,
-    /// Turns that were expected.
+    /// The number of expected turns.
     pub expected_turns: usize,
-    /// Turns that the agent took.
+    /// The number of actual turns.
     pub actual_turns: usize,
-    /// The first turn that did not go well, from 0.
+    /// The turn to look at first, from 0: the last one of an errored attempt, or the lowest scored one of the first
+    /// failed metric.
     pub first_bad_turn: Option<usize>,
 }
 
-/// What lists, counts, filters and tables need of a score.
+/// The data of a score that lists, counts, filters and tables need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSummary {
     /// The criterion's metric, label included.
@@ -64,35 +65,35 @@ pub struct MetricSummary {
     pub score: Option<f64>,
     /// The score needed to pass; `None` for informational metrics.
     pub threshold: Option<f64>,
-    /// What came of it.
+    /// The outcome.
     pub status: Status,
-    /// A sentence a person can act on.
+    /// A sentence that the user can act on.
     pub explanation: String,
-    /// The allowed variant of the trajectory that matches, where one decided.
+    /// The allowed variant of the trajectory that matched, if the score is based on one.
     pub variant: Option<String>,
     /// The scores of its rubrics.
     pub rubrics: Vec<Option<f64>>,
-    /// Whether a judge was asked.
+    /// Whether a judge was used.
     pub judged: bool,
-    /// Whether the judge's samples alone would fall on both sides of the threshold.
+    /// Whether one sample of the judge could change the outcome.
     pub unsteady: bool,
 }
 
 impl AttemptSummary {
-    /// The case's name for people: which repetition, where there are several, and which turn, where it was run
-    /// alone.
+    /// The title to display: the case's id, the repetition if there are several, and the turn if only one was run.
     pub fn title(&self, repeat: u32) -> String {
         let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
         let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
         format!("{}{repeat}{alone}", self.eval_id)
     }
 
-    /// The allowed variant of the trajectory that matches, where one decided.
+    /// The allowed variant of the trajectory that matched, if a score is based on one.
     pub fn variant(&self) -> Option<&str> {
         self.metrics.iter().find_map(|metric| metric.variant.as_deref())
     }
 
-    /// Why it did not pass, in the words of what failed first; empty when it passed.
+    /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
+    /// was not evaluated. Empty if the attempt passed.
     pub fn reason(&self) -> &str {
         if let Some(error) = &self.error {
             return error;
@@ -104,7 +105,7 @@ impl AttemptSummary {
 }
 
 impl Attempt {
-    /// The attempt without what was said and done in it.
+    /// The attempt without its turns.
     pub fn summary(&self) -> AttemptSummary {
         let judgements = || self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
         AttemptSummary {
@@ -146,7 +147,7 @@ fn is_unsteady(metrics: &[MetricResult]) -> bool {
 }
 
 impl MetricResult {
-    /// The score without what stands behind it.
+    /// The score without findings, turns and judgement.
     pub fn summary(&self) -> MetricSummary {
         MetricSummary {
             metric: self.metric.clone(),
@@ -166,56 +167,56 @@ fn matched_variant(finding: &Finding) -> Option<String> {
     finding.text.clone().filter(|_| finding.rule == FindingRule::VariantMatched)
 }
 
-/// The place of an attempt's record in its journal or result file.
+/// The position of an attempt's record in its journal or result file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedAt {
-    /// The first byte of the record, from 0.
+    /// The offset of the record's first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: u64,
 }
 
-/// A journal or result file from which attempts can be read.
+/// A journal or result file that attempts can be read from.
 pub trait AttemptRecords: Send + Sync {
-    /// Reads an attempt again. The error says why it cannot be read.
+    /// Reads an attempt again. The error contains the reason for a failure.
     fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String>;
 }
 
-/// How much of recorded attempts is in memory.
+/// How much of a recorded attempt stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InMemory {
-    /// Whole attempts, as long as the records of all of them together have at most [`WHOLE_AT_MOST`] bytes.
+    /// The complete attempt, while the total record size of such attempts is at most [`WHOLE_AT_MOST`] bytes.
     Whole,
-    /// The summaries alone.
+    /// Only the summary.
     Summary,
 }
 
-/// How an attempt that is shown follows from another one.
+/// A function that computes an attempt from another one.
 pub type Derivation = Arc<dyn Fn(&Attempt) -> Attempt + Send + Sync>;
 
-/// An attempt that ended. Its [`AttemptSummary`] is in memory; [`EndedAttempt::read`] returns all of it.
+/// An attempt that ended. Its [`AttemptSummary`] is in memory; [`EndedAttempt::read`] returns the complete attempt.
 pub struct EndedAttempt {
     summary: AttemptSummary,
     whole: Whole,
 }
 
 enum Whole {
-    /// In memory. Its share of [`WHOLE_AT_MOST`] is returned when it is dropped.
+    /// In memory. Its share of [`WHOLE_AT_MOST`] is released when it is dropped.
     Held { attempt: Arc<Attempt>, _reserved: Reserved },
-    /// To be read again.
+    /// Read again on demand.
     Recorded(RecordedAt, Arc<dyn AttemptRecords>),
-    /// To be computed again.
+    /// Computed again on demand.
     Derived(Arc<EndedAttempt>, Derivation),
 }
 
 impl EndedAttempt {
-    /// An attempt that is recorded nowhere: it stays in memory.
+    /// An attempt without a record: it stays in memory.
     pub fn unrecorded(attempt: impl Into<Arc<Attempt>>) -> EndedAttempt {
         let attempt = attempt.into();
         EndedAttempt { summary: attempt.summary(), whole: Whole::Held { attempt, _reserved: Reserved(0) } }
     }
 
-    /// An attempt that is recorded.
+    /// An attempt with a record.
     pub fn recorded(
         attempt: impl Into<Arc<Attempt>>,
         at: RecordedAt,
@@ -232,17 +233,18 @@ impl EndedAttempt {
         EndedAttempt { summary, whole }
     }
 
-    /// What follows from another attempt: it was computed now, and is computed again when all of it is looked at.
+    /// An attempt that is derived from another one. `now` is the current result of the derivation; only its summary
+    /// is stored, and `again` is applied when the complete attempt is needed.
     pub fn derived(from: &Arc<EndedAttempt>, now: &Attempt, again: &Derivation) -> EndedAttempt {
         EndedAttempt { summary: now.summary(), whole: Whole::Derived(from.clone(), again.clone()) }
     }
 
-    /// What is always in memory.
+    /// The summary, which is always in memory.
     pub fn summary(&self) -> &AttemptSummary {
         &self.summary
     }
 
-    /// All of the attempt. The error says why it cannot be read any more.
+    /// The complete attempt. The error contains the reason why it can no longer be read.
     pub fn read(&self) -> Result<Arc<Attempt>, String> {
         match &self.whole {
             Whole::Held { attempt, .. } => Ok(attempt.clone()),
@@ -254,18 +256,18 @@ impl EndedAttempt {
         }
     }
 
-    /// [`EndedAttempt::read`] for writers.
+    /// [`EndedAttempt::read`] with an [`io::Error`] that names the case.
     pub fn read_to_write(&self) -> io::Result<Arc<Attempt>> {
         self.read().map_err(|why| io::Error::other(format!("{}: {why}", self.eval_id)))
     }
 
-    /// Whether [`EndedAttempt::read`] can be felt: the record is large, and has to be read and understood.
+    /// Whether [`EndedAttempt::read`] takes noticeable time, because a large record must be read and parsed.
     pub fn is_slow(&self) -> bool {
         const LARGE: u64 = 128 << 10;
         self.bytes_to_read() > LARGE
     }
 
-    /// How many bytes [`EndedAttempt::read`] reads.
+    /// The number of bytes that [`EndedAttempt::read`] reads.
     pub fn bytes_to_read(&self) -> u64 {
         match &self.whole {
             Whole::Held { .. } => 0,
@@ -296,7 +298,7 @@ impl PartialEq for EndedAttempt {
     }
 }
 
-/// Bytes of [`WHOLE_AT_MOST`] that are taken until this is dropped.
+/// Bytes of [`WHOLE_AT_MOST`] that are reserved until this is dropped.
 struct Reserved(u64);
 
 impl Reserved {

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 /// A file of cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvalSet {
-    /// The set's id as the file gives it.
+    /// The set's id as it is in the file.
     pub id: String,
-    /// A name for people.
+    /// A name to display.
     pub name: Option<String>,
     /// What the set is for.
     pub description: Option<String>,
@@ -17,16 +17,16 @@ pub struct EvalSet {
     pub cases: Vec<EvalCase>,
     /// Unix seconds; 0 when unknown.
     pub created: f64,
-    /// Keys of the file that ADK does not know.
+    /// Keys in the file that ADK does not know.
     pub extra: Map<String, Value>,
 }
 
 /// One conversation to hold with the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvalCase {
-    /// The case's name. Not unique by itself: cases are known by file and position.
+    /// The case's id. Not necessarily unique: a case is identified by its file and position.
     pub eval_id: String,
-    /// What is to be said.
+    /// The turns or the scenario.
     pub conversation: Conversation,
     /// Application, user and initial state of the session.
     #[serde(default)]
@@ -34,33 +34,33 @@ pub struct EvalCase {
     /// Rubrics for every turn.
     #[serde(default)]
     pub rubrics: Vec<Rubric>,
-    /// What the session state should be afterwards. ADK reads it and never compares it.
+    /// The expected final session state. ADK reads it and never compares it.
     #[serde(default)]
     pub final_session_state: Option<Value>,
     /// Unix seconds; 0 when unknown.
     #[serde(default)]
     pub created: f64,
-    /// What the file says that an agent already did.
+    /// The saved responses of an agent, if the file contains them.
     #[serde(default)]
     pub saved: Option<Saved>,
-    /// The scores that the file says it was given.
+    /// The scores that are recorded in the file.
     #[serde(default)]
     pub recorded: Vec<MetricResult>,
-    /// Keys of the file that ADK does not know; it keeps them.
+    /// Keys in the file that ADK does not know; ADK preserves them.
     #[serde(default)]
     pub extra: Map<String, Value>,
 }
 
-/// What an agent did, as a file keeps it: to be scored without asking the agent again.
+/// What an agent did, as saved in a file, so that it can be scored without running the agent again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
     /// The turns, as many as the conversation has.
     pub turns: Vec<Invocation>,
-    /// Seconds the agent took.
+    /// Seconds that the agent took.
     pub latency_s: Option<f64>,
     /// How the agent failed, if it did.
     pub error: Option<String>,
-    /// The session's state afterwards.
+    /// The final session state.
     pub state: Option<Value>,
 }
 
@@ -78,9 +78,9 @@ impl EvalCase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conversation {
-    /// The turns, with what is expected of each.
+    /// The expected turns.
     Turns(Vec<Invocation>),
-    /// The scenario as the file gives it.
+    /// The scenario as it is in the file.
     Scenario(Value),
 }
 
@@ -90,7 +90,7 @@ impl Default for Conversation {
     }
 }
 
-/// Where and with what state a case's session begins.
+/// The application, user, session and initial state of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionInput {
     /// The application's name.
@@ -101,7 +101,7 @@ pub struct SessionInput {
     pub session_id: Option<String>,
     /// The initial state.
     pub state: Map<String, Value>,
-    /// Keys of the file that ADK does not know; it keeps them.
+    /// Keys in the file that ADK does not know; ADK preserves them.
     #[serde(default)]
     pub extra: Map<String, Value>,
 }
@@ -113,7 +113,7 @@ pub struct Rubric {
     pub id: String,
     /// The property, in words.
     pub text: Option<String>,
-    /// A description for people.
+    /// A description to display.
     pub description: Option<String>,
     /// Which metric may use it: `FINAL_RESPONSE_QUALITY`, `TOOL_USE_QUALITY`, `TRAJECTORY_QUALITY`.
     pub kind: Option<String>,

@@ -1,4 +1,4 @@
-//! Structured reasons for scores: what people read and what programs group by is computed from them.
+//! Structured reasons for scores. Explanations for the user and groups of failures are computed from them.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -7,38 +7,38 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
-    /// What is the matter.
+    /// The kind of problem.
     pub rule: FindingRule,
-    /// The turn of the attempt, where it is about one; 1 in an attempt of one turn alone.
+    /// The turn of the attempt, if the finding refers to one; 1 in an attempt that ran only one turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
-    /// The position of the call among the expected calls of the turn; of a call that is extra, among the actual ones.
+    /// The position of the call among the expected calls of the turn; for an extra call, among the actual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
-    /// The tool's name, or the pattern of tool names that a rule is about.
+    /// The tool's name, or the pattern of tool names that a rule applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The path of the argument, or of the value in the session state: keys and positions from 0, joined by dots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// The expected value; absent where nothing is expected, and for responses, which stand in the turn.
+    /// The expected value; absent if nothing is expected, and for responses, which are stored in the turn.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub expected: Option<Value>,
-    /// The actual value; absent where there is none, and for responses.
+    /// The actual value; absent if there is none, and for responses.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub actual: Option<Value>,
     /// The id of the rubric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rubric: Option<String>,
-    /// The first sample of the judge that says so.
+    /// The first sample of the judge that supports the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<u32>,
-    /// What has no field of its own: why nothing was evaluated, the name of a variant, the message of a program.
+    /// Other information: why nothing was evaluated, the name of a variant, or the message of a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// What a finding says. The names stand in journals and reports.
+/// The kind of a finding. The names are part of the formats of journals and reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingRule {
@@ -48,70 +48,70 @@ pub enum FindingRule {
     CallExtra,
     /// A call was made at another position; `expected` and `actual` are the positions.
     CallMoved,
-    /// An argument has another value.
+    /// An argument has a different value.
     ArgumentDiffers,
-    /// An expected argument is not there.
+    /// An expected argument is absent.
     ArgumentMissing,
-    /// An argument is there that is not expected.
+    /// An argument is present that is not expected.
     ArgumentExtra,
-    /// The call has no arguments at all, and some are expected.
+    /// The call has no arguments object, but one is expected.
     ArgumentsMissing,
-    /// The call has arguments, and none at all are expected.
+    /// The call has an arguments object, but none is expected.
     ArgumentsExtra,
-    /// The calls are as expected, in another order.
+    /// The expected calls were made in a different order.
     OrderDiffers,
     /// A forbidden tool was called.
     ToolForbidden,
-    /// A tool was called less often than it must be; `expected` and `actual` are the counts.
+    /// A tool was called less often than required; `expected` and `actual` are the counts.
     ToolCalledTooRarely,
-    /// A tool was called more often than it may be; `expected` and `actual` are the counts.
+    /// A tool was called more often than allowed; `expected` and `actual` are the counts.
     ToolCalledTooOften,
-    /// A value of the session state is another one.
+    /// A value in the session state is different.
     StateDiffers,
-    /// An expected value is not in the session state.
+    /// An expected value is absent from the session state.
     StateMissing,
-    /// A value is in the session state that is not expected.
+    /// The session state contains a value that is not expected.
     StateExtra,
-    /// The response is not the expected one.
+    /// The response differs from the expected one.
     ResponseDiffers,
     /// The response, or the argument at `argument`, does not match a pattern or a value.
     PatternNotMatched,
-    /// The judge says no to a rubric.
+    /// The judge answered no to a rubric.
     RubricNotMet,
     /// The judge decided that a turn is not valid.
     JudgedInvalid,
     /// The judge gave no verdict on a turn or a rubric.
     NoVerdict,
-    /// The judge could not be asked, or its answer could not be read.
+    /// A request to the judge failed, or its response could not be read.
     JudgeFailed,
-    /// A program or a service that scores gave this reason.
+    /// A reason that a scoring program or service reported.
     ReportedReason,
-    /// The program that scores failed.
+    /// The scoring program failed.
     ProgramFailed,
-    /// Another allowed trajectory, named by `text`, matches.
+    /// Another allowed trajectory, named by `text`, matched.
     VariantMatched,
     /// The score is on the wrong side of the threshold: `expected` is the threshold, `actual` the score.
     ThresholdMissed,
     /// There is no score.
     #[default]
     NotEvaluated,
-    /// A rule of a newer version.
+    /// A rule from a newer version of evaltrail.
     #[serde(other)]
     Unknown,
 }
 
 impl Finding {
-    /// A finding of this rule, about nothing yet.
+    /// A finding with this rule and no other fields.
     pub fn of(rule: FindingRule) -> Finding {
         Finding { rule, ..Finding::default() }
     }
 
-    /// A finding that is a text.
+    /// A finding with this rule and text.
     pub fn text(rule: FindingRule, text: impl Into<String>) -> Finding {
         Finding { rule, text: Some(text.into()), ..Finding::default() }
     }
 
-    /// The finding where nothing else tells why a score failed.
+    /// The finding for a failed score without a more specific reason.
     pub fn threshold_missed(score: Option<f64>, threshold: Option<f64>) -> Finding {
         Finding {
             expected: threshold.map(Value::from),
@@ -120,13 +120,13 @@ impl Finding {
         }
     }
 
-    /// Adds the turn, from 1.
+    /// Sets the turn, from 1.
     pub fn in_turn(self, turn: usize) -> Finding {
         Finding { turn: Some(turn as u32), ..self }
     }
 }
 
-/// A value that is there, also when it is null.
+/// Deserializes a present value as `Some`, also if it is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
 }

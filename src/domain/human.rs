@@ -1,38 +1,38 @@
-//! What a person says of a computed verdict: kept beside it, never over it.
+//! The user's verdicts on computed results. They are stored next to the computed verdict and never replace it.
 
 use serde::{Deserialize, Serialize};
 
-/// A person's verdict on a metric, or on one rubric, of one attempt.
+/// The user's verdict on a metric, or on one rubric, of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HumanVerdict {
-    /// The run.
+    /// The run's id.
     pub run_id: String,
-    /// The set's file, as shown.
+    /// The set's file, as displayed.
     pub file: String,
-    /// The case.
+    /// The case's id.
     pub eval_id: String,
     /// The repetition, from 1.
     pub attempt: u32,
     /// The metric, label included.
     pub metric: String,
-    /// The rubric; the metric as a whole when `None`.
+    /// The rubric's id; the metric as a whole when `None`.
     #[serde(default)]
     pub rubric_id: Option<String>,
-    /// What the person says; `None` takes an earlier verdict back.
+    /// The user's verdict; `None` withdraws an earlier one.
     pub verdict: Option<bool>,
-    /// What was computed then; `None` for no verdict.
+    /// The computed verdict at that time; `None` if there was none.
     #[serde(default)]
     pub computed: Option<bool>,
-    /// Why, in the person's words.
+    /// The user's explanation.
     #[serde(default)]
     pub note: String,
-    /// When, RFC 3339.
+    /// The time of the verdict, RFC 3339.
     #[serde(default)]
     pub at: String,
 }
 
 impl HumanVerdict {
-    /// Whether both are of the same thing, so that the later one counts.
+    /// Whether both verdicts refer to the same metric or rubric of the same attempt, so that the later one counts.
     pub fn is_about(&self, other: &HumanVerdict) -> bool {
         self.run_id == other.run_id
             && self.file == other.file

@@ -1,17 +1,18 @@
-//! Which ids a person may give. Files hold others too, and those are left as they are.
+//! Which ids the user may choose. Existing files may contain other ids; those are left unchanged.
 
-/// Why a new eval set cannot have this id. ADK makes sets of ASCII letters, digits and underscores only.
+/// Why a new eval set cannot have this id; `None` if it can. ADK only creates sets whose ids consist of ASCII
+/// letters, digits and underscores.
 pub fn wrong_set_id(id: &str) -> Option<String> {
     let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     (!fits).then(|| {
         format!(
-            "{id:?} cannot be an eval set's id: ADK takes letters, digits and underscores, and at least one"
+            "{id:?} is not a valid eval set id: ADK allows only letters, digits and underscores, at least one"
         )
     })
 }
 
-/// Why a new case cannot have this id among these others. ADK's own dialogue takes letters, digits, `-` and `_`;
-/// `adk eval` splits its selection at commas and colons, and a slash would be a folder.
+/// Why a new case cannot have this id among these others; `None` if it can. ADK's own dialog accepts letters, digits,
+/// `-` and `_`; `adk eval` splits its selection at commas and colons, and a slash would separate folders.
 pub fn wrong_eval_id<'a>(
     id: &str,
     mut others: impl Iterator<Item = std::borrow::Cow<'a, str>>,
@@ -19,13 +20,13 @@ pub fn wrong_eval_id<'a>(
     let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if !fits {
         return Some(format!(
-            "{id:?} cannot be a case's id: ADK takes letters, digits, - and _, and at least one"
+            "{id:?} is not a valid case id: ADK allows only letters, digits, - and _, at least one"
         ));
     }
     others.any(|other| other == id).then(|| format!("there is a case {id} in this file already"))
 }
 
-/// The first id of the form `id_2`, `id_3` … that is free.
+/// The first free id of the form `id_2`, `id_3` …; counts on from a number that the id already ends with.
 pub fn free_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = id.rsplit_once('_').filter(|(_, n)| n.len() < 6 && n.chars().all(|c| c.is_ascii_digit()));
     let (stem, from) = match numbered.and_then(|(stem, n)| Some((stem, n.parse::<u32>().ok()?))) {

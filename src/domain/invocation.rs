@@ -1,24 +1,24 @@
-//! One user turn with all that the agent did for it. Expected and actual are the same type.
+//! One user turn with everything the agent did for it. Expected and actual turns have the same type.
 
 use super::{Content, Part, Rubric, ToolCall, ToolResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One user turn: what was asked, what was done, what was answered.
+/// One user turn: the user's message, the trajectory, the final response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Invocation {
     /// The invocation's id; may be empty in a file.
     #[serde(default)]
     pub id: String,
-    /// What the user said.
+    /// The user's message.
     pub user: Content,
     /// The final response; `None` when there was none.
     #[serde(default)]
     pub final_response: Option<Content>,
-    /// What happened in between.
+    /// The agent's steps between message and response.
     #[serde(default)]
     pub trajectory: Trajectory,
-    /// Rubrics of this turn alone.
+    /// Rubrics for this turn only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rubrics: Vec<Rubric>,
     /// The agents' instructions and tools, as ADK recorded them.
@@ -27,19 +27,19 @@ pub struct Invocation {
     /// Unix seconds; 0 when unknown.
     #[serde(default, deserialize_with = "super::number::null_as_zero")]
     pub created: f64,
-    /// How long the turn took, where it was timed.
+    /// How long the turn took, if it was measured.
     #[serde(default)]
     pub durations: Durations,
-    /// Said before: it is said again to the agent, and nothing is expected of it.
+    /// Whether the turn only provides context: its message is sent to the agent again, and the turn is not scored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
-    /// Keys of the file that ADK does not know.
+    /// Keys in the file that ADK does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 impl Invocation {
-    /// The tool calls in order, whatever the shape of the trajectory.
+    /// The tool calls in order, for each representation of the trajectory.
     pub fn calls(&self) -> Vec<&ToolCall> {
         self.trajectory.calls()
     }
@@ -55,11 +55,11 @@ impl Invocation {
     }
 }
 
-/// What the agent did between the user's words and the final response.
+/// What the agent did between the user's message and the final response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trajectory {
-    /// The file says nothing: not the same as "no calls", though ADK scores it so.
+    /// The file contains no trajectory: not the same as "no calls", although ADK scores it as such.
     #[default]
     Unknown,
     /// Calls and responses as lists (ADK's older `IntermediateData`).
@@ -69,7 +69,7 @@ pub enum Trajectory {
         /// Their responses.
         #[serde(default)]
         responses: Vec<ToolResponse>,
-        /// Texts of agents on the way: author and parts.
+        /// Intermediate texts of agents: author and parts.
         #[serde(default)]
         texts: Vec<(String, Vec<Part>)>,
     },
@@ -82,22 +82,22 @@ pub enum Trajectory {
 pub struct InvocationEvent {
     /// The agent that acted.
     pub author: String,
-    /// What it said or called; `None` for the event whose content became the final response.
+    /// Its texts and calls; `None` for the event whose content became the final response.
     #[serde(default)]
     pub content: Option<Content>,
     /// Grounding metadata, opaque.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounding: Option<Value>,
-    /// Tokens, where the event reports them.
+    /// Tokens, if the event reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The model that answered.
+    /// The model that responded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_version: Option<String>,
-    /// Seconds since the turn began, where we watched it ourselves. Not part of ADK's files.
+    /// Seconds since the start of the turn, if evaltrail ran it. Not part of ADK's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    /// An error the model reported without failing the turn: code and message.
+    /// An error that the model reported without failing the turn: code and message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -105,22 +105,22 @@ pub struct InvocationEvent {
 /// Token counts of one model call, as the model reported them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Prompt tokens, cached ones included.
+    /// Prompt tokens, cached tokens included.
     pub prompt: Option<f64>,
     /// Cached prompt tokens.
     pub cached: Option<f64>,
     /// Prompt tokens of tool use.
     pub tool_use: Option<f64>,
-    /// Tokens of the answer.
+    /// Tokens of the response.
     pub candidates: Option<f64>,
     /// Tokens of the reasoning.
     pub thoughts: Option<f64>,
-    /// The object as it came.
+    /// The usage object as received.
     #[serde(default)]
     pub raw: Value,
 }
 
-/// Seconds, where known.
+/// Durations in seconds, where known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     /// The whole turn.

@@ -1,58 +1,59 @@
-//! Which judge answers, and how its answers are read.
+//! Which judge is used, and how its responses are read.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A judge as it is configured. Keys are named, never held.
+/// The configuration of a judge. Contains the name of the environment variable with the API key, never the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeSpec {
-    /// How the model is reached; by its name, as ADK does it, when `None`.
+    /// The provider of the model; derived from the model's name, as in ADK, when `None`.
     pub provider: Option<Provider>,
-    /// The model that is asked, whatever a criterion names.
+    /// The model to use instead of the one that a criterion specifies.
     pub model: Option<String>,
-    /// Where it is reached, instead of the provider's own address.
+    /// The URL to use instead of the provider's default.
     pub url: Option<String>,
-    /// The environment variable with the key, instead of the provider's own.
+    /// The environment variable that contains the API key, instead of the provider's default.
     pub key_env: Option<String>,
-    /// Google Cloud's project, for Vertex AI.
+    /// The Google Cloud project, for Vertex AI.
     pub project: Option<String>,
-    /// Google Cloud's location, for Vertex AI.
+    /// The Google Cloud location, for Vertex AI.
     pub location: Option<String>,
-    /// Recorded answers, for the replay.
+    /// The file of recorded responses, for [`Provider::Replay`].
     pub recording: Option<PathBuf>,
-    /// How answers are read.
+    /// How responses are read.
     #[serde(default)]
     pub reading: Reading,
-    /// Requests at once.
+    /// Maximum number of concurrent requests.
     pub jobs: u32,
-    /// Requests a minute at most.
+    /// Maximum number of requests per minute.
     pub rate: Option<u32>,
     /// Limit for one request, in milliseconds.
     pub timeout_ms: u64,
-    /// How often a failure that may be retried is retried.
+    /// Maximum number of retries after a failure that may be retried.
     pub retries: u32,
-    /// Samples for criteria that do not say how many.
+    /// Samples for criteria that do not specify a number.
     pub samples: Option<u32>,
-    /// Prices for a million tokens, in and out.
+    /// Prices per million input and output tokens.
     pub prices: Option<(f64, f64)>,
-    /// No new request is made once so much is spent.
+    /// No new requests are sent after this cost is reached.
     pub spending_limit: Option<f64>,
-    /// Whether answers are kept and used again.
+    /// Whether responses are cached.
     pub cache: bool,
-    /// Whether the folder's own file says where things go or with which key, so that a person is asked first.
+    /// Whether the workspace's own config specifies the URL, the key or the project, so that the user must approve it
+    /// first.
     #[serde(default)]
     pub from_folder: bool,
 }
 
 impl JudgeSpec {
-    /// What holds where nothing is configured.
+    /// The default configuration.
     pub fn standard() -> JudgeSpec {
         JudgeSpec { jobs: 8, timeout_ms: 60_000, retries: 4, cache: true, ..JudgeSpec::default() }
     }
 }
 
 impl JudgeSpec {
-    /// What it is called on the screen; nothing where each criterion's own model answers.
+    /// The judge's name to display; `None` if each criterion uses its own model.
     pub fn label(&self) -> Option<String> {
         match (self.provider, &self.model) {
             (Some(Provider::Replay), _) => Some("recorded".into()),
@@ -63,7 +64,7 @@ impl JudgeSpec {
     }
 }
 
-/// Whose protocol a judge speaks.
+/// The API protocol of a judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
@@ -71,13 +72,13 @@ pub enum Provider {
     Gemini,
     /// Gemini on Vertex AI, with a token.
     Vertex,
-    /// OpenAI's chat completions, and whatever speaks like them.
+    /// OpenAI's chat completions, and compatible APIs.
     Openai,
     /// Anthropic's messages.
     Anthropic,
     /// Ollama's chat.
     Ollama,
-    /// Recorded answers.
+    /// Recorded responses.
     Replay,
 }
 
@@ -95,11 +96,11 @@ impl Provider {
     }
 }
 
-/// How a judge's answers are read.
+/// How a judge's responses are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// The structured verdict counts; where an answer contradicts itself there is none.
+    /// The structured verdict counts; a response that contradicts itself has no verdict.
     #[default]
     Careful,
     /// As ADK reads them: the first match counts.

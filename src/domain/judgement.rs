@@ -1,43 +1,43 @@
-//! What a judge was asked about a case and what it answered, sample by sample. Nothing is thrown away:
-//! a majority can be looked behind, and scored again without asking.
+//! The questions sent to a judge about a case and its responses, sample by sample. All samples are stored, so that
+//! the votes behind a majority can be inspected, and a case can be scored again without new requests.
 
 use super::RubricScore;
 use serde::{Deserialize, Serialize};
 
-/// All that was asked for one metric of one attempt.
+/// All questions and responses for one metric of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The model that answered, as it was asked for.
+    /// The requested model.
     pub model: String,
     /// The questions in order.
     pub questions: Vec<Asked>,
-    /// What it took.
+    /// Requests, tokens and cost.
     #[serde(default)]
     pub spent: Spent,
-    /// The scores that the samples have one by one, were each the only one.
+    /// For each sample, the score if it were the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alone: Vec<Option<f64>>,
-    /// The lowest and highest score that it could have, had one sample answered as another one did.
+    /// The lowest and highest score that is possible if one sample is replaced by another one of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<(f64, f64)>,
-    /// Whether one sample, answering as another one did, would leave something without a verdict.
+    /// Whether replacing one sample by another one could leave something without a verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fragile: bool,
     /// Whether a lower score is better.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lower_is_better: bool,
-    /// Of a choice between two responses, how much the judge prefers what stands second, whichever that is: from −1
-    /// (always the first) to 1 (always the second). The mean over turns of the candidate's score where it stands
-    /// second, less its score where it stands first.
+    /// For a choice between two responses, how much the judge prefers the second position: from −1 (always the first)
+    /// to 1 (always the second). The mean over turns of the candidate's score in second position minus its score in
+    /// first position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position_bias: Option<f64>,
-    /// What a person should know before trusting it.
+    /// Reasons to distrust the judgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl Judgement {
-    /// Lowest and highest score of a sample alone; nothing of fewer than two.
+    /// The lowest and highest score of single samples; `None` with fewer than two.
     pub fn spread(&self) -> Option<(f64, f64)> {
         let scores: Vec<f64> = self.alone.iter().flatten().copied().collect();
         let low = scores.iter().copied().reduce(f64::min)?;
@@ -45,8 +45,8 @@ impl Judgement {
         (scores.len() > 1).then_some((low, high))
     }
 
-    /// Whether one sample, answering as another one did, would turn the outcome or leave none. Of a choice between two
-    /// responses, also whether one order of them alone would.
+    /// Whether replacing one sample by another one could change the outcome or leave none. For a choice between two
+    /// responses, also whether using only one of the two orders could.
     pub fn is_unsteady(&self, threshold: Option<f64>) -> bool {
         let turns = |(low, high): (f64, f64), threshold: f64| match self.lower_is_better {
             true => low <= threshold && threshold < high,
@@ -56,10 +56,10 @@ impl Judgement {
             .is_some_and(|threshold| self.fragile || self.reach.is_some_and(|reach| turns(reach, threshold)))
     }
 
-    /// The share of samples that are outvoted, over all that was voted on: 0 when all agree, up to a half.
+    /// The share of outvoted samples over all votes: from 0, if all agree, to 0.5.
     pub fn disagreement(&self) -> f64 {
         let votes = match self.position_bias {
-            // Both orders are one vote.
+            // The samples of both orders count as votes on the same question.
             Some(_) => self.votes_of_turns(),
             None => self.questions.iter().flat_map(Asked::votes).collect(),
         };
@@ -75,26 +75,26 @@ impl Judgement {
         let of = |turn: usize| {
             let samples =
                 self.questions.iter().filter(|asked| asked.id.turn == turn).flat_map(|one| &one.samples);
-            // The same is a vote for neither.
+            // A tie is a vote for neither.
             Votes::of(samples.map(|sample| sample.score.filter(|score| *score != 0.5)))
         };
         turns.into_iter().map(of).collect()
     }
 }
 
-/// A question, with all answers to it.
+/// A question with all responses to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Which question of the case.
+    /// Identifies the question in the case.
     pub id: QuestionId,
-    /// What was asked for, in a word or two: `verdict`, `rubrics`, `sentences`, `support`.
+    /// What the question is about, in a word or two: `verdict`, `rubrics`, `sentences`, `support`.
     pub about: String,
-    /// The answers in order.
+    /// The responses in order.
     pub samples: Vec<Sample>,
 }
 
 impl Asked {
-    /// The votes: on each rubric, or on the one verdict.
+    /// The votes on each rubric, or on the single verdict.
     pub fn votes(&self) -> Vec<Votes> {
         let mut ids: Vec<&str> = Vec::new();
         for verdict in self.samples.iter().flat_map(|sample| &sample.verdicts) {
@@ -108,7 +108,7 @@ impl Asked {
         ids.into_iter().map(|id| self.votes_on(id)).collect()
     }
 
-    /// The votes on a rubric. A sample that does not mention it has no verdict on it.
+    /// The votes on a rubric. A sample that does not mention the rubric counts as having no verdict.
     pub fn votes_on(&self, rubric_id: &str) -> Votes {
         Votes::of(self.samples.iter().map(|sample| {
             let verdict = sample.verdicts.iter().find(|verdict| verdict.rubric_id == rubric_id);
@@ -117,26 +117,26 @@ impl Asked {
     }
 }
 
-/// Which question of a case: the turn, the text of the turn, the step with it.
+/// Identifies a question of a case: the turn, the text in the turn, the step for the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct QuestionId {
     /// The turn, from 0.
     pub turn: usize,
-    /// Which of the turn's texts, from 0.
+    /// The index of the text in the turn, from 0.
     pub text: usize,
-    /// Which question on it, from 0.
+    /// The index of the question about the text, from 0.
     pub step: usize,
 }
 
-/// One answer of a judge.
+/// One response of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The answer as it came; `None` when there was none.
+    /// The response as received; `None` when there was none.
     pub reply: Option<String>,
-    /// Why there was none.
+    /// Why there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it comes to; `None` when no verdict can be read from it.
+    /// The score; `None` when no verdict can be read from the response.
     pub score: Option<f64>,
     /// The judge's reason, or why no verdict can be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -144,24 +144,24 @@ pub struct Sample {
     /// Its verdicts on rubrics or sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<RubricScore>,
-    /// Whether it was answered before and kept.
+    /// Whether the response comes from the cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
 
-/// How samples voted.
+/// Counts of the samples' votes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Votes {
-    /// For it.
+    /// Votes in favor.
     pub yes: u32,
-    /// Against it.
+    /// Votes against.
     pub no: u32,
-    /// Without a verdict.
+    /// Samples without a verdict.
     pub none: u32,
 }
 
 impl Votes {
-    /// Counts scores: above 0 is for it, 0 is against it.
+    /// Counts scores as votes: above 0 in favor, 0 against.
     pub fn of(scores: impl Iterator<Item = Option<f64>>) -> Votes {
         scores.fold(Votes::default(), |votes, score| match score {
             Some(score) if score > 0.0 => Votes { yes: votes.yes + 1, ..votes },
@@ -170,37 +170,37 @@ impl Votes {
         })
     }
 
-    /// Whether samples say both.
+    /// Whether there are votes in favor and against.
     pub fn is_split(self) -> bool {
         self.yes > 0 && self.no > 0
     }
 
-    /// `4–1`, or `4–1, 2 unclear`.
+    /// The votes as text: `4–1`, or `4–1, 2 unclear`.
     pub fn words(self) -> String {
         let unclear = if self.none > 0 { format!(", {} unclear", self.none) } else { String::new() };
         format!("{}–{}{unclear}", self.yes, self.no)
     }
 }
 
-/// What asking took.
+/// Requests, tokens and cost of a judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Answers that were asked for now.
+    /// Responses that were requested.
     pub asked: u32,
-    /// Answers that were known from before.
+    /// Responses that came from the cache.
     pub cached: u32,
-    /// Requests made again.
+    /// Requests that were retried.
     pub retries: u32,
-    /// Tokens in.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens out, thoughts included.
+    /// Output tokens, thoughts included.
     pub output_tokens: u64,
-    /// In the currency of the configured prices; `None` where none are configured.
+    /// Cost in the currency of the configured prices; `None` if none are configured.
     pub cost: Option<f64>,
 }
 
 impl Spent {
-    /// Both together.
+    /// The sum of both.
     pub fn and(self, other: Spent) -> Spent {
         Spent {
             asked: self.asked + other.asked,
@@ -215,11 +215,11 @@ impl Spent {
         }
     }
 
-    /// Tokens, answers and cost in a few words.
+    /// Responses, tokens and cost as short text.
     pub fn words(self) -> String {
         let mut words = format!("{} answers", self.asked + self.cached);
         if self.cached > 0 {
-            words += &format!(" ({} kept from before)", self.cached);
+            words += &format!(" ({} cached)", self.cached);
         }
         if self.input_tokens + self.output_tokens > 0 {
             words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);

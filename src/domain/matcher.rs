@@ -1,34 +1,35 @@
-//! Rules for comparing tool calls: what a person wrote under `[[match]]`. Data only; `metrics` applies them.
+//! Rules for comparing tool calls, configured under `[[match]]`. Data only; `metrics` applies them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How calls of some tools are compared, and how often they may come.
+/// How calls of some tools are compared, and how often the tools may be called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchRule {
-    /// The tools meant, with `*` and `?`.
+    /// The tools that the rule applies to, with the wildcards `*` and `?`.
     #[serde(default = "every_tool")]
     pub tool: String,
-    /// What holds for an argument, by its name; dots lead into objects, `*` stands for any name.
+    /// How each argument is compared, by its name; dots separate the keys of nested objects, `*` matches any name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
-    /// What holds for arguments that are not named: nothing, or `"ignore"`.
+    /// How arguments that are not listed are compared: exactly when `None` or `"exact"`, not at all when
+    /// `"ignore"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<String>,
-    /// Arguments that may be left out when they have this value.
+    /// Arguments that may be absent when they have this value.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub defaults: Map<String, Value>,
-    /// An expected call of the tool need not come.
+    /// Whether an expected call of the tool may be absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
-    /// The tool must not be called.
+    /// Whether the tool must not be called.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forbidden: bool,
-    /// Fewest calls in a turn.
+    /// Minimum number of calls per turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<u32>,
-    /// Most calls in a turn.
+    /// Maximum number of calls per turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
 }
@@ -53,20 +54,20 @@ impl Default for MatchRule {
 }
 
 impl MatchRule {
-    /// A rule about one argument.
+    /// A rule for one argument.
     pub fn about(tool: &str, argument: &str, how: Value) -> MatchRule {
         let args = [(argument.to_string(), how)].into_iter().collect();
         MatchRule { tool: tool.into(), args, ..MatchRule::default() }
     }
 
-    /// Reads a rule as a person types it: `TOOL ARGUMENT HOW [VALUE]`, or `TOOL optional|forbidden|max N|min N`.
+    /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or `TOOL optional|forbidden|max N|min N`.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
-        let count = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no number of calls"));
+        let count = |text: &str| text.parse::<u32>().map_err(|_| format!("not a number of calls: {text:?}"));
         let how = |key: &str, value: Value| Value::Object([(key.to_string(), value)].into_iter().collect());
         let number =
-            |text: &str| text.parse::<f64>().map(Value::from).map_err(|_| format!("{text:?} is no number"));
+            |text: &str| text.parse::<f64>().map(Value::from).map_err(|_| format!("not a number: {text:?}"));
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
@@ -93,7 +94,7 @@ impl MatchRule {
         }
     }
 
-    /// The rule in a few words.
+    /// The rule as short text.
     pub fn words(&self) -> String {
         let how = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
         let mut said: Vec<String> =

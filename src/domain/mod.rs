@@ -1,4 +1,4 @@
-//! Plain data that every other room speaks. No I/O, no clock, no file's spelling.
+//! Plain data types that all other modules use. No I/O, no clock, no knowledge of file formats.
 //!
 //! ```text
 //! EvalSet ─ EvalCase ─ Invocation ─ Content ─ Part ─ ToolCall | ToolResponse

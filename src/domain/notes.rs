@@ -1,29 +1,29 @@
-//! What is kept of a case beside its file, so that the file stays ADK's: tags, and other trajectories that are
-//! allowed.
+//! Data of a case that is stored outside of its file, so that the file stays compatible with ADK: tags, and other
+//! allowed trajectories.
 
 use super::Trajectory;
 use serde::{Deserialize, Serialize};
 
-/// What is kept beside a case.
+/// Data of a case that is stored outside of its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseNotes {
-    /// Words to find the case by.
+    /// Tags to find the case by.
     pub tags: Vec<String>,
-    /// Other ways that are as good as the file's own.
+    /// Trajectories that are as good as the one in the file.
     pub variants: Vec<Variant>,
 }
 
-/// Another allowed way through a case.
+/// Another allowed trajectory of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// What it is called.
+    /// The variant's name.
     pub name: String,
     /// The trajectory of each turn.
     pub turns: Vec<Trajectory>,
 }
 
 impl CaseNotes {
-    /// Whether nothing is kept.
+    /// Whether there are no tags and no variants.
     pub fn is_empty(&self) -> bool {
         self.tags.is_empty() && self.variants.is_empty()
     }

@@ -1,7 +1,7 @@
-//! Numbers that Python's JSON has and JSON has not.
+//! `NaN`, `Infinity` and `-Infinity`, which Python's JSON supports and standard JSON does not.
 //!
-//! They are carried as numbers that JSON can spell, so that a value can always be written and read
-//! back: the infinities as what overflows to them, NaN as a spelling of zero that nobody writes.
+//! They are represented by numbers that are valid JSON, so that a value can always be written and read back: the
+//! infinities by literals that overflow to them, NaN by an unusual literal for zero.
 
 use serde_json::{Number, Value};
 
@@ -9,7 +9,7 @@ const NAN: &str = "-0e+9999";
 const INFINITY: &str = "1e+9999";
 const MINUS_INFINITY: &str = "-1e+9999";
 
-/// The number behind one of Python's three words.
+/// The number that represents one of Python's three words; `None` for other text.
 pub fn number_word(word: &str) -> Option<Number> {
     let spelt = match word {
         "NaN" => NAN,
@@ -20,7 +20,7 @@ pub fn number_word(word: &str) -> Option<Number> {
     Some(Number::from_string_unchecked(spelt.to_string()))
 }
 
-/// A number as Python reads it: NaN and the infinities are what they are.
+/// A number as Python reads it, including NaN and the infinities.
 pub fn float_of(number: &Number) -> Option<f64> {
     match number.to_string().as_str() {
         NAN => Some(f64::NAN),
@@ -28,12 +28,12 @@ pub fn float_of(number: &Number) -> Option<f64> {
     }
 }
 
-/// A value on one line as Python's JSON: with NaN and Infinity.
+/// A value as Python's JSON on one line, with NaN and Infinity.
 pub fn value_text(value: &Value) -> String {
     python_json(value.to_string())
 }
 
-/// A written document as Python's JSON: with NaN and Infinity.
+/// Converts serialized JSON to Python's JSON, with NaN and Infinity.
 pub fn python_json(text: String) -> String {
     match text.contains("e+9999") {
         true => text.replace(NAN, "NaN").replace(MINUS_INFINITY, "-Infinity").replace(INFINITY, "Infinity"),
@@ -41,13 +41,13 @@ pub fn python_json(text: String) -> String {
     }
 }
 
-/// Reads a number that is written as null where it is not finite; that is 0 then.
+/// Deserializes a number; null, which is written for numbers that are not finite, becomes 0.
 pub(super) fn null_as_zero<'de, D: serde::Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
     use serde::Deserialize;
     Ok(Option::<f64>::deserialize(number)?.unwrap_or_default())
 }
 
-/// A value for readers of plain JSON: NaN and the infinities as their words.
+/// A value for readers of standard JSON: NaN and the infinities become strings.
 pub fn plain_json(value: Value) -> Value {
     match value {
         Value::Number(number) => match float_of(&number) {

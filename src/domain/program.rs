@@ -6,30 +6,30 @@ use std::path::PathBuf;
 /// A program to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProgramSpec {
-    /// Program and arguments; never a shell's text.
+    /// The program and its arguments; not interpreted by a shell.
     pub argv: Vec<String>,
-    /// The folder in which it runs.
+    /// The working directory.
     #[serde(with = "super::stored_path")]
     pub cwd: PathBuf,
-    /// Names of environment variables that it gets beside those that every program gets. Their values are stored
-    /// nowhere.
+    /// Names of environment variables that are passed to it in addition to those that every program gets. Their
+    /// values are not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
 }
 
 impl ProgramSpec {
-    /// A program that gets no further environment variables.
+    /// A program without additional environment variables.
     pub fn new(argv: Vec<String>, cwd: PathBuf) -> ProgramSpec {
         ProgramSpec { argv, cwd, env: Vec::new() }
     }
 
-    /// What is run, for a person who is asked about it. `is_set` tells whether a variable of the environment is set:
-    /// one that is not cannot be given away.
+    /// The command line to display in a trust question. `is_set` returns whether an environment variable is set:
+    /// variables that are not set are omitted.
     pub fn command_line(&self, is_set: impl Fn(&str) -> bool) -> String {
         let given: Vec<&str> = self.env.iter().map(String::as_str).filter(|name| is_set(name)).collect();
         match given.is_empty() {
             true => self.argv.join(" "),
-            false => format!("{} (given {} of your environment)", self.argv.join(" "), given.join(", ")),
+            false => format!("{} (with {} from your environment)", self.argv.join(" "), given.join(", ")),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The filter language, one for the explorer and the command line:
+//! The filter language of the explorer and the command line:
 //! `status:failed metric:response_match_score<0.8 tool:set_light agent:home "free text" -tag:slow`.
 //!
-//! Words are joined by *and*; `-` before a word negates it; text is found in any letter case.
+//! All words must match; `-` before a word negates it; text matches case-insensitively.
 
 use super::{MetricSummary, Status};
 
@@ -45,12 +45,12 @@ enum Comparison {
     More,
 }
 
-/// Why a filter could not be read, in words that say what to type instead.
+/// Why a filter could not be parsed, with a hint about what to type instead.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct QueryError(String);
 
-/// What a filter is asked about: one case with its newest outcome.
+/// What a filter is applied to: one case with its latest outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subject<'a> {
     /// The case's id.
@@ -59,47 +59,47 @@ pub struct Subject<'a> {
     pub set: &'a str,
     /// The agent's name.
     pub agent: &'a str,
-    /// How many turns it has.
+    /// The number of turns.
     pub turns: usize,
-    /// What free text is looked for in, lower-cased.
+    /// The text that free words are searched in, in lower case.
     pub text: &'a str,
     /// The tools that are expected or were called.
     pub tools: &'a [String],
     /// The tags of the case.
     pub tags: &'a [String],
-    /// The outcome; `None` when it has not run.
+    /// The outcome; `None` if the case has not been run.
     pub status: Option<Status>,
-    /// Whether it could come out either way.
+    /// Whether the judge's samples disagree so much that the case could pass or fail.
     pub unsteady: bool,
     /// The scores.
     pub metrics: &'a [MetricSummary],
 }
 
 impl Query {
-    /// Reads a filter.
+    /// Parses a filter.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
         let terms = words(text).into_iter().map(term).collect::<Result<_, _>>()?;
         Ok(Query { terms })
     }
 
-    /// Whether it asks for results of runs.
+    /// Whether the filter needs results of runs.
     pub fn needs_results(&self) -> bool {
         let asks = |term: &Term| matches!(term.test, Test::Status(_) | Test::Unsteady | Test::Metric { .. });
         self.terms.iter().any(asks)
     }
 
-    /// Whether nothing is asked.
+    /// Whether the filter is empty, so that it matches everything.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether the subject has all that is asked.
+    /// Whether the subject matches.
     pub fn matches(&self, subject: &Subject) -> bool {
         self.terms.iter().all(|term| term.test.holds(subject) != term.negated)
     }
 }
 
-/// A word of the filter: whether it was negated, and whether it is quoted as a whole.
+/// A word of the filter: whether it is negated, and whether it starts with a quotation mark.
 struct Word {
     text: String,
     negated: bool,
@@ -152,7 +152,7 @@ fn term(word: Word) -> Result<Term, QueryError> {
             Some(field) => Test::Field(field, value.to_lowercase()),
             None => {
                 return Err(QueryError(format!(
-                    "no filter is called {key:?}; try status: metric: tool: agent: set: id: tag: turns:, or quote the text"
+                    "unknown filter {key:?}; try status: metric: tool: agent: set: id: tag: turns:, or quote the text"
                 )));
             }
         },
@@ -181,7 +181,7 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
         "not_run" | "not-run" | "none" => None,
         other => {
             return Err(QueryError(format!(
-                "{other:?} is no status; it is passed, failed, errored, not_evaluated, unsteady or not_run"
+                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady or not_run"
             )));
         }
     })
@@ -268,7 +268,7 @@ impl Field {
     }
 }
 
-/// Case-insensitive search; `needle` is lower-cased already.
+/// Case-insensitive search; `needle` must be in lower case.
 fn contains(hay: &str, needle: &str) -> bool {
     if needle.is_empty() {
         return true;
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn mistakes_say_what_to_type() {
         let said = |text| Query::parse(text).unwrap_err().to_string();
-        assert!(said("colour:red").contains("no filter is called \"colour\""));
+        assert!(said("colour:red").contains("unknown filter \"colour\""));
         assert!(said("status:green").contains("passed, failed, errored"));
         assert!(said("metric:x<lots").contains("not a number"));
     }

@@ -1,4 +1,4 @@
-//! A run as data: the plan, what happens, and what came of each attempt.
+//! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
     Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, ProgramSpec, Rubric, Status, UserSpec,
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is to be run, decided before anything runs. A resumed run has the same plan.
+/// What a run will execute, fixed before the run starts. A resumed run has the same plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// The run's id, also the name of its folder.
     pub run_id: String,
-    /// When it began, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
     /// The sets the cases come from.
     pub sets: Vec<PlannedSet>,
@@ -21,13 +21,13 @@ pub struct RunPlan {
     pub cases: Vec<PlannedCase>,
     /// How to run them.
     pub options: RunOptions,
-    /// Who judges what a judge must.
+    /// The judge for metrics that need one.
     #[serde(default = "JudgeSpec::standard")]
     pub judge: JudgeSpec,
 }
 
 impl RunPlan {
-    /// How many attempts the run will make.
+    /// The number of attempts of the run.
     pub fn attempts(&self) -> usize {
         self.cases.len().saturating_mul(self.options.repeat as usize)
     }
@@ -37,7 +37,7 @@ impl RunPlan {
         &self.sets[self.cases[case].set]
     }
 
-    /// What the agents are called, for a headline.
+    /// The labels of the agents, joined for a headline.
     pub fn agent_label(&self) -> String {
         let mut labels: Vec<String> = Vec::new();
         for set in &self.sets {
@@ -50,41 +50,41 @@ impl RunPlan {
     }
 }
 
-/// A file of cases, with what its cases are run against and scored by.
+/// A file of cases, with the agent they are run against and the criteria they are scored by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSet {
     /// The set's id.
     pub id: String,
-    /// The file, as shown: relative to the workspace where it lies inside.
+    /// The file as displayed: relative to the workspace if it is inside it.
     pub file: String,
-    /// The file, to be opened.
+    /// The path to open the file by.
     #[serde(with = "super::stored_path")]
     pub path: PathBuf,
-    /// SHA-256 of the file's bytes, so that a resumed run is the same experiment.
+    /// SHA-256 of the file's bytes, so that a resume detects a changed file.
     pub digest: String,
-    /// What the cases are run against.
+    /// The agent that the cases are run against.
     pub agent: AgentSpec,
     /// The agent's name on screen and in filters.
     pub agent_name: String,
-    /// Attempts at once that the agent takes, when it has a limit of its own.
+    /// The maximum number of concurrent attempts, if the agent has a limit of its own.
     #[serde(default)]
     pub agent_jobs: Option<u32>,
-    /// The folder of the agent, where ADK's history lies, if it is an ADK agent here.
+    /// The folder of the agent, which contains ADK's history, if it is a local ADK agent.
     #[serde(default, with = "super::stored_path::option")]
     pub app_dir: Option<PathBuf>,
-    /// What the cases are scored by.
+    /// The criteria that the cases are scored by.
     pub criteria: Vec<Criterion>,
-    /// Who plays the user of scenarios.
+    /// The simulated user of scenarios.
     #[serde(default)]
     pub user: UserSpec,
 }
 
-/// Identifies a case within its file, whichever version of the file is read.
+/// Identifies a case within its file across versions of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseKey {
     /// The case's id.
     pub eval_id: String,
-    /// Its content hash, which tells cases of equal ids apart; may be empty where the id does not repeat.
+    /// Its content hash, which distinguishes cases with equal ids; may be empty if the id is unique.
     pub content: String,
 }
 
@@ -93,8 +93,8 @@ pub struct CaseKey {
 pub struct PlannedCase {
     /// Index into [`RunPlan::sets`].
     pub set: usize,
-    /// Position in the file when the plan was made. Across versions of the file a case is known by its id and
-    /// content.
+    /// Position in the file when the plan was created. Across versions of the file, a case is identified by its id
+    /// and content.
     pub index: usize,
     /// The case's id.
     pub eval_id: String,
@@ -103,24 +103,24 @@ pub struct PlannedCase {
     pub content: String,
 }
 
-/// How a run is carried out.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// Attempts at once.
+    /// Maximum number of concurrent attempts.
     pub jobs: u32,
     /// Attempts of each case.
     pub repeat: u32,
     /// Limit for one attempt, in milliseconds.
     pub timeout_ms: u64,
-    /// How often a failure that may be retried is retried.
+    /// Maximum number of retries after a failure that may be retried.
     pub retries: u32,
-    /// Attempts begun a minute at most; no limit when `None`.
+    /// Maximum number of attempts started per minute; no limit when `None`.
     #[serde(default)]
     pub rate: Option<u32>,
-    /// What an agent may send in one turn, in MB of memory.
+    /// Limit for the data that an agent sends in one turn, in MB of memory.
     #[serde(default = "turn_memory_mb")]
     pub turn_memory_mb: u32,
-    /// Only this turn, from 1, on the history that the case expects before it; the whole case when `None`.
+    /// Runs only this turn, from 1, with the expected turns before it as history; the whole case when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
 }
@@ -143,7 +143,7 @@ impl Default for RunOptions {
     }
 }
 
-/// What a case is run against.
+/// The agent that a case is run against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentSpec {
@@ -154,21 +154,21 @@ pub enum AgentSpec {
         /// The application's name there.
         app: String,
     },
-    /// A program, one process an attempt.
+    /// A program, started once per attempt.
     Command(ProgramSpec),
-    /// Nothing: what the file says an agent already did is scored.
+    /// No agent: the saved responses in the file are scored.
     Saved,
-    /// Nothing: what an agent did in a run before is judged again.
+    /// No agent: the attempts of an earlier run are scored again.
     Kept,
-    /// Recorded events, played with their timing.
+    /// Recorded events, replayed with their timing.
     Replay {
         /// The recording.
         #[serde(with = "super::stored_path")]
         path: PathBuf,
-        /// Times as fast in percent; 0 is without waiting.
+        /// Playback speed in percent; 0 replays without waiting.
         speed: u32,
-        /// The answer to a message that was never recorded, if no recorded one is like it; without this, such a message
-        /// is an error.
+        /// The response to a message that is not in the recording and not similar to one in it; when `None`, such a
+        /// message is an error.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<String>,
     },
@@ -191,7 +191,7 @@ impl AgentSpec {
         }
     }
 
-    /// The program that is started, where one is.
+    /// The program that is started, if there is one.
     pub fn program(&self) -> Option<&ProgramSpec> {
         match self {
             AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
@@ -201,7 +201,7 @@ impl AgentSpec {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the program that is started, if there is one.
     pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
         match self {
             AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
@@ -211,7 +211,7 @@ impl AgentSpec {
         }
     }
 
-    /// The application's name, where there is one.
+    /// The application's name, if there is one.
     pub fn app(&self) -> Option<&str> {
         match self {
             AgentSpec::Adk { app, .. } => Some(app),
@@ -220,7 +220,7 @@ impl AgentSpec {
     }
 }
 
-/// An address without the name and password, the query and the fragment that may stand in it: tokens are found there.
+/// A URL without user name, password, query and fragment, which may contain tokens.
 fn without_secrets(url: &str) -> String {
     let url = match url.find(['?', '#']) {
         Some(at) => format!("{}{}…", &url[..at], &url[at..=at]),
@@ -234,7 +234,7 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// A command without the values of options that are named like secrets.
+/// A command line without the values of options whose names suggest secrets.
 fn command_without_secrets(argv: &[String]) -> String {
     let is_secret = |option: &str| {
         let option = option.to_lowercase();
@@ -261,17 +261,17 @@ fn without_secrets_in(word: &str) -> String {
     if word.contains("://") { without_secrets(word) } else { word.to_string() }
 }
 
-/// Where an ADK server is.
+/// How an ADK server is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdkServer {
-    /// Running already.
+    /// A server that is already running.
     Url(String),
-    /// To be started by us; `{port}` is replaced by a free port.
+    /// A server that evaltrail starts; `{port}` is replaced by a free port.
     Start(ProgramSpec),
 }
 
-/// One repetition of a case: its position in the plan, and which attempt from 1.
+/// Identifies an attempt: the case's position in the plan, and the number of the repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AttemptKey {
     /// Index into [`RunPlan::cases`].
@@ -280,65 +280,66 @@ pub struct AttemptKey {
     pub attempt: u32,
 }
 
-/// What came of one attempt. The journal holds one a line.
+/// The result of one attempt. The journal contains one per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Which attempt this is.
     pub key: AttemptKey,
-    /// The case's id, so that a line tells its own story.
+    /// The case's id, so that a line of the journal can be read without the plan.
     pub eval_id: String,
-    /// What came of it.
+    /// The outcome.
     pub status: Status,
-    /// What ADK would have said.
+    /// The outcome by ADK's rules.
     pub adk_status: Status,
-    /// When it began, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// Seconds from the first word to the last, without waiting for retries.
+    /// Seconds from the first user message to the last response, without waits before retries.
     #[serde(deserialize_with = "super::number::null_as_zero")]
     pub latency_s: f64,
     /// Why it errored.
     pub error: Option<String>,
     /// The scores.
     pub metrics: Vec<MetricResult>,
-    /// The metrics that it was to be scored by, where it errored before it was.
+    /// The metrics that were requested, if the attempt errored before it was scored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
-    /// What was expected, as the file said it then. Shared: the same turns are scored many times over.
+    /// The expected turns, as they were in the file at that time. Shared, because the same turns are scored many
+    /// times.
     pub expected: Arc<[Invocation]>,
-    /// What the agent did.
+    /// The actual turns.
     pub actual: Arc<[Invocation]>,
-    /// The session's state that the file expects afterwards, where it names one.
+    /// The expected final session state, if the file specifies one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_state: Option<serde_json::Value>,
-    /// The session's state afterwards, where the agent told it.
+    /// The final session state, if the agent reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual_state: Option<serde_json::Value>,
-    /// The case's rubrics, which hold for every turn.
+    /// The case's rubrics, which apply to every turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rubrics: Vec<Rubric>,
-    /// What else the case's file has, where a template of a metric may name it.
+    /// Further fields of the case in its file, which a metric's prompt template may reference.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub variables: serde_json::Map<String, serde_json::Value>,
-    /// The other trajectories that are allowed, as they were when it was scored.
+    /// The other allowed trajectories at the time of scoring.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
-    /// The scenario that a simulated user played, as the file says it.
+    /// The scenario that a simulated user played, as it is in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<serde_json::Value>,
-    /// The agent's session.
+    /// The id of the agent's session.
     pub session_id: String,
-    /// The user it ran as.
+    /// The id of the user that it ran as.
     pub user_id: String,
-    /// How often it was tried, 1 when the first went through.
+    /// The number of tries; 1 if the first one succeeded.
     pub tries: u32,
-    /// The only turn that was run, from 1, on the history that the case expects before it. What is expected
-    /// and what was done are of this turn alone.
+    /// The turn, from 1, if only one was run, with the expected turns before it as history. `expected` and `actual`
+    /// then contain this turn only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
 }
 
 impl Attempt {
-    /// An attempt of which nothing is known yet but what it is of.
+    /// An attempt without results.
     pub fn blank(key: AttemptKey, eval_id: &str) -> Attempt {
         Attempt {
             key,
@@ -365,7 +366,7 @@ impl Attempt {
         }
     }
 
-    /// Ends it with an error. ADK has no such status: it records a failure.
+    /// Marks the attempt as errored. ADK has no such status: it records a failure.
     pub fn fail(&mut self, why: String) {
         self.status = Status::Errored;
         self.adk_status = Status::Failed;
@@ -373,97 +374,97 @@ impl Attempt {
     }
 }
 
-/// Why a run ends early, mildest first; it only ever gets more severe.
+/// How a run is cancelled, mildest first. A cancellation can become more severe, never milder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
-    /// Start nothing new, finish what is in flight.
+    /// Start no new attempts, finish those in flight.
     Finish,
     /// Stop now.
     Stop,
 }
 
-/// What happens in a run, in order. The same events make a live, a resumed and a replayed run.
+/// An event of a run, in order. Live, resumed and replayed runs consist of the same events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// An attempt began, in one of the slots.
+    /// An attempt started in a slot.
     Started {
         /// Which attempt.
         key: AttemptKey,
-        /// Its lane, from 0.
+        /// Its slot, from 0.
         slot: usize,
     },
-    /// An attempt got further.
+    /// An attempt made progress.
     Progress {
         /// Which attempt.
         key: AttemptKey,
-        /// How far.
+        /// The step that it reached.
         progress: Progress,
     },
-    /// An attempt ended; it is in the journal.
+    /// An attempt ended and was written to the journal.
     Finished(Arc<EndedAttempt>),
-    /// An attempt was given up before it could end; a resume runs it again.
+    /// An attempt was cancelled before it ended; a resume runs it again.
     Dropped(AttemptKey),
-    /// Nothing new begins for now, or things go on.
+    /// The run was paused (`true`: no new attempts start) or continued (`false`).
     Paused(bool),
     /// The run is being cancelled.
     Cancelling(CancelReason),
-    /// Something went wrong beside the cases; the run goes on.
+    /// A problem that is not part of a case; the run continues.
     Warning(String),
-    /// Nothing more will happen.
+    /// The run ended; no more events follow.
     Ended {
-        /// Seconds since the run began (or was resumed).
+        /// Seconds since the run started or was resumed.
         duration_s: f64,
     },
 }
 
-/// Where an attempt stands.
+/// A step of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Reaching the agent.
+    /// Connecting to the agent.
     Connecting,
-    /// A turn began.
+    /// A turn started.
     Turn {
-        /// From 1.
+        /// The turn, from 1.
         turn: usize,
-        /// Of how many.
+        /// The number of turns.
         of: usize,
-        /// The beginning of what the user says.
+        /// The beginning of the user's message.
         user: String,
     },
-    /// The agent speaks.
+    /// The beginning of a message of the agent.
     Says(String),
-    /// A piece of a message that is still being written; the whole follows as [`Progress::Says`].
+    /// A chunk of a message that is still streamed; the message follows as [`Progress::Says`].
     SaysMore(String),
     /// The agent calls a tool.
     Calls(String),
-    /// A tool answered.
+    /// A tool responded.
     Answered {
         /// The tool's name.
         tool: String,
         /// The beginning of its response.
         response: String,
     },
-    /// Waiting to try again.
+    /// Waiting before a retry.
     Retrying {
-        /// How long.
+        /// The delay in milliseconds.
         delay_ms: u64,
-        /// Why.
+        /// The error that caused the retry.
         error: String,
     },
     /// Scores are being computed.
     Scoring,
-    /// A judge is being asked.
+    /// Requests to a judge are in progress.
     Judging {
         /// The metric, label included.
         metric: String,
-        /// What was asked for last.
+        /// What the last request was about.
         about: String,
         /// The turn, from 1.
         turn: usize,
-        /// Answers so far.
+        /// Responses so far.
         answered: usize,
-        /// Of how many.
+        /// The number of responses needed.
         of: usize,
     },
 }

@@ -1,30 +1,29 @@
-//! Where results are from.
+//! Identifies the run that results come from.
 
 use super::RunPlan;
 
-/// The run that results are from.
+/// The run that results come from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunRef {
-    /// The run's id; of ADK's results, the id of the result.
+    /// The run's id; for ADK's results, the id of the result.
     pub id: String,
-    /// When it began, RFC 3339; empty when that is not known.
+    /// Start time, RFC 3339; empty when unknown.
     pub started: String,
-    /// Who ran it.
+    /// Which program ran it.
     pub by: RunBy,
 }
 
-/// Who ran something.
+/// Which program ran something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunBy {
     /// evaltrail.
     Evaltrail,
-    /// An evaltrail of somebody else, or of another machine; or it was planted. It is not signed with this person's
-    /// key.
+    /// evaltrail of another user or on another machine, or a forged run: it is not signed with this user's key.
     Foreign,
     /// `adk eval` or `adk web`.
     Adk,
-    /// The results stand in the file of the cases.
+    /// The results are stored in the file of the cases.
     File,
 }
 
@@ -34,19 +33,19 @@ impl RunRef {
         RunRef { id: plan.run_id.clone(), started: plan.started.clone(), by: RunBy::Evaltrail }
     }
 
-    /// When it began, in Unix seconds; nothing when that is not known.
+    /// Start time in Unix seconds; `None` when unknown.
     pub fn started_at(&self) -> Option<f64> {
         unix_seconds(&self.started)
     }
 }
 
-/// RFC 3339 as Unix seconds.
+/// Converts RFC 3339 to Unix seconds.
 pub fn unix_seconds(time: &str) -> Option<f64> {
     let time: jiff::Timestamp = time.parse().ok()?;
     Some(time.as_microsecond() as f64 / 1e6)
 }
 
-/// Unix seconds as RFC 3339; empty when out of range.
+/// Converts Unix seconds to RFC 3339; empty when out of range.
 pub fn rfc3339(seconds: f64) -> String {
     let time = jiff::Timestamp::from_microsecond((seconds * 1e6) as i64);
     time.map(|time| time.to_string()).unwrap_or_default()

@@ -1,47 +1,47 @@
-//! What a run looks like: the one fold of events, for live, resumed and loaded runs.
+//! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{AttemptKey, CancelReason, EndedAttempt, Progress, RunEvent, RunPlan, Status, Transcript};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A run so far.
+/// The state of a run so far.
 #[derive(Clone, Debug)]
 pub struct RunState {
-    /// What is being run.
+    /// The plan of the run.
     pub plan: Arc<RunPlan>,
-    /// Attempts under way, by key.
+    /// Attempts in flight, by key.
     pub in_flight: BTreeMap<AttemptKey, InFlight>,
-    /// Attempts that ended, in the order they ended.
+    /// Attempts that ended, in that order.
     pub finished: Vec<Arc<EndedAttempt>>,
-    /// For each case of the plan its attempts' positions in `finished`.
+    /// For each case of the plan, the positions of its attempts in `finished`.
     by_case: Vec<Vec<usize>>,
-    /// Attempts that were cancelled before they could end, in that order. A resume runs them again.
+    /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
     /// Counts over all attempts.
     pub totals: Totals,
-    /// Nothing new begins for now.
+    /// Whether the run is paused: no new attempts start.
     pub paused: bool,
-    /// Set once the run is being cancelled.
+    /// Set as soon as the run is being cancelled.
     pub cancelling: Option<CancelReason>,
-    /// What went wrong beside the cases.
+    /// Problems that are not part of a case.
     pub warnings: Vec<String>,
-    /// Seconds it took, once it has ended.
+    /// Duration in seconds, once the run has ended.
     pub ended: Option<f64>,
 }
 
-/// An attempt under way.
+/// An attempt in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InFlight {
-    /// Its lane, from 0.
+    /// Its slot, from 0.
     pub slot: usize,
-    /// The turn, from 1, and of how many; (0, 0) before the first.
+    /// The current turn, from 1, and the number of turns; (0, 0) before the first.
     pub turn: (usize, usize),
-    /// What it did so far.
+    /// The steps so far.
     pub transcript: Transcript,
 }
 
 impl InFlight {
-    /// The newest step.
+    /// The latest step.
     pub fn doing(&self) -> &Progress {
         self.transcript.last().unwrap_or(&Progress::Connecting)
     }
@@ -56,11 +56,11 @@ pub struct Totals {
     pub failed: usize,
     /// How many errored.
     pub errored: usize,
-    /// How many could not be judged.
+    /// How many were not evaluated.
     pub not_evaluated: usize,
 }
 
-/// A case over its attempts.
+/// The attempts of one case, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaseTally {
     /// Attempts that passed.
@@ -77,7 +77,7 @@ impl Totals {
         self.passed + self.failed + self.errored + self.not_evaluated
     }
 
-    /// The counts with their statuses, in the order they are shown.
+    /// The counts with their statuses, in display order.
     pub fn each(&self) -> [(usize, Status); 4] {
         [
             (self.passed, Status::Passed),
@@ -87,7 +87,7 @@ impl Totals {
         ]
     }
 
-    /// Counts one less.
+    /// Decrements the count of a status.
     pub fn remove(&mut self, status: Status) {
         let count = match status {
             Status::Passed => &mut self.passed,
@@ -98,7 +98,7 @@ impl Totals {
         *count = count.saturating_sub(1);
     }
 
-    /// Counts one more.
+    /// Increments the count of a status.
     pub fn add(&mut self, status: Status) {
         match status {
             Status::Passed => self.passed += 1,
@@ -110,7 +110,7 @@ impl Totals {
 }
 
 impl RunState {
-    /// A run of which nothing has happened yet.
+    /// The state of a run before its first event.
     pub fn new(plan: Arc<RunPlan>) -> Self {
         RunState {
             by_case: vec![Vec::new(); plan.cases.len()],
@@ -126,7 +126,7 @@ impl RunState {
         }
     }
 
-    /// Takes one event in. Events that cannot be (an unknown case) are ignored.
+    /// Applies one event. Invalid events (an unknown case) are ignored.
     pub fn apply(&mut self, event: RunEvent) {
         match event {
             RunEvent::Started { key, slot } => {
@@ -187,7 +187,7 @@ impl RunState {
         Some(&self.finished[*found])
     }
 
-    /// A case over its attempts.
+    /// Counts the attempts of a case.
     pub fn tally(&self, case: usize) -> CaseTally {
         let mut tally = CaseTally::default();
         for &at in self.by_case.get(case).into_iter().flatten() {
@@ -199,7 +199,7 @@ impl RunState {
         tally
     }
 
-    /// Counts over cases rather than attempts: a case is as good as its worst attempt.
+    /// Counts cases rather than attempts: a case has the status of its worst attempt.
     pub fn case_totals(&self) -> Totals {
         let mut totals = Totals::default();
         for status in (0..self.plan.cases.len()).filter_map(|case| self.tally(case).worst) {
@@ -208,7 +208,7 @@ impl RunState {
         totals
     }
 
-    /// The keys that have not ended, in the plan's order: what a resume still owes.
+    /// The attempts that have not ended, in the plan's order: a resume runs these.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
         (0..self.plan.cases.len())
             .flat_map(|case| (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt }))
@@ -216,7 +216,7 @@ impl RunState {
             .collect()
     }
 
-    /// Whether events may still come.
+    /// Whether events may still follow.
     pub fn is_live(&self) -> bool {
         self.ended.is_none()
     }

@@ -1,27 +1,27 @@
-//! Scores and statuses, of metrics and of cases.
+//! Scores and statuses of metrics and cases.
 
 use super::{Finding, Judgement, Votes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What came of a metric or a case.
+/// The outcome of a metric or a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Judged, and good enough.
+    /// Evaluated, and the threshold is met.
     Passed,
-    /// Judged, and not good enough.
+    /// Evaluated, and the threshold is not met.
     Failed,
-    /// The agent or the judge broke.
+    /// The agent or the judge failed to complete.
     Errored,
-    /// Could not be judged; never green.
+    /// Could not be evaluated; never counts as passed.
     NotEvaluated,
-    /// A number without a verdict.
+    /// A score without a verdict.
     Informational,
 }
 
 impl Status {
-    /// The status a person should look at first; nothing of nothing.
+    /// The status that needs attention first; `None` if there are none.
     pub fn worst(statuses: impl IntoIterator<Item = Status>) -> Option<Status> {
         let rank = |status: &Status| match status {
             Status::Failed => 4,
@@ -32,7 +32,7 @@ impl Status {
         statuses.into_iter().max_by_key(rank)
     }
 
-    /// The words for people.
+    /// The name to display.
     pub fn label(self) -> &'static str {
         match self {
             Status::Passed => "passed",
@@ -51,7 +51,7 @@ impl Status {
         }
     }
 
-    /// The glyph that tells the status without colour.
+    /// The glyph that identifies the status without color.
     pub fn glyph(self) -> &'static str {
         match self {
             Status::Passed => "✓",
@@ -72,7 +72,7 @@ impl Status {
         }
     }
 
-    /// The status behind ADK's number.
+    /// The status for ADK's number; `None` if the number is unknown.
     pub fn from_adk(number: u64) -> Option<Status> {
         Some(match number {
             1 => Status::Passed,
@@ -83,7 +83,7 @@ impl Status {
         })
     }
 
-    /// ADK's pass rule: at or above the threshold; nothing to compare is not evaluated.
+    /// ADK's pass rule: passed at or above the threshold; not evaluated without a score.
     pub fn of(score: Option<f64>, threshold: Option<f64>) -> Status {
         match (score, threshold) {
             (Some(score), Some(threshold)) if score >= threshold => Status::Passed,
@@ -103,32 +103,32 @@ pub struct MetricResult {
     pub score: Option<f64>,
     /// The score needed to pass; `None` for informational metrics.
     pub threshold: Option<f64>,
-    /// What came of it.
+    /// The outcome.
     pub status: Status,
-    /// A sentence a person can act on: the step, the argument, the number.
+    /// A sentence that the user can act on: the step, the argument, the number.
     pub explanation: String,
     /// The reasons for the score, in the order of turns and calls. A result that failed or was not evaluated has at
     /// least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// The same for each turn.
+    /// The scores of the turns.
     pub per_invocation: Vec<InvocationScore>,
-    /// Rubrics with the judge's verdicts.
+    /// The rubrics with the judge's verdicts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rubrics: Vec<RubricScore>,
     /// The criterion as the user wrote it, for ADK's result file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<Value>,
-    /// Numbers behind the number.
+    /// The values that the score is computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<MetricDetails>,
-    /// What the judge was asked and what it answered, where one was asked.
+    /// The questions to the judge and its responses, if a judge was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
 }
 
 impl MetricResult {
-    /// Whether the judge's samples alone would fall on both sides of the threshold.
+    /// Whether one sample of the judge could change the outcome.
     pub fn is_unsteady(&self) -> bool {
         let decided = matches!(self.status, Status::Passed | Status::Failed);
         decided && self.judgement.as_ref().is_some_and(|judgement| judgement.is_unsteady(self.threshold))
@@ -140,12 +140,12 @@ impl MetricResult {
 pub struct InvocationScore {
     /// The score; `None` when it could not be computed.
     pub score: Option<f64>,
-    /// What came of it.
+    /// The outcome.
     pub status: Status,
-    /// Why, where there is more to say than the number.
+    /// The reason; empty if the score alone is sufficient.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub explanation: String,
-    /// Numbers behind the number.
+    /// The values that the score is computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<MetricDetails>,
     /// The turn's rubrics with the judge's verdicts.
@@ -158,36 +158,36 @@ pub struct InvocationScore {
 pub struct RubricScore {
     /// The rubric's id.
     pub rubric_id: String,
-    /// 1 for yes, 0 for no, a mean over turns; `None` for no verdict.
+    /// 1 for yes, 0 for no, or the mean over turns; `None` without a verdict.
     pub score: Option<f64>,
     /// The judge's reason.
     pub rationale: Option<String>,
-    /// How the samples voted, where they are known.
+    /// The votes of the samples, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<Votes>,
 }
 
-/// What a metric counted on the way.
+/// The values that a metric measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricDetails {
     /// Tokens by kind.
     Tokens(TokenUsage),
-    /// Seconds: total, model, tool, framework.
+    /// Seconds.
     Seconds {
         /// The whole turn.
         total: Option<f64>,
     },
 }
 
-/// Tokens by kind; a case's are means over its turns.
+/// Tokens by kind; for a case, the means over its turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
     /// Input and output.
     pub total: Option<f64>,
     /// Prompt and tool use.
     pub input: Option<f64>,
-    /// Prompt, cached ones included.
+    /// Prompt, cached tokens included.
     pub prompt: Option<f64>,
     /// Cached.
     pub cached: Option<f64>,
@@ -201,8 +201,8 @@ pub struct TokenUsage {
     pub reasoning: Option<f64>,
 }
 
-/// A case's status from its metrics: failed beats not evaluated beats passed.
-/// Unlike ADK, one criterion that could not be judged keeps the case from being green.
+/// A case's status from its metrics. Failed takes precedence over errored, errored over not evaluated, and not
+/// evaluated over passed: unlike in ADK, a case does not pass if one criterion could not be evaluated.
 pub fn case_status(metrics: &[MetricResult]) -> Status {
     let has = |status| metrics.iter().any(|metric| metric.status == status);
     if has(Status::Failed) {
@@ -216,7 +216,7 @@ pub fn case_status(metrics: &[MetricResult]) -> Status {
     }
 }
 
-/// ADK's `final_eval_status`: the first failure decides, then any pass; the rest is skipped.
+/// ADK's `final_eval_status`: failed if any metric failed, else passed if any passed; other statuses are ignored.
 pub fn adk_status(metrics: &[MetricResult]) -> Status {
     let has = |status| metrics.iter().any(|metric| adk_view(metric) == status);
     if has(Status::Failed) {
@@ -228,8 +228,8 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
     }
 }
 
-/// A metric as ADK sees it: one that we made informational has its threshold in the criterion as written, and
-/// one that broke is not evaluated.
+/// The status of a metric in ADK: a metric that is informational only in evaltrail is compared with the threshold of
+/// the criterion as the user wrote it, and an errored one is not evaluated.
 pub fn adk_view(metric: &MetricResult) -> Status {
     let written = metric.criterion.as_ref().and_then(|criterion| criterion.get("threshold")?.as_f64());
     if metric.judgement.is_some() && metric.threshold.is_some() {
@@ -263,7 +263,7 @@ mod tests {
         statuses.iter().map(metric).collect()
     }
 
-    /// (metrics, here, in ADK)
+    /// Columns: metrics, status here, status in ADK.
     #[test]
     fn what_could_not_be_judged_is_never_green() {
         use Status::*;

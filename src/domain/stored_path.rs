@@ -1,26 +1,26 @@
-//! Paths in the files that evaltrail writes. JSON holds text, and a path on Unix is any bytes without NUL: one that
-//! is no UTF-8 is stored as a NUL and its bytes in hexadecimal.
+//! Paths in the files that evaltrail writes. JSON strings are Unicode, but a Unix path may be any bytes without NUL:
+//! a path that is not valid UTF-8 is stored as a NUL followed by its bytes in hexadecimal.
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 use std::path::{Path, PathBuf};
 
 const IN_HEXADECIMAL: char = '\0';
 
-/// For serde.
+/// Serializes a path, for `#[serde(with)]`.
 pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&text_of(path))
 }
 
-/// For serde. An error where the text is no path.
+/// Deserializes a path, for `#[serde(with)]`. Fails if the hexadecimal digits are invalid.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-    path_of(&String::deserialize(from)?).ok_or_else(|| D::Error::custom("this is no path"))
+    path_of(&String::deserialize(from)?).ok_or_else(|| D::Error::custom("not a valid path"))
 }
 
-/// The same for a path that may be missing.
+/// The same for an optional path.
 pub mod option {
     use super::*;
 
-    /// For serde.
+    /// Serializes an optional path, for `#[serde(with)]`.
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
         match path {
             Some(path) => to.serialize_some(&text_of(path)),
@@ -28,10 +28,10 @@ pub mod option {
         }
     }
 
-    /// For serde. An error where the text is no path.
+    /// Deserializes an optional path, for `#[serde(with)]`. Fails if the hexadecimal digits are invalid.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
         let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-        path_of(&text).map(Some).ok_or_else(|| D::Error::custom("this is no path"))
+        path_of(&text).map(Some).ok_or_else(|| D::Error::custom("not a valid path"))
     }
 }
 

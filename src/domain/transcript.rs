@@ -1,14 +1,14 @@
-//! What an attempt or a conversation did so far, step by step, while it goes on.
+//! The steps so far of an attempt or a conversation that is in progress.
 
 use super::Progress;
 use std::collections::VecDeque;
 
-/// More steps are not kept: the oldest go first.
+/// Maximum number of steps; the oldest ones are removed first.
 const STEPS_AT_MOST: usize = 500;
-/// A message that is still being written is kept up to this many bytes.
+/// Maximum size of a message that is still streamed, in bytes.
 const MESSAGE_AT_MOST: usize = 64 << 10;
 
-/// The steps so far, the oldest first. Bounded in number and in the size of each.
+/// The steps so far, the oldest first. Their number and the size of each are limited.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     steps: VecDeque<Progress>,
@@ -16,23 +16,23 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The steps that are kept, the oldest first.
+    /// The stored steps, the oldest first.
     pub fn steps(&self) -> impl Iterator<Item = &Progress> {
         self.steps.iter()
     }
 
-    /// How many older steps are not kept.
+    /// The number of older steps that were removed.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// Adds a step. Pieces of one message become one step, which the whole message replaces; the progress of a judge
-    /// replaces its progress before.
+    /// Adds a step. Chunks of one message become one step, which the complete message replaces; the progress of a
+    /// judge replaces its previous progress.
     pub fn push(&mut self, step: Progress) {
         match (self.steps.back_mut(), &step) {
             (Some(Progress::SaysMore(message)), Progress::SaysMore(piece)) => return extend(message, piece),
             (Some(last @ Progress::SaysMore(_)), Progress::Says(whole)) => {
-                // Of a long message only the beginning is sent again.
+                // For a long message, only the beginning is sent again.
                 let beginning = whole.strip_suffix('…').unwrap_or(whole);
                 *last = match last {
                     Progress::SaysMore(message) if message.starts_with(beginning) => {
@@ -55,23 +55,23 @@ impl Transcript {
         self.steps.push_back(step);
     }
 
-    /// The newest step.
+    /// The latest step.
     pub fn last(&self) -> Option<&Progress> {
         self.steps.back()
     }
 
-    /// Takes the oldest step out.
+    /// Removes and returns the oldest step.
     pub fn pop(&mut self) -> Option<Progress> {
         self.steps.pop_front()
     }
 
-    /// Forgets all steps.
+    /// Removes all steps.
     pub fn clear(&mut self) {
         *self = Transcript::default();
     }
 }
 
-/// Adds a piece to a message, as far as it fits; "…" marks where it was cut.
+/// Appends a chunk to a message up to the maximum size; "…" marks where it was cut.
 fn extend(message: &mut String, piece: &str) {
     if message.len() >= MESSAGE_AT_MOST {
         return;

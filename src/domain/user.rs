@@ -3,36 +3,36 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How a simulated user is played.
+/// Configuration of a simulated user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserSpec {
-    /// The model that plays it; ADK's when `None`.
+    /// The model that plays the user; ADK's default when `None`.
     #[serde(default)]
     pub model: Option<String>,
-    /// The model's settings, as google-genai spells them.
+    /// The model's settings, with the field names of google-genai.
     #[serde(default)]
     pub config: Map<String, Value>,
-    /// Turns at most, the first included; ADK's 20 when `None`, no limit at −1.
+    /// Maximum number of turns, the first included; ADK's default of 20 when `None`, no limit when −1.
     #[serde(default)]
     pub most_turns: Option<i64>,
-    /// A prompt of the person's own, with Jinja's plain placeholders.
+    /// A custom prompt, with plain Jinja placeholders.
     #[serde(default)]
     pub instructions: Option<String>,
-    /// Whether the user sees which tools the agent called.
+    /// Whether the simulated user sees which tools the agent called.
     #[serde(default)]
     pub sees_calls: bool,
-    /// Why this user cannot be played here.
+    /// Why evaltrail does not support this simulated user; `None` if it does.
     #[serde(default)]
     pub unplayable: Option<String>,
 }
 
 impl UserSpec {
-    /// Turns at most; nothing without a limit.
+    /// Maximum number of turns; `None` without a limit.
     pub fn limit(&self) -> Option<usize> {
         usize::try_from(self.most_turns.unwrap_or(20)).ok()
     }
 
-    /// Reads ADK's object, in either spelling.
+    /// Reads ADK's configuration object, in snake case or camel case.
     pub fn of(config: &Value) -> UserSpec {
         let get = |snake: &str, camel: &str| {
             config.get(camel).or_else(|| config.get(snake)).filter(|value| !value.is_null())
@@ -41,14 +41,11 @@ impl UserSpec {
         let kind = text("type", "type").unwrap_or_else(|| "llm_backed".into());
         let instructions = text("custom_instructions", "customInstructions");
         let unplayable = match (kind.as_str(), &instructions) {
-            ("llm_backed", Some(own)) if own.contains("{%") => Some(
-                "its custom_instructions use Jinja statements, and only placeholders are filled in here"
-                    .into(),
-            ),
-            ("llm_backed", _) => None,
-            (kind, _) => {
-                Some(format!("a simulated user of type {kind:?} is not played here, only llm_backed"))
+            ("llm_backed", Some(own)) if own.contains("{%") => {
+                Some("its custom_instructions use Jinja statements; only placeholders are supported".into())
             }
+            ("llm_backed", _) => None,
+            (kind, _) => Some(format!("simulated users of type {kind:?} are not supported, only llm_backed")),
         };
         UserSpec {
             model: text("model", "model"),

@@ -1,5 +1,5 @@
-//! The index of runs: what a run was about and what it came to, without reading it. It can be made again from
-//! the runs at any time, so it lies in the cache folder.
+//! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
+//! the runs at any time, so it is stored in the cache folder.
 
 use crate::domain::{PlannedSet, RunBy, RunRef, Totals, rfc3339, stored_path, unix_seconds};
 use crate::formats::adk::{ResultFile, app_history};
@@ -11,42 +11,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// The format of the index. An index of another format is made anew.
+/// The version of the format of the index. An index with another version is rebuilt.
 const FORMAT: u32 = 3;
 
-/// A run, before it is read.
+/// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
-    /// The run's id; of ADK's results, the id of the result.
+    /// The run's id, or the id of ADK's result.
     pub run_id: String,
     /// The run's folder, or the result file.
     #[serde(with = "stored_path")]
     pub path: PathBuf,
-    /// When it began, RFC 3339; of ADK's results, when they were written.
+    /// When the run started, in RFC 3339; for ADK's results, when they were written.
     pub started: String,
-    /// Where it is from.
+    /// The origin of the run.
     pub source: RunSource,
     /// The only turn that was run, from 1; all turns when `None`.
     pub turn: Option<u32>,
-    /// Attempts that were planned.
+    /// The number of planned attempts.
     pub attempts: usize,
-    /// Attempts that ended, by status.
+    /// The numbers of attempts that ended, by status.
     pub totals: Totals,
-    /// Whether the run went through to its end.
+    /// Whether the run is marked as complete.
     pub ended: bool,
-    /// The run's number among those that this person recorded, in their order; 0 for all others.
+    /// The run's number in the order of this user's runs; 0 for all others.
     pub number: u64,
 }
 
-/// Where a run is from, and the cases it is about.
+/// The origin of a run, and its cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunSource {
-    /// evaltrail: the files with the number of their cases in the plan.
+    /// evaltrail.
     Evaltrail {
-        /// Files and counts.
+        /// The files, with the number of their cases in the plan.
         sets: Vec<SetCount>,
-        /// Whether it was recorded elsewhere, or planted: it is not signed with this person's key.
+        /// Whether it is not signed with this user's key: it was recorded elsewhere, or added by someone else.
         is_foreign: bool,
     },
     /// ADK.
@@ -56,23 +56,23 @@ pub enum RunSource {
         app_dir: PathBuf,
         /// The set's id in the result.
         set_id: String,
-        /// Whether evaltrail wrote the file at the end of a run of its own.
+        /// Whether evaltrail wrote the file at the end of a run.
         by_evaltrail: bool,
     },
 }
 
-/// How many cases of a file a run is about.
+/// The number of cases of a file in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetCount {
     /// The file.
     #[serde(with = "stored_path")]
     pub path: PathBuf,
-    /// Cases of it in the plan.
+    /// The number of its cases in the plan.
     pub cases: usize,
 }
 
 impl RunHead {
-    /// What results of the run refer to.
+    /// The reference to the run that its results contain.
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {
             RunSource::Adk { by_evaltrail: false, .. } => RunBy::Adk,
@@ -82,22 +82,22 @@ impl RunHead {
         RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
     }
 
-    /// Whether this person's evaltrail recorded it.
+    /// Whether it is a run of evaltrail that is signed with this user's key.
     pub fn is_ours(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { is_foreign: false, .. })
     }
 
-    /// Whether it was recorded by evaltrail, but not by this person.
+    /// Whether it is a run of evaltrail that is not signed with this user's key.
     pub fn is_foreign(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
     }
 
-    /// Whether it went through to its end and no result of it is lost, so that there is nothing to go on with.
+    /// Whether it is complete and no result is missing, so that it cannot be resumed.
     pub fn is_finished(&self) -> bool {
         self.ended && self.totals.ended() >= self.attempts
     }
 
-    /// Whether it has the form of evaltrail's runs, whoever recorded it.
+    /// Whether it is a run of evaltrail, signed or not.
     pub fn is_of_our_form(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { .. })
     }
@@ -106,13 +106,13 @@ impl RunHead {
 /// The runs of a workspace.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The newest first; foreign ones last.
+    /// The runs, newest first; foreign ones last.
     pub runs: Vec<RunHead>,
-    /// What recognises runs of ours.
+    /// The key that signs this user's runs.
     pub(super) key: Option<RunKey>,
 }
 
-/// A line of the index: a run, and the sizes and times of its files when it was read.
+/// An entry of the index: a run, and the sizes and times of its files when it was read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     stamp: Vec<(u64, u128)>,
@@ -122,14 +122,14 @@ struct Entry {
 #[derive(Serialize, Deserialize)]
 struct IndexFile {
     format: u32,
-    /// Which key told whose the runs are; with another one the index is made anew.
+    /// The id of the key with which the runs were verified. With another key the index is rebuilt.
     key: String,
     entries: Vec<Entry>,
 }
 
 impl History {
-    /// Looks which runs there are. Runs that changed since the index was written are read anew; what cannot be
-    /// read is left out. `app_dirs` are the agents' folders, where ADK keeps its results.
+    /// Finds the runs of a workspace. Runs that changed after the index was written are read again; runs that cannot be
+    /// read are left out. `app_dirs` are the agents' folders, where ADK stores its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
         let key = places.and_then(|places| RunKey::of(places).ok());
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
@@ -157,7 +157,7 @@ impl History {
             entries.push(entry);
         }
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
-            // The index only saves time.
+            // The index is only a cache, so an error is ignored.
             let _ = write_index(&index, &key_id, &entries);
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
@@ -165,7 +165,7 @@ impl History {
         History { runs, key }
     }
 
-    /// Our runs, the newest first.
+    /// The runs that are signed with this user's key, newest first.
     pub fn ours(&self) -> impl Iterator<Item = &RunHead> {
         self.runs.iter().filter(|head| head.is_ours())
     }
@@ -173,8 +173,8 @@ impl History {
 
 fn sort_newest_first(runs: &mut [RunHead]) {
     runs.sort_by(|a, b| b.number.cmp(&a.number).then_with(|| time_of(b).total_cmp(&time_of(a))));
-    // Ours are in the order in which they were recorded. Where a clock that was wrong says otherwise, a run counts as
-    // no newer than the one recorded after it.
+    // The user's own runs are in the order in which they were recorded. If their times contradict it, because the clock
+    // was wrong, a run counts as no newer than the one that was recorded after it.
     let mut latest = f64::INFINITY;
     let mut newness: HashMap<PathBuf, f64> = HashMap::new();
     for head in runs.iter() {
@@ -188,12 +188,12 @@ fn sort_newest_first(runs: &mut [RunHead]) {
         newness.insert(head.path.clone(), time);
     }
     let newness = |head: &RunHead| newness.get(&head.path).copied().unwrap_or(f64::MIN);
-    // Of equal times the order stays.
+    // The sort is stable: runs with equal times stay in this order.
     runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)));
 }
 
-/// When a run began. A result file that evaltrail wrote says the same as its run, and less; a foreign run must not
-/// hide what was run here.
+/// When a run started. A result file that evaltrail wrote comes last, because it contains less than its run. So does a
+/// foreign run, because it must not hide the user's own runs.
 fn time_of(head: &RunHead) -> f64 {
     match head.source {
         RunSource::Adk { by_evaltrail: true, .. } | RunSource::Evaltrail { is_foreign: true, .. } => f64::MIN,
@@ -223,7 +223,7 @@ fn write_index(path: &Path, key: &str, entries: &[Entry]) -> std::io::Result<()>
     write_whole(path, &serde_json::to_vec(&file)?)
 }
 
-/// Sizes and modification times of the files that a head is made from.
+/// The sizes and modification times of the files from which an entry is created.
 fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     let of = |path: &Path| {
         let meta = fs::metadata(path).ok()?;
@@ -284,7 +284,7 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
     })
 }
 
-/// Larger result files are not read.
+/// The maximum size of a result file, in bytes.
 const LARGEST_RESULT: u64 = 1 << 30;
 
 pub(super) fn open_result(path: &Path) -> Option<ResultFile> {
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// The clock stood in 2036 for the second run, and in 2001 for the last.
+    /// The clock was wrong: at 2036 in the second run, and at 2001 in the last.
     #[test]
     fn the_order_of_runs_is_that_of_their_recording() {
         let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };

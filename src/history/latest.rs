@@ -1,4 +1,4 @@
-//! The latest result of every case: which run it is from, and whether the case was edited since.
+//! The latest result of every case, with its run, and whether the case was edited after the run.
 
 use super::index::{History, RunHead, RunSource, open_result};
 use crate::domain::{
@@ -11,19 +11,19 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Of more bytes of journals and results the rest is not read.
+/// The maximum total size of the journals and result files that are read, in bytes.
 const READ_AT_MOST: u64 = 512 << 20;
 
-/// A file of cases, as far as results are matched to it.
+/// A file of cases, with the data that is needed to find its results.
 #[derive(Clone, Debug)]
 pub struct HistorySet<'a> {
     /// The file.
     pub path: PathBuf,
-    /// The folder of the agent that runs it, where there is one here.
+    /// The folder of its agent, if it is in the workspace.
     pub app_dir: Option<PathBuf>,
     /// The ids under which ADK may have stored its results: the file's own id and its name.
     pub ids: Vec<String>,
-    /// Its cases.
+    /// The cases.
     pub file: &'a SetFile,
 }
 
@@ -34,25 +34,25 @@ pub struct PastResult {
     pub file: PathBuf,
     /// The case's id.
     pub eval_id: String,
-    /// Its content hash when it was run; empty when that is not known.
+    /// The case's content hash when it was run; empty if it is not known.
     pub content: String,
     /// The run.
     pub run: Arc<RunRef>,
-    /// The attempts that ended, by number; of one run.
+    /// The attempts of the run that ended, by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
 }
 
 impl PastResult {
-    /// The only turn that was run, from 1. Such a result says nothing of the case as a whole.
+    /// The only turn that was run, from 1. Such a result is not a result of the whole case.
     pub fn turn(&self) -> Option<u32> {
         self.attempts.first().and_then(|attempt| attempt.turn)
     }
 }
 
 impl History {
-    /// The newest results of the cases of these files, the oldest run first. For each case there is one for each
-    /// content that was run (of equal ids in a file, the content tells which case is meant), and those of single
-    /// turns beside it.
+    /// The newest results of the cases of these files, the oldest run first. Each case has one result for each content
+    /// that was run, because cases with equal ids are distinguished by content, and one for each single turn that was
+    /// run.
     pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> Vec<PastResult> {
         let mut found = Found::of(self, sets);
         let mut budget = READ_AT_MOST;
@@ -62,7 +62,7 @@ impl History {
             }
             let size = size_of(head);
             if size > budget {
-                // Older results are not shown as the latest; but what came with the folder hides nothing.
+                // Older results must not be shown as the latest. A foreign run can be skipped: it hides no others.
                 if head.is_foreign() {
                     continue;
                 }
@@ -83,14 +83,14 @@ fn size_of(head: &RunHead) -> u64 {
     std::fs::metadata(file).map_or(0, |meta| meta.len())
 }
 
-/// What was found so far, the newest first.
+/// The results that were found so far, the newest first.
 #[derive(Default)]
 struct Found {
     results: Vec<PastResult>,
-    /// File, id, content and turn of what was found.
+    /// File, id, content and turn of these results.
     known: HashSet<(PathBuf, String, String, Option<u32>)>,
-    /// The cases without a result of each file that some run is about: how many are left of each id, which stands here
-    /// as its hash, for there may be millions.
+    /// For each file with any run, the number of cases without a result, by the hash of their id. Hashes are used
+    /// because there may be millions of cases.
     open: HashMap<PathBuf, HashMap<u64, usize>>,
 }
 
@@ -132,9 +132,9 @@ impl Found {
         self.results.push(result);
     }
 
-    /// Whether this run and older ones can add nothing to the files that it is about.
+    /// Whether this run and older ones cannot add results for the files of this run.
     fn is_complete_for(&self, head: &RunHead, sets: &[HistorySet]) -> bool {
-        // A file that is not among the sets is not of this workspace any more.
+        // A file that is not among the sets is no longer in this workspace.
         let complete = |path: &Path| self.open.get(path).is_none_or(HashMap::is_empty);
         match &head.source {
             RunSource::Evaltrail { sets, .. } => sets.iter().all(|counted| complete(&counted.path)),
@@ -149,11 +149,11 @@ fn hash_of(eval_id: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(eval_id.as_bytes())
 }
 
-/// The sets that a result of ADK can be about: run by that agent, and of that id. A file's own id goes before its
-/// name.
+/// The sets to which a result of ADK can belong: those with that agent and that id. A file's own id has precedence over
+/// its name.
 fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec<&'a HistorySet<'a>> {
     let of_agent = || sets.iter().filter(|set| set.app_dir.as_deref() == Some(app_dir));
-    // The older forms have a path for an id.
+    // The older formats use a path as the id.
     let name = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     let by_rank = |rank: usize| -> Vec<&'a HistorySet<'a>> {
         let is_it = |set: &&HistorySet| set.ids.get(rank).is_some_and(|id| id == set_id || id == name);
@@ -181,7 +181,7 @@ fn results_of(
 fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> Vec<PastResult> {
     let Ok(run) = load_run_with(&head.path, key, in_memory) else { return Vec::new() };
     let (state, plan) = (&run.state, &run.state.plan);
-    // The index may be older than what lies there now.
+    // The index may be outdated.
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
     let reference = Arc::new(RunRef { by, ..head.run_ref() });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
@@ -219,8 +219,8 @@ fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResu
     found
 }
 
-/// Which case of a file a stored case is: by id; of equal ids, the one with the content. Nothing when there is
-/// none, or when it cannot be told.
+/// The position of a stored case in a file: by id, and for equal ids by content. `None` if there is no such case, or if
+/// it is ambiguous.
 pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
     match file.positions_of(eval_id) {
         [one] => Some(*one),
@@ -230,16 +230,16 @@ pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
     }
 }
 
-/// The latest result of a case of a file as it is now.
+/// The latest result of a case, compared with the case as it is now.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
-    /// Position in the file.
+    /// The position of the case in the file.
     pub index: usize,
     /// The run.
     pub run: Arc<RunRef>,
-    /// The attempts; where the case was edited since, re-evaluated.
+    /// The attempts; re-evaluated if the case was edited after the run.
     pub attempts: Vec<Arc<EndedAttempt>>,
-    /// Whether the case was edited since, so that the attempts are re-evaluated.
+    /// Whether the case was edited after the run, so that the attempts are re-evaluated.
     pub edited: bool,
 }
 
@@ -249,12 +249,12 @@ impl CaseResult {
         Status::worst(self.attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::NotEvaluated)
     }
 
-    /// Whether it is of a run that was recorded elsewhere, so that nothing is decided by it.
+    /// Whether the run is foreign, so that nothing is based on the result.
     pub fn is_foreign(&self) -> bool {
         self.run.by == RunBy::Foreign
     }
 
-    /// Whether that status hangs on which samples a judge happened to give.
+    /// Whether other samples of a judge could change the status.
     pub fn is_unsteady(&self) -> bool {
         is_unsteady(&self.attempts, self.status())
     }
@@ -263,14 +263,14 @@ impl CaseResult {
 /// The latest results of the cases of a file, by position. Results of single turns are left out.
 pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResult]) -> Vec<CaseResult> {
     let mut latest: HashMap<usize, &PastResult> = HashMap::new();
-    // The newest run comes last, and stays.
+    // The newest run comes last and replaces older ones.
     for result in past.iter().filter(|result| result.file == path && result.turn().is_none()) {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
     }
     let of = |(index, result): (usize, &PastResult)| {
-        let again = match says_the_same(file, notes, index, result) {
+        let again = match is_unchanged(file, notes, index, result) {
             true => None,
             false => reevaluate(file, notes, index, &result.attempts),
         };
@@ -285,9 +285,9 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
     results
 }
 
-/// Whether the case is the one that was run, and no variants of its trajectory are or were allowed: then there is
-/// nothing to re-evaluate.
-pub fn says_the_same(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
+/// Whether the result needs no re-evaluation: the case is unchanged, and there neither are nor were any variants of its
+/// trajectory.
+pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
     let has_variants = notes.of(&result.eval_id).is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
         && !result.attempts.iter().any(|attempt| is_decided_by_variants(attempt))
@@ -295,16 +295,16 @@ pub fn says_the_same(file: &SetFile, notes: &Notes, at: usize, result: &PastResu
         && file.content_hash(at) == result.content
 }
 
-/// Whether each attempt that has the status could come out either way.
+/// Whether there are attempts with this status and other samples of a judge could change each of them.
 pub fn is_unsteady(attempts: &[Arc<EndedAttempt>], status: Status) -> bool {
     let mut such = attempts.iter().filter(|attempt| attempt.status == status).peekable();
     such.peek().is_some() && such.all(|attempt| attempt.unsteady)
 }
 
-/// Attempts of a case that was edited since, as they would have come out.
+/// The re-evaluated attempts of a case that was edited after the run.
 pub type Reevaluated = Vec<Arc<EndedAttempt>>;
 
-/// The attempts as they would have come out of the case as it is now; nothing when the case says the same.
+/// Re-evaluates attempts against the case as it is now; `None` if nothing that affects them has changed.
 pub fn reevaluate(
     file: &SetFile,
     notes: &Notes,
@@ -330,9 +330,9 @@ pub fn reevaluate(
     Some(found.into_iter().zip(attempts).map(|(now, ran)| now.unwrap_or_else(|| ran.clone())).collect())
 }
 
-/// An attempt that cannot be read any more, so that nobody knows what it would come to.
+/// An attempt that cannot be re-evaluated because its record cannot be read.
 fn not_compared(ran: &EndedAttempt, why: &str) -> EndedAttempt {
-    let error = format!("what the agent did cannot be compared with the case as it is now: {why}");
+    let error = format!("the attempt cannot be compared with the current case: {why}");
     EndedAttempt::unrecorded(Attempt {
         status: Status::NotEvaluated,
         adk_status: ran.adk_status,

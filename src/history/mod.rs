@@ -1,14 +1,14 @@
-//! The runs that happened, ours and ADK's, and what they say of the cases as they are now.
+//! Past runs of evaltrail and of ADK, and their results for the current cases.
 //!
 //! ```text
 //! <workspace>/.evaltrail/runs ──┐
-//! <agent>/.adk/eval_history ────┴─▶ index (a line for each run) ─▶ latest results ─▶ a case of a file
+//! <agent>/.adk/eval_history ────┴─▶ index (an entry for each run) ─▶ latest results ─▶ a case of a file
 //! ```
 //!
-//! Runs that this person's evaltrail did not record are foreign: they are shown where there is nothing else, and
-//! decide nothing.
+//! Runs that are not signed with this user's key are foreign: they are shown only where there is no other result, and
+//! nothing is based on them.
 //!
-//! A stored case is known by its file, its `eval_id` and its content hash, never by its position.
+//! A stored case is identified by its file, its `eval_id` and its content hash, never by its position.
 
 mod index;
 mod latest;
@@ -18,8 +18,8 @@ mod resume;
 
 pub use index::{History, RunHead, RunSource, SetCount};
 pub use latest::{
-    CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unsteady, place, reevaluate,
-    says_the_same,
+    CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unchanged, is_unsteady, place,
+    reevaluate,
 };
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};

@@ -1,4 +1,4 @@
-//! Scores that data sets bring along: what was computed elsewhere is shown until it is scored here.
+//! Scores that are stored in data sets. They are shown until the cases are scored by evaltrail.
 
 use super::latest::PastResult;
 use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, adk_status, case_status};
@@ -6,7 +6,7 @@ use crate::formats::SetFile;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The scores that stand in a file. None of a file that is too large to be held.
+/// The scores that a file contains. Files that are too large to be loaded have none.
 pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
     let has_scores = |at: usize| file.case(at).is_ok_and(|case| !case.recorded.is_empty());
     if file.form.is_adk() || !file.is_held() || file.is_empty() || !has_scores(0) {

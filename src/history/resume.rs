@@ -1,4 +1,4 @@
-//! Which unfinished run a request goes on with, and what is different about it.
+//! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::{History, RunSource};
 use crate::domain::{RunEvent, RunPlan, RunState};
@@ -6,34 +6,34 @@ use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What `--resume` comes to.
+/// The outcome of `--resume`.
 #[derive(Debug)]
 pub enum Resume {
-    /// No unfinished run is of these cases; why the newest that comes near is none, if one does.
+    /// There is no unfinished run of these cases. Contains the reason why the newest similar run cannot be resumed, if
+    /// there is one.
     None(Option<String>),
-    /// The newest unfinished run is of these cases, but its results would not be those of this request: the run,
-    /// and what differs.
+    /// The newest unfinished run has these cases, but its results would differ from those of this request: the run, and
+    /// the differences.
     Differs(String, Vec<String>),
-    /// Another evaltrail is writing this run.
+    /// Another process is writing this run.
     Taken(String),
-    /// This run goes on under the plan of the request; what differs without changing results.
+    /// The run to resume with the plan of the request, and the differences that do not affect results.
     Run(Box<ResumedRun>, Vec<String>),
 }
 
-/// An unfinished run that goes on. Nobody else writes it.
+/// An unfinished run that is resumed. It is locked.
 #[derive(Debug)]
 pub struct ResumedRun {
-    /// Its folder.
+    /// The folder of the run.
     pub folder: RunFolder,
-    /// What had happened, under the plan of today.
+    /// The attempts that ended, with the plan of the request.
     pub state: RunState,
-    /// Lines of its journal that could not be read.
+    /// The number of lines of its journal that could not be read.
     pub damaged: usize,
 }
 
-/// Finds the newest unfinished run of the cases of a plan. What the run goes on with (criteria, judge, agents,
-/// limits) is the plan's, which was made and allowed today; only the attempts that ended are taken from the run.
-/// Foreign runs are none.
+/// Finds the newest unfinished run of the cases of a plan. Criteria, judge, agents and limits are those of the plan,
+/// for which permissions were checked; only the attempts that ended are taken from the run. Foreign runs are ignored.
 pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
     let mut near = None;
     for head in history.ours().filter(|head| !head.is_finished()) {
@@ -55,7 +55,7 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
         }
         match reopened(&head.path, history, plan) {
             Ok(Some(run)) => return Resume::Run(Box::new(run), other_differences(&stored.plan, plan)),
-            // It was finished, or exchanged, in the meantime.
+            // The run was finished or replaced in the meantime.
             Ok(None) => {}
             Err(error) if error.is_taken() => return Resume::Taken(head.run_id.clone()),
             Err(error) => near = near.or(Some(error.to_string())),
@@ -75,7 +75,7 @@ fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<Res
     Ok(Some(ResumedRun { folder, state, damaged }))
 }
 
-/// The run under the plan of today. Both have the same cases in the same order.
+/// The state of the run with the plan of the request. Both plans have the same cases in the same order.
 fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     let (run_id, started) = (run.state.plan.run_id.clone(), run.state.plan.started.clone());
     let mut state = RunState::new(Arc::new(RunPlan { run_id, started, ..plan.clone() }));
@@ -90,11 +90,11 @@ fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
         plan.cases.iter().map(|case| (plan.sets[case.set].path.clone(), case.eval_id.clone())).collect()
     };
     if named(stored) != named(plan) {
-        return Err("it is of other cases".into());
+        return Err("its cases differ".into());
     }
     let mut changed =
         stored.cases.iter().zip(&plan.cases).filter(|(then, now)| match then.content.is_empty() {
-            // Format 1 knows only whether the file is the same.
+            // Format 1 has only digests of files.
             true => stored.sets[then.set].digest != plan.sets[now.set].digest,
             false => then.content != now.content,
         });
@@ -108,10 +108,10 @@ fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
     }
 }
 
-/// What would make the results those of another request.
+/// The differences that would affect results.
 fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     let mut found = Vec::new();
-    let turn = |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} alone"));
+    let turn = |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} only"));
     let (then, now) = (&stored.options, &plan.options);
     differ(&mut found, "turns", turn(then.turn), turn(now.turn));
     differ(&mut found, "attempts of each case", then.repeat, now.repeat);
@@ -129,21 +129,21 @@ fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
         found.push("the simulated user".into());
     }
     let (then, now) = (&stored.judge, &plan.judge);
-    let named = |model: &Option<String>| model.clone().unwrap_or_else(|| "as the criteria name it".into());
+    let named = |model: &Option<String>| model.clone().unwrap_or_else(|| "from the criteria".into());
     differ(&mut found, "judge", named(&then.model), named(&now.model));
     let samples =
-        |samples: Option<u32>| samples.map_or("as the criteria say".into(), |count| count.to_string());
+        |samples: Option<u32>| samples.map_or("from the criteria".into(), |count| count.to_string());
     differ(&mut found, "samples", samples(then.samples), samples(now.samples));
     let asked = |judge: &crate::domain::JudgeSpec| {
         (judge.provider, judge.url.clone(), judge.recording.clone(), judge.reading)
     };
     if asked(then) != asked(now) {
-        found.push("how the judge is reached or read".into());
+        found.push("how the judge is reached or its responses are parsed".into());
     }
     found
 }
 
-/// What changes how fast a run goes, and not what comes of it.
+/// The differences that affect only the speed of a run, not its results.
 fn other_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     let mut found = Vec::new();
     let seconds = |milliseconds: u64| format!("{} s", milliseconds as f64 / 1000.0);
@@ -158,6 +158,6 @@ fn other_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
 
 fn differ<T: PartialEq + std::fmt::Display>(found: &mut Vec<String>, what: &str, then: T, now: T) {
     if then != now {
-        found.push(format!("{what}: {then} then, {now} now"));
+        found.push(format!("{what}: {then} before, {now} now"));
     }
 }

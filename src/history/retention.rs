@@ -1,10 +1,10 @@
-//! Which runs are kept.
+//! Removal of old runs.
 
 use super::index::{History, RunHead};
 use crate::store::remove_run;
 
-/// Removes all but the newest `keep` runs of ours, and says which. A run that is being written stays, and so does
-/// what cannot be removed. ADK's results are ADK's.
+/// Removes all but the newest `keep` of the user's own runs, and returns the removed ones. Runs that are being written
+/// or cannot be removed are skipped. ADK's results are never removed.
 pub fn remove_old_runs(history: &History, keep: usize) -> Vec<RunHead> {
     let old = history.ours().skip(keep);
     old.filter(|head| matches!(remove_run(&head.path), Ok(true))).cloned().collect()

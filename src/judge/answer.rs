@@ -1,4 +1,4 @@
-//! What a program answers, as a metric's result.
+//! The output of a program, as a metric's result.
 
 use crate::domain::{Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status};
 use crate::metrics::unscored;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const REPORTED_NO_REASON: &str = "the program gave no reason";
 
-/// Reads an answer: a number, or `{"score", "explanation", "status", "per_invocation"}`; or `{"error"}`.
+/// Reads an output: a number, or `{"score", "explanation", "status", "per_invocation"}`; or `{"error"}`.
 pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> MetricResult {
     let broken = |why: &str| unscored(criterion, turns, Status::Errored, why);
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
@@ -21,10 +21,10 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
         Value::Object(map) => match map.get("score") {
             Some(Value::Null) => None,
             Some(score) if score.is_number() => score.as_f64(),
-            Some(other) => return broken(&format!("the metric's score is no number: {other}")),
+            Some(other) => return broken(&format!("the metric's score is not a number: {other}")),
             None => return broken("the metric's answer has no \"score\""),
         },
-        other => return broken(&format!("the metric answered neither a number nor an object: {other}")),
+        other => return broken(&format!("the metric returned neither a number nor an object: {other}")),
     };
     if score.is_some_and(|score| !score.is_finite()) {
         return broken("the metric's score is not finite");

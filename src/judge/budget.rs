@@ -1,4 +1,4 @@
-//! What judging costs, and the limit to it.
+//! The cost of judging, and its limit.
 
 use super::error::{Fault, JudgeError};
 use crate::domain::JudgeSpec;
@@ -13,17 +13,17 @@ pub(super) struct Budget {
     released: Notify,
 }
 
-/// What was spent, and about what requests under way will cost.
+/// The amount spent, and the estimated cost of requests in flight.
 #[derive(Debug, Default)]
 struct Account {
     spent: f64,
     reserved: f64,
-    /// Of all answers so far, and how many there were.
+    /// The sum over all responses so far, and their number.
     output_tokens: u64,
     answers: u64,
 }
 
-/// A request that may be made. Dropped when it has been.
+/// Permission to send a request. Dropped when the request is finished.
 #[derive(Debug)]
 pub(super) struct Reservation<'a> {
     budget: &'a Budget,
@@ -32,7 +32,7 @@ pub(super) struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// The request was answered, or failed: what it cost is known.
+    /// Marks the request as answered or failed: its cost is known.
     pub(super) fn answered(mut self) {
         self.is_answered = true;
     }
@@ -43,7 +43,7 @@ impl Drop for Reservation<'_> {
         if let Ok(mut account) = self.budget.account.lock() {
             account.reserved -= self.estimate;
             if !self.is_answered {
-                // Broken off after it was sent: it is charged all the same.
+                // Cancelled after it was sent: the estimate is charged.
                 account.spent += self.estimate;
             }
         }
@@ -51,9 +51,9 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// About so many characters are a token.
+/// Approximate number of characters in a token.
 const CHARACTERS_A_TOKEN: u64 = 4;
-/// Tokens of an answer, before there was one.
+/// Estimated number of tokens of a response, before there is one.
 const USUAL_ANSWER: u64 = 200;
 
 impl Budget {
@@ -66,14 +66,14 @@ impl Budget {
         }
     }
 
-    /// What so many tokens cost; `None` without prices.
+    /// The cost of these numbers of tokens; `None` without prices.
     pub(super) fn cost(&self, input: u64, output: u64) -> Option<f64> {
         let (price_in, price_out) = self.prices?;
         Some((input as f64 * price_in + output as f64 * price_out) / 1e6)
     }
 
-    /// Waits until a request with a prompt of so many characters may be made. What requests under way will cost is
-    /// estimated, so that the limit is passed by one request at most.
+    /// Waits until a request with a prompt of this many characters may be sent. The cost of requests in flight is
+    /// estimated, so that at most one request exceeds the limit.
     pub(super) async fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
         loop {
             let released = self.released.notified();
@@ -84,8 +84,8 @@ impl Budget {
         }
     }
 
-    /// Reserves what a request may cost. `None` while the requests under way could use up what is left of the limit.
-    /// The error says that the limit is reached.
+    /// Reserves the estimated cost of a request. `None` while the requests in flight could use up the rest of the
+    /// limit. Fails when the limit is reached.
     fn try_reserve(&self, characters: usize) -> Result<Option<Reservation<'_>>, JudgeError> {
         let none = Reservation { budget: self, estimate: 0.0, is_answered: false };
         let (Some(limit), Ok(mut account)) = (self.limit, self.account.lock()) else { return Ok(Some(none)) };
@@ -105,7 +105,7 @@ impl Budget {
         Ok(Some(Reservation { estimate, ..none }))
     }
 
-    /// Counts an answer; what it cost, where there are prices.
+    /// Counts a response. Returns its cost, if there are prices.
     pub(super) fn spend(&self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
         let cost = self.cost(input_tokens, output_tokens)?;
         if let Ok(mut account) = self.account.lock() {
@@ -128,15 +128,15 @@ mod tests {
         let budget = Budget::of(&spec);
         let reserve = |characters| budget.try_reserve(characters);
         assert_eq!(budget.spend(1000, 500), Some(0.006));
-        // With the one under way, at 0.006, the limit would be passed: the next one waits for it.
+        // With one request in flight, estimated at 0.006, the limit would be exceeded: the next one waits for it.
         let one = reserve(4000).unwrap().unwrap();
         assert!(reserve(4000).unwrap().is_none());
         one.answered();
-        let another = reserve(4000).unwrap().expect("one that failed costs nothing");
+        let another = reserve(4000).unwrap().expect("a failed request costs nothing");
         drop(another);
         assert!(
             reserve(0).unwrap_err().message.contains("limit of 0.01 is reached (0.0120 spent)"),
-            "it was sent"
+            "the dropped request is charged"
         );
         assert_eq!(Budget::of(&JudgeSpec::standard()).cost(1, 1), None);
     }

@@ -1,4 +1,4 @@
-//! A check of the judge itself: answers that no judge should take for right, and one that every judge should
+//! A check of the judge itself: responses that no judge should find valid, and one that every judge should
 //! (`facts/reliability.md` I).
 
 use super::{Judges, JudgingObserver};
@@ -9,26 +9,26 @@ use serde_json::json;
 /// One probe of a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// What it tries, in a few words.
+    /// What it tests, in a few words.
     pub name: &'static str,
-    /// Whether a judge should find the answer valid.
+    /// Whether a judge should find the response valid.
     pub wanted: bool,
     answer: &'static str,
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
     /// The probe.
     pub probe: &'static Probe,
-    /// What the judge said; `None` when it gave no verdict.
+    /// The judge's verdict; `None` when it gave none.
     pub found: Option<bool>,
     /// Its reason, or why there is no verdict.
     pub why: String,
 }
 
 impl Probed {
-    /// Whether the judge passed: no verdict on a bad answer is no harm.
+    /// Whether the judge passed the probe. For a wrong response, a missing verdict is acceptable, too.
     pub fn is_fine(&self) -> bool {
         match self.found {
             Some(found) => found == self.probe.wanted,
@@ -65,8 +65,7 @@ const PROBES: &[Probe] = &[
 ];
 
 impl Judges {
-    /// Probes the judge that answers for criteria which name no model. What it said before is asked again
-    /// unless it is kept.
+    /// Probes the judge for criteria that name no model. Responses come from the cache, if there is one.
     pub async fn canary(&self, watch: &mut impl JudgingObserver) -> Vec<Probed> {
         let mut criterion = Criterion::new("final_response_match_v2", Some(1.0));
         criterion.options.insert("judge_model_options".into(), json!({"num_samples": 1}));

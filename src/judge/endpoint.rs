@@ -1,5 +1,5 @@
-//! Where a model is asked and with which key: from the configuration, the model's name and the environment,
-//! as ADK resolves names (`facts/adk.md` 4.3).
+//! The address and the key of a model, from the configuration, the model's name and the environment. Names are
+//! resolved as in ADK (`facts/adk.md` 4.3).
 
 use super::error::{Fault, JudgeError};
 use super::secret::Secret;
@@ -7,20 +7,20 @@ use crate::domain::{JudgeSpec, Provider};
 use crate::net::http::is_loopback;
 use url::Url;
 
-/// A model that can be asked.
+/// A model and its address.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Whose protocol.
+    /// The provider, which determines the protocol.
     pub provider: Provider,
     /// The model's name at the provider.
     pub model: String,
-    /// The address up to where the protocol begins.
+    /// The base URL, to which the paths of the protocol are added.
     pub base: Url,
-    /// The key, where one is sent.
+    /// The key, if one is sent.
     pub key: Option<Secret>,
-    /// Whether Vertex AI's evaluation service is asked, and no model.
+    /// Whether it is Vertex AI's evaluation service instead of a model.
     pub service: bool,
-    /// Google Cloud's project and location, for Vertex AI.
+    /// The Google Cloud project and location, for Vertex AI.
     pub place: Option<(String, String)>,
 }
 
@@ -30,7 +30,7 @@ const VERTEX_KEYS: &[&str] = &["CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCES
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 
-/// Providers that speak like OpenAI: their name, address, and where the key is.
+/// Providers with OpenAI's protocol: name, address, and the variable of the key.
 const LIKE_OPENAI: &[(&str, &str, &str)] = &[
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
@@ -41,7 +41,8 @@ const LIKE_OPENAI: &[(&str, &str, &str)] = &[
     ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
 ];
 
-/// The variables that say where providers are. Only the environment's count: a key would go where a file says.
+/// The variables with addresses of providers. Only the environment is read: an address in a file could redirect a
+/// key.
 pub(super) const ADDRESSES: [&str; 6] = [
     "GOOGLE_GEMINI_BASE_URL",
     "GOOGLE_VERTEX_BASE_URL",
@@ -51,16 +52,16 @@ pub(super) const ADDRESSES: [&str; 6] = [
     "STORAGE_EMULATOR_HOST",
 ];
 
-/// The variables that hold keys of providers.
+/// The variables with keys of providers.
 pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
     let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]].into_iter().flatten().copied();
     own.chain(LIKE_OPENAI.iter().map(|(_, _, key)| *key))
 }
 
-/// Reads an environment variable; empty ones are none.
+/// Reads an environment variable; `None` for an empty one.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The name under which the service is asked for, as if it were a model.
+/// The name of the service where a model's name is expected.
 pub const SERVICE: &str = "Vertex AI's evaluation service";
 
 /// The endpoint of Vertex AI's evaluation service.
@@ -75,7 +76,7 @@ pub(super) fn service(spec: &JudgeSpec, env: Environment) -> Result<Endpoint, Ju
     Ok(Endpoint { service: true, ..resolve(&cloud, SERVICE, env)? })
 }
 
-/// What is known before keys are looked for.
+/// The parts of an endpoint that are known before a key is looked up.
 struct Known<'a> {
     provider: Provider,
     model: &'a str,
@@ -94,7 +95,7 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
     }
     let names: Vec<&str> = match &spec.key_env {
         Some(name) => vec![name],
-        // A server of one's own gets no key that it was not given.
+        // The user's own server receives only a key that was configured for it.
         None if spec.url.is_some() => Vec::new(),
         None => known.keys,
     };
@@ -145,7 +146,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         (None, Some(prefix)) if LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => Provider::Openai,
         (None, Some(prefix)) => {
             return Err(format!(
-                "evaltrail does not know where {prefix}/ models are; name a server that speaks like OpenAI as base_url under [judge]"
+                "{prefix}/ is not a known provider; set base_url under [judge] to a server with OpenAI's API"
             ));
         }
         (None, None) if named(&["projects/"]) => Provider::Vertex,
@@ -157,7 +158,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         (None, None) if named(&["gpt-"]) || is_o => Provider::Openai,
         (None, None) => {
             return Err(format!(
-                "{model:?} tells no provider; write provider/model, as openai/{model}, or set kind under [judge]"
+                "{model:?} names no provider; write provider/model, such as openai/{model}, or set kind under [judge]"
             ));
         }
     };
@@ -173,7 +174,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
     Ok(Known { provider, model: own, base, keys })
 }
 
-/// Where a provider is, and the variables that may hold its key.
+/// The address of a provider, and the variables that may contain its key.
 fn address(
     provider: Provider,
     prefix: Option<&str>,
@@ -212,15 +213,15 @@ pub(super) fn vertex_host(location: &str) -> String {
     }
 }
 
-/// Google Cloud's project and location.
+/// The Google Cloud project and location.
 pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, String), String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
     let location = spec.location.clone().or_else(|| env("GOOGLE_CLOUD_LOCATION"));
-    // The location becomes a part of the host's name, where a token is sent.
+    // The location becomes part of the host name to which a token is sent.
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     match (project, location) {
         (_, Some(location)) if !is_name(&location) => {
-            Err(format!("{location:?} is no location of Google Cloud"))
+            Err(format!("{location:?} is not a Google Cloud location"))
         }
         (Some(project), Some(location)) => Ok((project, location)),
         (None, _) => {
@@ -284,7 +285,7 @@ mod tests {
             ..JudgeSpec::standard()
         };
         let error = resolve(&elsewhere, "gemini-2.5-flash", &with(&cloud)).unwrap_err();
-        assert!(error.message.contains("no location"), "{error}");
+        assert!(error.message.contains("not a Google Cloud location"), "{error}");
     }
 
     #[test]

@@ -1,52 +1,52 @@
-//! What can go wrong with a judge, and what may be tried again.
+//! Failures of a judge, and which of them may be retried.
 
 use std::time::Duration;
 
-/// A judge that did not answer.
+/// A failed request to a judge.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct JudgeError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub fault: Fault,
     /// The cause, in a sentence.
     pub message: String,
-    /// How long the server asks to wait before another try.
+    /// The delay that the server requests before a retry.
     pub retry_after: Option<Duration>,
 }
 
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It could not be reached, is overloaded, or limits how often it is asked.
+    /// It could not be reached, is overloaded, or limits the rate of requests.
     Unavailable,
     /// The key is not accepted.
     Refused,
     /// It has no such model.
     UnknownModel,
-    /// What may be used is used up; waiting a little does not help.
+    /// The quota is used up; a short wait does not help.
     Quota,
     /// It took too long.
     Timeout,
-    /// It does not take the request in this form.
+    /// It does not accept the request in this form.
     Rejected,
-    /// It answered something that is no answer, or stopped in the middle.
+    /// The response is malformed or incomplete.
     Protocol,
-    /// It answered without words: blocked, cut, empty.
+    /// The response has no text: blocked, cut off or empty.
     NoAnswer,
-    /// It cannot be asked as things are configured.
+    /// No request can be sent with this configuration.
     Setup,
-    /// So much was spent that nothing more may be.
+    /// The spending limit is reached.
     Limit,
 }
 
 impl JudgeError {
-    /// An error of a kind.
+    /// An error of this kind, without a delay.
     pub fn new(fault: Fault, message: impl Into<String>) -> JudgeError {
         JudgeError { fault, message: message.into(), retry_after: None }
     }
 
-    /// Whether trying again can help. A time-out is not tried again: the answer may have been paid for, and
-    /// ADK does not either.
+    /// Whether a retry can help. A time-out is not retried: the response may have been charged, and ADK does not
+    /// retry it, either.
     pub fn may_retry(&self) -> bool {
         self.fault == Fault::Unavailable
     }

@@ -1,18 +1,18 @@
-//! How often a judge is asked: so many requests at once, so many a minute, and none while it asks to wait.
+//! Limits the requests to a judge: how many at once, how many a minute, and none while the server requests a delay.
 
 use super::error::JudgeError;
 use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-/// One gate for all that ask the same judge.
+/// One gate for all requests to the same judge.
 #[derive(Debug)]
 pub(super) struct Gate {
     slots: Semaphore,
     pace: Option<Mutex<Interval>>,
-    /// When the server wants to be asked again.
+    /// The end of a delay that the server requested.
     opens: std::sync::Mutex<Option<Instant>>,
-    /// Until when nobody is let in, and why: the server asks to wait longer than anybody would.
+    /// Until when requests fail, and with which error: the server requested a delay that is too long to wait for.
     shut: std::sync::Mutex<Option<(Instant, JudgeError)>>,
 }
 
@@ -31,7 +31,8 @@ impl Gate {
         }
     }
 
-    /// Waits for room. Dropping what comes back makes room again. An error while the judge wants to be left alone.
+    /// Waits for a free slot, which is freed again by dropping the permit. Fails during a long delay (see
+    /// [`Gate::shut_for`]).
     pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
         self.is_open()?;
@@ -53,7 +54,7 @@ impl Gate {
         }
     }
 
-    /// Everybody who wants to enter in this time is turned away.
+    /// Rejects all requests during this time.
     pub(super) fn shut_for(&self, time: Duration, why: JudgeError) {
         if let (Some(until), Ok(mut shut)) = (Instant::now().checked_add(time), self.shut.lock()) {
             *shut = Some((until, why));
@@ -65,7 +66,7 @@ impl Gate {
         opens.filter(|opens| *opens > Instant::now())
     }
 
-    /// Nobody enters for so long.
+    /// Delays all requests for this time.
     pub(super) fn close_for(&self, time: Duration) {
         if let Ok(mut opens) = self.opens.lock() {
             *opens = (*opens).max(Some(Instant::now() + time));
@@ -108,7 +109,7 @@ mod tests {
         assert!(gate.enter().await.is_ok());
     }
 
-    /// Only a lower bound is asked for: a slow machine is no fault.
+    /// Only a lower bound is checked: a slow machine is not an error.
     #[tokio::test]
     async fn so_many_a_minute_and_none_while_closed() {
         let paced = Gate::new(10, Some(1200));

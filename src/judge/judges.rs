@@ -1,4 +1,4 @@
-//! The judges of a run: which model answers, what is known already, what it costs.
+//! The judges of a run: the models, the cache of responses and the cost.
 
 use super::budget::Budget;
 use super::endpoint::SERVICE;
@@ -27,53 +27,53 @@ pub struct Judges {
     answers: Option<Answers>,
     budget: Budget,
     recording: Option<Result<Recording, String>>,
-    /// Prompts that Google keeps, fetched by the first who asks.
+    /// Prompts that Google publishes, fetched on first use.
     prompts: tokio::sync::Mutex<HashMap<String, Value>>,
     grant: JudgeGrant,
 }
 
-/// What a person allowed a judge, beyond what the person's own environment and flags say. The default is nothing.
+/// What the user allowed for a judge, beyond the user's own environment and flags. The default is nothing.
 #[derive(Clone, Debug, Default)]
 pub struct JudgeGrant {
-    /// Where the folder says things go, as [`Judges::destination`] and [`Judges::destination_of_model`] have it: exactly
-    /// that is allowed.
+    /// Allowed destinations that the folder names, exactly as returned by [`Judges::destination`] and
+    /// [`Judges::destination_of_model`].
     pub destinations: BTreeSet<String>,
-    /// Keys of a file.
+    /// Keys from a file.
     pub keys: Keys,
 }
 
-/// What is asked, and for which case.
+/// A request for one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// The case.
     pub eval_id: &'a str,
     /// The metric, label included; `user` for a simulated user.
     pub metric: &'a str,
-    /// Which question.
+    /// Identifies the question in the case.
     pub id: QuestionId,
-    /// What is asked for.
+    /// What the question is about, in a word or two.
     pub about: &'a str,
     /// The sample, from 1.
     pub sample: u32,
     /// The prompt.
     pub prompt: &'a str,
-    /// The form of the answer, where the model may be told one.
+    /// The form of the response, where a schema may be sent.
     pub shape: Option<AnswerShape>,
 }
 
-/// An answer, and what it took.
+/// A response and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// The answer's text, without keys.
+    /// The text of the response, with keys masked.
     pub text: String,
-    /// Whether it was kept from before.
+    /// Whether it comes from the cache.
     pub cached: bool,
-    /// What it took.
+    /// Requests, tokens and cost.
     pub spent: Spent,
 }
 
 impl Judges {
-    /// The judges of a run; answers are kept below `cache`, where one is given.
+    /// The judges of a run. Responses are cached in `answers`, if given and if the configuration allows it.
     pub fn new(spec: &JudgeSpec, answers: Option<Answers>) -> Judges {
         let recording = match (spec.provider, &spec.recording) {
             (Some(Provider::Replay), Some(path)) => Some(Recording::read(path)),
@@ -91,27 +91,27 @@ impl Judges {
         }
     }
 
-    /// The same with what a person allowed.
+    /// Sets what the user allowed.
     pub fn with_grant(self, grant: JudgeGrant) -> Judges {
         Judges { grant, ..self }
     }
 
-    /// How it is configured.
+    /// The configuration.
     pub fn spec(&self) -> &JudgeSpec {
         &self.spec
     }
 
-    /// Whether this configuration plays recorded answers instead of asking a model.
+    /// Whether a configuration replays recorded responses instead of calling a model.
     pub fn is_recorded(spec: &JudgeSpec) -> bool {
         spec.provider == Some(Provider::Replay)
     }
 
-    /// Whether recorded answers are played.
+    /// Whether recorded responses are replayed.
     pub fn is_replay(&self) -> bool {
         self.recording.is_some()
     }
 
-    /// Who answers for a metric.
+    /// The model or service that decides a metric.
     pub fn who(&self, metric: &JudgedMetric) -> String {
         match metric.asks_service() && self.recording.is_none() {
             true => SERVICE.to_string(),
@@ -119,7 +119,7 @@ impl Judges {
         }
     }
 
-    /// The model that answers for a criterion: the configured one, else the criterion's, else ADK's.
+    /// The model for a criterion: the configured one, else the criterion's, else ADK's default.
     pub fn model_for(&self, options: &JudgeOptions) -> String {
         if self.recording.is_some() {
             return "recorded answers".into();
@@ -128,8 +128,8 @@ impl Judges {
         named.unwrap_or_else(|| JudgeOptions::MODEL.to_string())
     }
 
-    /// Whether a model can be asked, as far as that can be told without asking it. The error says what to
-    /// do; it is remembered, so that nobody asks in vain.
+    /// Checks that a model can be called, as far as possible without a question. The error says what to do; it is
+    /// remembered, so that later questions fail without a request.
     pub async fn ready(&self, model: &str) -> Result<(), JudgeError> {
         if let Some(recording) = &self.recording {
             return recording.as_ref().map(|_| ()).map_err(|why| JudgeError::new(Fault::Setup, why));
@@ -148,13 +148,13 @@ impl Judges {
         if self.is_replay() { Ok(()) } else { self.model(model).map(|_| ()) }
     }
 
-    /// How the form of its answers is requested from a model, in words; nothing until it has answered.
+    /// How the form of the responses is requested from a model, as text; `None` until it has responded.
     pub fn form_words(&self, model: &str) -> Option<&'static str> {
         self.model(model).ok()?.mode.get().map(|mode| mode.words())
     }
 
     fn model(&self, name: &str) -> Result<Arc<Model>, JudgeError> {
-        let broken = |_| JudgeError::new(Fault::Setup, "a judge broke");
+        let broken = |_| JudgeError::new(Fault::Setup, "a judge panicked");
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
             self.is_allowed(name)?;
@@ -170,7 +170,8 @@ impl Judges {
         found.clone()
     }
 
-    /// Every client is made here, so nothing is sent where the folder says unless a person allowed exactly that.
+    /// Every client is created after this check, so nothing is sent to a destination that the folder names unless the
+    /// user allowed exactly that.
     fn is_allowed(&self, model: &str) -> Result<(), JudgeError> {
         let mut wanted =
             Judges::destination(&self.spec).into_iter().chain(Judges::destination_of_model(model));
@@ -180,7 +181,7 @@ impl Judges {
         }
     }
 
-    /// Asks a model once; what was answered before is not asked again.
+    /// Sends a question to a model, unless the response is cached.
     pub async fn ask(
         &self,
         model: &str,
@@ -195,7 +196,7 @@ impl Judges {
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
         let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let settings = Settings::new(config);
-        // The user's own schema takes precedence, where the provider is sent it.
+        // The user's own schema takes precedence, for providers that receive it.
         let is_gemini = matches!(found.endpoint.provider, Provider::Gemini | Provider::Vertex);
         let has_own = is_gemini && settings.has_form();
         let schema = asking.shape.filter(|_| !has_own).map(AnswerShape::schema);
@@ -213,20 +214,20 @@ impl Judges {
         Ok(Answered { text, cached: false, spent })
     }
 
-    /// What was answered before, read where a slow disk holds up nobody else.
+    /// Reads a cached response, on a thread where a slow disk blocks nothing else.
     async fn kept(&self, digest: &str) -> Option<KeptAnswer> {
         let (answers, digest) = (self.answers.clone()?, digest.to_string());
         tokio::task::spawn_blocking(move || answers.get(&digest)).await.ok().flatten()
     }
 
-    /// Keeps an answer. One that cannot be kept is an answer nonetheless.
+    /// Caches a response. A failure to cache it is ignored.
     async fn keep(&self, digest: String, answer: KeptAnswer) {
         if let Some(answers) = self.answers.clone() {
             let _ = tokio::task::spawn_blocking(move || answers.put(&digest, &answer)).await;
         }
     }
 
-    /// A question to the service with the prompt that it names; nothing when it names none.
+    /// The question for the service with the prompt that it names; `None` when it names none.
     async fn with_prompt(&self, question: &str) -> Result<Option<String>, JudgeError> {
         let mut body: Value = serde_json::from_str(question).unwrap_or_default();
         let name =
@@ -244,7 +245,7 @@ impl Judges {
         Ok(Some(body.to_string()))
     }
 
-    /// The cache key of an answer: everything that it depends on.
+    /// The cache key of a response: a digest of everything that it depends on.
     fn digest(
         &self,
         model: &Model,
@@ -261,26 +262,27 @@ impl Judges {
             settings.as_bytes(),
             asking.prompt.as_bytes(),
             &asking.sample.to_le_bytes(),
-            // ADK's reading takes thoughts for a part of the answer.
+            // In ADK's reading, thoughts are part of the response.
             if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
-            // The schema that was asked for, also when the model then had to be asked without it.
+            // The requested schema, even if the model had to be called without it.
             schema.map(Value::to_string).unwrap_or_default().as_bytes(),
         ])
     }
 
-    /// What a person is asked before a model is used that names a project of its own, whose owner may keep what is sent.
+    /// The text of the confirmation before the use of a model that names a project of its own, whose owner may store
+    /// what is sent.
     pub fn destination_of_model(model: &str) -> Option<String> {
         let own = model.strip_prefix("vertex_ai/").unwrap_or(model);
         own.starts_with("projects/").then(|| format!("send what agents say to the model {own}"))
     }
 
-    /// What a person is asked before anything goes where the folder says: the address, the project that is charged and
-    /// may keep what is sent, and the key's name.
+    /// The text of the confirmation before anything is sent to a destination that the folder names: the address, the
+    /// project that is charged and may store what is sent, and the name of the key.
     pub fn destination(spec: &JudgeSpec) -> Option<String> {
         if !spec.from_folder || Judges::is_recorded(spec) {
             return None;
         }
-        // As it is used, not as it is written: what looks like another host is not.
+        // As it is used, not as it is written, so that an address cannot look like another host.
         let parsed = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
         let to = match (&spec.url, spec.provider) {
             (Some(url), _) => parsed(url),
@@ -293,7 +295,7 @@ impl Judges {
     }
 }
 
-/// The address of a storage emulator that stands in for Google's, from the environment.
+/// The address of a storage emulator that replaces Google's, from the environment.
 fn emulator() -> Option<String> {
     std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Keys of a `.env` file, for a judge that the environment has none for.
+//! Keys from a `.env` file, for judges without a key in the environment.
 
 use super::endpoint::{self, ADDRESSES, Endpoint, SERVICE, key_names, resolve};
 use super::error::JudgeError;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// Variables that select a project on Google Cloud. They are not secret.
 const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
 
-/// No name on Google Cloud is longer, in bytes.
+/// Maximum length of a name on Google Cloud, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// Variables of a `.env` file that a judge may use. Keys among them are shown nowhere.
+/// Variables from a `.env` file that a judge may use. Keys among them are never shown.
 #[derive(Clone, Default)]
 pub struct Keys {
     file: PathBuf,
@@ -24,14 +24,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those of a file's variables that hold keys of models, or say which Google Cloud is asked.
+    /// Reads the variables of a file that contain keys of models or select a project on Google Cloud.
     pub fn of_file(file: &Path, text: &str, spec: &JudgeSpec) -> Keys {
         let own = spec.key_env.as_deref();
         let is_wanted = |name: &String| {
             let is_key = own == Some(name) || key_names().any(|key| key == name);
             (is_key || PLACES.contains(&name.as_str())) && !ADDRESSES.contains(&name.as_str())
         };
-        // These values are shown in a question: only names, so that none can pose as part of the sentence.
+        // These values are shown in a confirmation: only names, so that none can pose as part of the text.
         let is_name = |value: &str| {
             value.len() <= LONGEST_NAME
                 && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
@@ -44,8 +44,8 @@ impl Keys {
         Keys { file: file.to_path_buf(), values }
     }
 
-    /// The variables that are needed to ask some of these models, and those models. Nothing when every model can be
-    /// asked without them, or none with them.
+    /// The variables that are needed for some of these models, and those models. `None` when no model needs the file,
+    /// or the file helps none.
     pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
         let mut helped = Vec::new();
@@ -67,7 +67,7 @@ impl Keys {
         (!helping.is_empty()).then(|| (Keys { file: self.file.clone(), values }, helped))
     }
 
-    /// Where a model is asked. What can be asked without the file is asked without it.
+    /// The endpoint of a model. The file is used only for models that need it.
     pub(super) fn endpoint(&self, spec: &JudgeSpec, model: &str) -> Result<Endpoint, JudgeError> {
         let nothing = Keys::default();
         found(spec, model, &|name| nothing.variable(name)).or_else(|error| match self.values.is_empty() {
@@ -76,7 +76,7 @@ impl Keys {
         })
     }
 
-    /// A variable: the environment's, else the file's. An empty one is none, and hides the file's as it does for ADK.
+    /// A variable of the environment, else of the file. An empty one counts as unset and hides the file's, as in ADK.
     fn variable(&self, name: &str) -> Option<String> {
         let of_file = || self.values.get(name).filter(|_| !ADDRESSES.contains(&name));
         let value = match std::env::var_os(name) {
@@ -86,12 +86,12 @@ impl Keys {
         Some(value).filter(|value| !value.trim().is_empty())
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The names of the variables, as `NAME=value` for those that are not secret.
+    /// The names of the variables, with their values (`NAME=value`) where they are not secret.
     pub fn words(&self) -> Vec<String> {
         let word = |(name, value): (&String, &Secret)| match PLACES.contains(&name.as_str()) {
             true => format!("{name}={}", value.expose()),
@@ -133,7 +133,7 @@ mod tests {
             "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
         let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
         assert_eq!(keys.words(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
-        // An address is not taken, even when the folder names it as its key.
+        // An address is not read, even when the folder names it as its key.
         let address = JudgeSpec { key_env: Some("OPENAI_BASE_URL".into()), ..JudgeSpec::standard() };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
         assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);

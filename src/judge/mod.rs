@@ -1,17 +1,17 @@
-//! Asks whoever judges what cannot be computed here: models, and a person's own programs.
+//! Evaluates what cannot be computed in `metrics`: with judge models, and with the user's own programs.
 //!
 //! ```text
-//! JudgedMetric ─questions─▶ scoring ─▶ Judges ─ known already? ──▶ store::Answers
-//!      ▲                                  │ may it cost more? ─▶ budget
-//!      └────────── answers ◀──────────────┤ recorded? ─────────▶ formats::answers
+//! JudgedMetric ─questions─▶ scoring ─▶ Judges ─ cached? ─────────▶ store::Answers
+//!      ▲                                  │ below the limit? ──▶ budget
+//!      └────────── replies ◀──────────────┤ recorded? ─────────▶ formats::answers
 //!                                         └▶ Model: gate ─▶ wire (gemini, openai, …) ─▶ HTTP
 //!
-//! CustomMetric::Command ── one process a case: JSON in, a score out
-//! CustomMetric::Python  ── the bridge, one process a run: a line in, a line out
-//! SimulatedUser        ── the next message of a scenario, asked of a model like a verdict
+//! CustomMetric::Command ── one process for each case: JSON in, a score out
+//! CustomMetric::Python  ── the bridge, one process for each run: a line in, a line out
+//! SimulatedUser         ── the next message of a scenario, requested from a model
 //! ```
 //!
-//! Keys come from the environment, or from a `.env` file when a person allows it (`keys`); they go into headers and
+//! Keys come from the environment, or from a `.env` file if the user allows it (`keys`); they are sent in headers and
 //! nowhere else (`secret`).
 
 mod answer;

@@ -1,4 +1,4 @@
-//! One model that is asked over HTTP.
+//! A model that is called over HTTP.
 
 use super::budget::Budget;
 use super::endpoint::Endpoint;
@@ -16,16 +16,16 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A model is asked whether it is there before a run begins: not for long.
+/// Time limit of the check before a run that the model exists.
 const HELLO: Duration = Duration::from_secs(10);
 /// The longest error message of a judge, in characters.
 const LONGEST_MESSAGE: usize = 600;
-/// More of an answer is not read.
+/// Maximum size of a response, in bytes.
 const LONGEST_ANSWER: usize = 4 << 20;
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-/// A model with what it takes to ask it.
+/// A model with its client and its limits.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) endpoint: Endpoint,
@@ -34,7 +34,7 @@ pub(super) struct Model {
     timeout: Duration,
     retries: u32,
     reading: Reading,
-    /// The mode of the first question that was answered; later questions begin with it.
+    /// The mode of the first successful question; later questions begin with it.
     pub(super) mode: OnceLock<FormMode>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Model {
 #[derive(Clone, Copy)]
 pub(super) struct Prompt<'a> {
     pub(super) text: &'a str,
-    /// The form of the answer, where it is told one.
+    /// The form of the response, if a schema is sent.
     pub(super) schema: Option<&'a Value>,
 }
 
@@ -54,8 +54,8 @@ impl Model {
         Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading, mode })
     }
 
-    /// Asks, again where that may help, as long as the budget allows each request. With the answer comes what it cost;
-    /// also says how often it was asked again.
+    /// Sends a prompt, with retries where they may help, as long as the budget allows each request. Returns the
+    /// response with its cost, and the number of retries.
     pub(super) async fn ask(
         &self,
         prompt: Prompt<'_>,
@@ -91,7 +91,7 @@ impl Model {
                 }
             };
             let error = match answer {
-                // The schema may be the reason: ask again at once in a weaker mode. This is no retry.
+                // The schema may be the reason: send the question again at once in a weaker mode. This is no retry.
                 Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
                     Some(weaker) => {
                         mode = weaker;
@@ -107,7 +107,7 @@ impl Model {
                     return (other, again);
                 }
             };
-            // One that asks to wait makes all wait, so that they do not all come back to hear it again.
+            // A delay that is requested once applies to all requests, so that the others are not rejected, too.
             match error.retry_after {
                 Some(asked) if asked > LONGEST_DELAY => self.gate.shut_for(asked, error.clone()),
                 Some(asked) => self.gate.close_for(asked),
@@ -117,7 +117,7 @@ impl Model {
                 let tries = again + 1;
                 let message = match tries {
                     1 => error.message,
-                    _ => format!("{} (asked {tries} times)", error.message),
+                    _ => format!("{} ({tries} attempts)", error.message),
                 };
                 return (Err(JudgeError { message, ..error }), again);
             };
@@ -138,15 +138,15 @@ impl Model {
         wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))
     }
 
-    /// Whether the model is there and the key is accepted, without asking it anything. What cannot be told
-    /// is no error: asking will tell.
+    /// Checks that the model exists and the key is accepted, without a question. If that cannot be determined, it is
+    /// no error: the first question will show it.
     pub(super) async fn hello(&self) -> Result<(), JudgeError> {
         let Some(call) = wire::hello(&self.endpoint) else { return Ok(()) };
         let error = match self.send(call, self.timeout.min(HELLO)).await {
             Ok(_) => return Ok(()),
             Err(error) => self.masked(error),
         };
-        // A server that does not know the question says 404 as well, without naming the model.
+        // A server without this endpoint responds with 404 as well, without naming the model.
         let name = self.endpoint.model.rsplit('/').next().unwrap_or_default();
         match error.fault {
             Fault::Refused => Err(error),
@@ -198,12 +198,12 @@ impl Model {
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
-        // Masked before it is cut: half a key must not be shown either.
+        // Masked before it is cut: half a key must not be shown, either.
         let message = self.mask(&error.message).chars().take(LONGEST_MESSAGE).collect();
         JudgeError { message, ..error }
     }
 
-    /// A text without the key.
+    /// A text with the key masked.
     pub(super) fn mask(&self, text: &str) -> String {
         self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(text))
     }
@@ -213,7 +213,8 @@ fn headers(
     secret: &[(&'static str, Secret)],
     plain: &[(&'static str, &'static str)],
 ) -> Result<HeaderMap, JudgeError> {
-    let wrong = || JudgeError::new(Fault::Setup, "the key holds characters that no header may hold");
+    let wrong =
+        || JudgeError::new(Fault::Setup, "the key contains characters that are not allowed in a header");
     let mut headers = HeaderMap::new();
     for (name, key) in secret {
         let text = match *name {
@@ -230,18 +231,18 @@ fn headers(
     Ok(headers)
 }
 
-/// Where to, without what may be secret in it.
+/// The error for a redirect. It contains only the host, since the rest of the URL may be secret.
 fn redirected(response: &Response) -> String {
     let target =
         response.headers().get("location").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let target = response.url().join(target).ok();
-    let host = target.as_ref().and_then(|url| url.host_str()).unwrap_or("another place");
+    let host = target.as_ref().and_then(|url| url.host_str()).unwrap_or("another host");
     format!(
-        "the judge redirects to {host}; keys are not carried there, so set its address as base_url under [judge]"
+        "the judge redirects to {host}; keys are not sent there, so set its address as base_url under [judge]"
     )
 }
 
-/// Between 0 and 1, from the system's randomness.
+/// A random number between 0 and 1, from the system's randomness.
 fn chance() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

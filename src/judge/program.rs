@@ -1,5 +1,5 @@
-//! Programs that score: started when they are first asked, ended with the run or when they take too
-//! long. One that breaks harms no other metric.
+//! Programs that compute metrics: started on first use, terminated with the run or at their time limit. A failure of
+//! one does not affect other metrics.
 
 use super::{answer, request};
 use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Status};
@@ -16,7 +16,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 const BRIDGE: &str = include_str!("../../assets/bridge.py");
-/// A longer answer is none.
+/// Maximum size of an output, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 /// The programs of a run.
@@ -28,7 +28,7 @@ pub struct Programs {
 /// A program that has been started.
 #[derive(Debug)]
 struct Running {
-    /// Ends with this.
+    /// Terminated when this is dropped.
     program: Program,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -36,7 +36,7 @@ struct Running {
 }
 
 impl Programs {
-    /// Asks a metric's program about a case. Whatever goes wrong is the metric's own error.
+    /// Scores a case with a metric's program. Any failure becomes the metric's own error.
     pub async fn score(&self, criterion: &Criterion, eval_id: &str, evidence: &Evidence<'_>) -> MetricResult {
         let turns = evidence.actual.len();
         let mut request = request::request(criterion, eval_id, evidence);
@@ -47,7 +47,7 @@ impl Programs {
                 request["convention"] = serde_json::to_value(convention).unwrap_or_default();
                 self.ask_bridge(program, &request).await
             }
-            _ => Err("this metric is no program".into()),
+            _ => Err("this metric has no program".into()),
         };
         match said {
             Ok(said) => answer::result(criterion, turns, &said),
@@ -55,7 +55,8 @@ impl Programs {
         }
     }
 
-    /// One bridge for each Python: asked in turn, started again after it broke.
+    /// Sends a request to the bridge; there is one for each Python. Requests are sent one after the other, and the
+    /// bridge is started again after a failure.
     async fn ask_bridge(&self, program: &MetricProgram, request: &Value) -> Result<Value, String> {
         let key = format!("{}\0{}", program.program.argv.join("\0"), program.program.cwd.display());
         let place = self.bridges.lock().await.entry(key).or_default().clone();
@@ -85,13 +86,13 @@ async fn within<T>(
     }
 }
 
-/// One process: all of the request in, all of the answer out.
+/// Runs one process: the whole request in, the whole output out.
 async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, String> {
     let Running { program: process, mut stdin, stdout, stderr } =
         Running::start(&program.program.argv, program)?;
     let text = request.to_string();
     let sending = async move {
-        // A program that does not read its input may be right without it.
+        // A program may be correct without reading its input.
         let _ = stdin.write_all(text.as_bytes()).await;
         drop(stdin);
     };
@@ -121,7 +122,7 @@ fn parsed(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("the metric's answer is not JSON ({error}): {short}"))
 }
 
-/// What it complained of, when all of it is here.
+/// The last lines of standard error, once all of it was read.
 async fn last_words(stderr: &Tail) -> String {
     stderr.whole().await;
     match stderr.lines(20) {

@@ -1,4 +1,4 @@
-//! A judge that was recorded: the answers of a file instead of those of a model.
+//! A recorded judge: its responses come from a file instead of a model.
 
 use super::error::{Fault, JudgeError};
 use super::judges::{Answered, Asking};
@@ -8,10 +8,10 @@ use crate::store::read_text_file;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A longer recording is none.
+/// Maximum size of a recording, in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// Recorded answers by case.
+/// Recorded responses by case.
 #[derive(Debug)]
 pub(super) struct Recording {
     of_case: HashMap<String, Vec<RecordedAnswers>>,
@@ -28,7 +28,7 @@ impl Recording {
         Ok(Recording { of_case })
     }
 
-    /// The answer to a question.
+    /// The recorded response to a question.
     pub(super) fn answer(&self, asking: Asking) -> Result<Answered, JudgeError> {
         let is_it = |one: &&RecordedAnswers| {
             one.metric == asking.metric

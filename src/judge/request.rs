@@ -1,4 +1,4 @@
-//! What a program is told about a case.
+//! The request to a program that computes a metric.
 
 use crate::domain::{Criterion, Invocation, plain_json};
 use crate::formats::adk::write_invocation;
@@ -6,7 +6,7 @@ use crate::formats::vertex::write_trajectory;
 use crate::metrics::Evidence;
 use serde_json::{Map, Value, json};
 
-/// A case as a program is told it: as Vertex has it (`instance`), and as ADK has it.
+/// A case as a program receives it: in Vertex AI's form (`instance`), and in ADK's.
 pub(super) fn request(criterion: &Criterion, eval_id: &str, evidence: &Evidence) -> Value {
     plain_json(json!({
         "metric": criterion.metric,
@@ -21,7 +21,7 @@ pub(super) fn request(criterion: &Criterion, eval_id: &str, evidence: &Evidence)
     }))
 }
 
-/// ADK gives a custom metric its criterion, the threshold included.
+/// The criterion as ADK passes it to a custom metric, with the threshold included.
 fn criterion_of(criterion: &Criterion) -> Value {
     let mut options = criterion.options.clone();
     if let Some(threshold) = criterion.threshold {

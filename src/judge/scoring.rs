@@ -1,4 +1,4 @@
-//! Asks what a metric wants to know, as much at once as the judge takes, and scores the answers.
+//! Sends the questions of a metric, as many at once as the judge allows, and scores the replies.
 
 use super::error::{Fault, JudgeError};
 use super::judges::{Answered, Asking, Judges};
@@ -7,28 +7,28 @@ use crate::metrics::{Evidence, JudgedMetric, Question, unscored};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 
-/// How far a metric's judging is.
+/// The progress of judging a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judging {
     /// The metric, label included.
     pub metric: String,
-    /// What was asked for last.
+    /// What the last question was about.
     pub about: &'static str,
     /// The turn, from 1.
     pub turn: usize,
-    /// Answers so far.
+    /// Responses so far.
     pub answered: usize,
-    /// Of how many that are known to be needed.
+    /// Responses that are known to be needed.
     pub of: usize,
 }
 
-/// Who is told how far it is.
+/// Receives the progress of judging.
 pub trait JudgingObserver: Send {
-    /// An answer came.
+    /// Called after each response.
     fn judging(&mut self, judging: Judging) -> impl Future<Output = ()> + Send;
 }
 
-/// Nobody.
+/// Ignores the progress.
 impl JudgingObserver for () {
     async fn judging(&mut self, _: Judging) {}
 }
@@ -37,7 +37,7 @@ impl JudgingObserver for () {
 type Answer = (QuestionId, u32, Result<Answered, JudgeError>);
 
 impl Judges {
-    /// Scores a case by a judged metric. Whatever goes wrong is the metric's own error.
+    /// Scores a case by a judged metric. Any failure becomes the metric's own error.
     pub async fn score(
         &self,
         metric: &JudgedMetric,
@@ -46,7 +46,7 @@ impl Judges {
         watch: &mut impl JudgingObserver,
     ) -> MetricResult {
         let turns = evidence.actual.len();
-        // What decides nothing keeps nothing from being green.
+        // A metric without a threshold must not keep a case from passing.
         let status = match metric.criterion().threshold {
             Some(_) => Status::NotEvaluated,
             None => Status::Informational,
@@ -72,7 +72,8 @@ impl Judges {
         metric.result(evidence, answered, &model, spent)
     }
 
-    /// All samples of these questions. The error is one that holds for all: nothing could be asked.
+    /// Requests all samples of these questions. The error is one that applies to all of them: no question can be
+    /// sent.
     async fn ask_all(
         &self,
         metric: &JudgedMetric,
@@ -122,9 +123,9 @@ impl Judges {
                     spent = spent.and(answer.spent);
                     Sample { reply: Some(answer.text), cached: answer.cached, ..Sample::default() }
                 }
-                // Nothing can be asked as things are: that is no failure of the judge.
+                // No question can be sent with this configuration, which is not a failure of the judge.
                 Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => return Err(error),
-                // An answer that was cut, blocked or empty is an unclear sample to ADK, and no failure.
+                // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
                 Err(error) if error.fault == Fault::NoAnswer && metric.reads_as_adk() => {
                     Sample { reason: error.message, ..Sample::default() }
                 }

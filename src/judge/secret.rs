@@ -1,4 +1,4 @@
-//! Keys: taken from the environment or from a file that was allowed, sent as headers, shown nowhere.
+//! Keys: read from the environment or from an allowed file, sent in headers, never shown.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// A shorter key is none that could be told from other words.
+/// A shorter key is not masked, since it cannot be distinguished from other text.
 const SHORTEST: usize = 4;
 
 impl Secret {
@@ -14,12 +14,12 @@ impl Secret {
         Secret(value.trim().to_string())
     }
 
-    /// The key itself, for the header it belongs in.
+    /// The key itself, for a header.
     pub(super) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A text without the key, as it is or as an address would spell it.
+    /// A text with the key masked, as it is and in its URL-encoded form.
     pub fn mask(&self, text: &str) -> String {
         if self.0.len() < SHORTEST {
             return text.to_string();

@@ -1,4 +1,4 @@
-//! The prompts of prebuilt metrics that Google keeps in a public bucket, as its client library fetches them
+//! Prompts of prebuilt metrics that Google publishes in a public bucket, fetched as its client library fetches them
 //! (google-cloud-aiplatform 2.7.0, `LazyLoadedPrebuiltMetric`). No key is sent there.
 
 use super::error::{Fault, JudgeError};
@@ -11,14 +11,14 @@ const HOST: &str = "https://storage.googleapis.com";
 const FOLDER: &str = "vertex-ai-generative-ai-eval-sdk-resources/metrics";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Fetches a metric's prompt, as the service takes it. `host` stands in for the bucket's, where one is named.
+/// Fetches a metric's prompt in the form that the service accepts. `host` replaces the bucket's host, if given.
 pub(super) async fn fetch(name: &str, host: Option<String>) -> Result<Value, JudgeError> {
     let address =
         format!("{}/{FOLDER}/{name}/v1.yaml", host.as_deref().unwrap_or(HOST).trim_end_matches('/'));
     let failed = |why: String| {
         JudgeError::new(
             Fault::Setup,
-            format!("Google's prompt for {name} cannot be had from {address}: {why}"),
+            format!("Google's prompt for {name} cannot be fetched from {address}: {why}"),
         )
     };
     let url = Url::parse(&address).map_err(|error| failed(error.to_string()))?;
@@ -28,15 +28,15 @@ pub(super) async fn fetch(name: &str, host: Option<String>) -> Result<Value, Jud
     let status = response.status();
     let text = http::text(response, 4 << 20).await.map_err(|error| match error {
         BodyError::Broken(error) => failed(chain(cause(&error))),
-        BodyError::TooLong => failed("it is longer than 32 MB".into()),
+        BodyError::TooLong => failed("it is longer than 4 MB".into()),
     })?;
     if !status.is_success() {
-        return Err(failed(format!("the answer is {status}")));
+        return Err(failed(format!("the response status is {status}")));
     }
     spec(&text).map_err(failed)
 }
 
-/// What the service takes of a metric's file.
+/// Converts a metric's file to the form that the service accepts.
 fn spec(text: &str) -> Result<Value, String> {
     let file: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
     let prompt = file.get("prompt_template").and_then(Value::as_str).ok_or("it has no prompt_template")?;

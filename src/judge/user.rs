@@ -1,4 +1,4 @@
-//! A simulated user: plays a scenario by asking a model for the next message (`facts/adk.md` 1.7, 5.3).
+//! A simulated user: requests the next message of a scenario from a model (`facts/adk.md` 1.7, 5.3).
 
 use super::error::{Fault, JudgeError};
 use super::judges::{Asking, Judges};
@@ -7,9 +7,9 @@ use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;
 
 const PROMPT: &str = include_str!("prompts/user.md");
-/// What ends a conversation, in any letter case. ADK's is fixed as well.
+/// The message that ends a conversation, in any letter case. ADK's is fixed, too.
 const STOP: &str = "</finished>";
-/// ADK's personas, in our words.
+/// ADK's personas, in evaltrail's own words.
 const PERSONAS: &[(&str, &str)] = &[
     (
         "EXPERT",
@@ -25,7 +25,7 @@ const PERSONAS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A scenario with who plays it.
+/// A scenario, and the settings of the model that plays its user.
 #[derive(Clone, Debug)]
 pub struct SimulatedUser<'a> {
     spec: &'a UserSpec,
@@ -34,7 +34,7 @@ pub struct SimulatedUser<'a> {
     persona: String,
 }
 
-/// Which conversation a message is for.
+/// The conversation that a message is for.
 #[derive(Clone, Copy, Debug)]
 pub struct Playing<'a> {
     /// The case.
@@ -44,7 +44,7 @@ pub struct Playing<'a> {
 }
 
 impl<'a> SimulatedUser<'a> {
-    /// Reads a scenario. The error says what it lacks, or why it is not played.
+    /// Reads a scenario. The error names what is missing, or says why the scenario cannot be played.
     pub fn of(scenario: &Value, spec: &'a UserSpec) -> Result<SimulatedUser<'a>, String> {
         if let Some(why) = &spec.unplayable {
             return Err(why.clone());
@@ -62,15 +62,15 @@ impl<'a> SimulatedUser<'a> {
         })
     }
 
-    /// Turns at most.
+    /// Maximum number of turns.
     pub fn limit(&self) -> Option<usize> {
         self.spec.limit()
     }
 
-    /// Whether the model that plays the user can be asked, as far as that is known without asking it.
+    /// Checks that the model that plays the user is configured, without a request to it.
     pub fn can_play(&self, judges: &Judges) -> Result<(), JudgeError> {
         match self.limit() {
-            // Only the first message is said, which the scenario gives.
+            // Only the first message is sent, which is in the scenario.
             Some(..=1) => Ok(()),
             _ => judges.is_configured(&self.model(judges)),
         }
@@ -98,7 +98,7 @@ impl<'a> SimulatedUser<'a> {
             metric: "user",
             id: QuestionId { turn: done.len(), ..QuestionId::default() },
             about: "user",
-            // Of a recording, each attempt plays the same.
+            // A recording has the same messages for all attempts.
             sample: if judges.is_replay() { 1 } else { playing.attempt },
             prompt: &self.prompt(done),
             shape: None,
@@ -136,7 +136,7 @@ impl<'a> SimulatedUser<'a> {
         }
     }
 
-    /// What was said, a line for each message; on demand with what was called.
+    /// The messages so far, a line for each; on request with the calls and their responses.
     fn history(&self, done: &[Invocation]) -> String {
         let mut lines = Vec::new();
         for turn in done {
@@ -173,14 +173,14 @@ fn persona(given: Option<&Value>) -> Result<String, String> {
         Some(Value::String(id)) => {
             let known = PERSONAS.iter().find(|(name, _)| name == id);
             known.map(|(_, words)| (*words).to_string()).ok_or_else(|| {
-                format!("no persona is called {id:?}; there are EXPERT, NOVICE and EVALUATOR, or an object")
+                format!("no persona is called {id:?}; expected EXPERT, NOVICE, EVALUATOR or an object")
             })
         }
         Some(object) => Ok(serde_json::to_string_pretty(object).unwrap_or_default()),
     }
 }
 
-/// Jinja's plain placeholders, filled in once.
+/// Fills in Jinja's plain placeholders, in one pass.
 fn jinja(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! Statistics of a metric over cases and repeats. Errors are counted beside the mean, never dropped.
+//! Statistics of a metric over cases and repeats. Errors are counted separately from the mean, never dropped.
 
 use crate::domain::{AttemptSummary, Status};
 use std::collections::HashMap;
@@ -12,28 +12,28 @@ pub struct Aggregate {
     pub mean: Option<f64>,
     /// The mean with every error counted as 0.
     pub mean_errors_as_zero: Option<f64>,
-    /// Sample standard deviation (n − 1); nothing below two values.
+    /// Sample standard deviation (n − 1); `None` below two values.
     pub std: Option<f64>,
     /// Lowest valid score.
     pub min: Option<f64>,
-    /// The middle one.
+    /// Median of the valid scores.
     pub median: Option<f64>,
-    /// What nine of ten do not exceed (linear between neighbours).
+    /// 90th percentile of the valid scores, with linear interpolation.
     pub p90: Option<f64>,
-    /// What 19 of 20 do not exceed.
+    /// 95th percentile of the valid scores, with linear interpolation.
     pub p95: Option<f64>,
     /// Attempts with a score.
     pub valid: usize,
-    /// Attempts whose agent or metric broke.
+    /// Attempts without a score because the agent or the metric failed.
     pub errored: usize,
-    /// Attempts that it was asked of: valid, errored and not evaluated.
+    /// Attempts for which it was requested: valid, errored and not evaluated.
     pub total: usize,
     /// Attempts that passed it.
     pub passed: usize,
 }
 
-/// Statistics of every metric of these attempts, in the order they first appear. A metric counts the attempts that
-/// it was asked of: those that have a result of it, and those that broke before they had one.
+/// Statistics of every metric of these attempts, in the order in which the metrics first appear. An attempt counts
+/// for a metric if it has a result of it, or if it failed before the requested metric was evaluated.
 pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -> Vec<Aggregate> {
     let mut found = Found::default();
     for attempt in attempts {
@@ -57,7 +57,7 @@ pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) ->
     found.aggregates.into_iter().map(|(aggregate, scores)| described(scores).named(aggregate)).collect()
 }
 
-/// Aggregates with their scores, in the order they first appear.
+/// Aggregates with their scores, in the order in which they first appear.
 #[derive(Default)]
 struct Found<'a> {
     aggregates: Vec<(Aggregate, Vec<f64>)>,
@@ -114,7 +114,7 @@ fn deviation(scores: &[f64], mean: f64) -> Option<f64> {
     Some((squares / (scores.len() - 1) as f64).sqrt())
 }
 
-/// Linear between the two nearest, as numpy and pandas have it.
+/// Interpolates linearly between the two nearest values, as numpy and pandas do.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(
             (unknown.mean, unknown.mean_errors_as_zero),
             (None, None),
-            "what was not judged is no zero"
+            "an attempt without a score does not count as zero"
         );
     }
 

@@ -34,8 +34,8 @@ impl Agreement {
         (all > 0.0).then(|| f64::from(self.both_yes + self.both_no) / all)
     }
 
-    /// Cohen's kappa: agreement beyond what chance alone gives, 1 at most. Nothing where chance alone gives
-    /// full agreement, because only one answer was ever given.
+    /// Cohen's kappa: agreement beyond what chance alone gives, 1 at most. `None` without verdicts to compare, and
+    /// where chance alone gives full agreement because all verdicts are the same.
     pub fn kappa(&self) -> Option<f64> {
         let all = f64::from(self.compared());
         let judge_yes = f64::from(self.both_yes + self.judge_yes) / all;
@@ -45,7 +45,7 @@ impl Agreement {
     }
 }
 
-/// Agreement on each metric and rubric that people said something of, in the order they first did.
+/// Agreement on each metric and rubric that has human verdicts, in the order in which they first appear.
 pub fn agreements(verdicts: &[HumanVerdict]) -> Vec<Agreement> {
     let mut found: Vec<Agreement> = Vec::new();
     for verdict in verdicts {
@@ -72,7 +72,7 @@ pub fn agreements(verdicts: &[HumanVerdict]) -> Vec<Agreement> {
 mod tests {
     use super::*;
 
-    /// The textbook's example: 20 and 15 agreed, 5 and 10 not; kappa is 0.4.
+    /// A textbook example: 20 and 15 agreements, 5 and 10 disagreements; kappa is 0.4.
     #[test]
     fn kappa_is_cohens() {
         let of = |both_yes, both_no, judge_yes, judge_no| Agreement {

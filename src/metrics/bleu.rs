@@ -1,19 +1,19 @@
-//! Sentence BLEU as sacrebleu computes it by default: up to four words, tokeniser 13a, case kept,
-//! exponential smoothing. Here between 0 and 1, where sacrebleu says 0 to 100.
+//! Sentence BLEU as sacrebleu computes it by default: up to four words, tokeniser 13a, case kept, exponential
+//! smoothing. Scores range from 0 to 1, where sacrebleu's range from 0 to 100.
 
 use super::words::{Interner, shared_runs};
 use std::borrow::Cow;
 
 const LONGEST: usize = 4;
 
-/// What a score is made of.
+/// A BLEU score with its components.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bleu {
     /// The score with all four lengths, between 0 and 1.
     pub score: f64,
     /// The score up to the longest run of words that the candidate has.
     pub effective_order: f64,
-    /// Runs of 1 to 4 words that both have.
+    /// Runs of 1 to 4 words that occur in both texts.
     pub matches: [usize; LONGEST],
     /// Runs of 1 to 4 words in the candidate.
     pub totals: [usize; LONGEST],
@@ -21,7 +21,7 @@ pub struct Bleu {
     pub candidate_length: usize,
     /// Words in the reference.
     pub reference_length: usize,
-    /// What a short candidate costs: 1 costs nothing.
+    /// The factor for a candidate that is shorter than the reference: 1 means no penalty.
     pub brevity_penalty: f64,
 }
 
@@ -55,7 +55,7 @@ fn brevity(reference: usize, candidate: usize) -> f64 {
 
 impl Bleu {
     fn of_order(&self, effective: bool) -> f64 {
-        /// sacrebleu's logarithm of nothing.
+        /// The value that sacrebleu uses for the logarithm of zero.
         const LOG_ZERO: f64 = -9_999_999_999.0;
         if self.matches.iter().all(|&count| count == 0) {
             return 0.0;
@@ -90,10 +90,10 @@ fn words(prepared: &str) -> impl Iterator<Item = &str> {
     prepared.split(is_space).filter(|word| !word.is_empty())
 }
 
-/// A text with blanks between its words, as tokeniser 13a puts them.
+/// A text with spaces between its words, as tokeniser 13a inserts them.
 fn prepared(text: &str) -> String {
     let mut text = Cow::Borrowed(text.trim_end_matches(is_space));
-    // Most texts have nothing of this.
+    // Most texts contain none of these.
     if text.contains(['<', '&', '\n']) {
         let replaced = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
         let unescaped = |text: String| {
@@ -167,7 +167,7 @@ fn dash_after_digit(text: &str) -> String {
     out
 }
 
-/// What Python's `split` and `strip` take for space.
+/// Whether Python's `split` and `strip` treat a character as white space.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

@@ -1,4 +1,4 @@
-//! Metrics that a person declares in `evaltrail.toml` without a program.
+//! Metrics that the user declares in `evaltrail.toml` without a program.
 
 use super::matching::miscounted;
 use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 use wildmatch::WildMatch;
 
-/// Makes a declared metric ready. A program's is not pure, so it is none of these.
+/// Builds a declared metric. A program is not pure, so a metric computed by one is refused.
 pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusable> {
     Ok(match metric {
         CustomMetric::Tools { tools } => {
@@ -35,7 +35,7 @@ fn wrong(option: &'static str, expected: &'static str, found: String) -> Unusabl
     Unusable::Option { option, expected, found }
 }
 
-/// A path that visits each value a bounded number of times: every `..` visits all that is below once more.
+/// Parses a path that visits each value a bounded number of times: every `..` visits everything below a value again.
 fn json_path(path: &str) -> Result<JsonPath, Unusable> {
     if descents(path) > 1 {
         return Err(wrong("path", "a JSON path with at most one \"..\"", path.to_string()));
@@ -43,7 +43,7 @@ fn json_path(path: &str) -> Result<JsonPath, Unusable> {
     JsonPath::parse(path).map_err(|error| wrong("path", "a JSON path like $.city", error.to_string()))
 }
 
-/// How many `..` a path has, in filters as well, but not in quotes.
+/// Counts the `..` of a path, also in filters, but not in quotes.
 fn descents(path: &str) -> usize {
     let (mut count, mut quote, mut before) = (0, None, ' ');
     for c in path.chars() {
@@ -67,7 +67,7 @@ fn regex(pattern: &str) -> Result<Regex, Unusable> {
     Regex::new(pattern).map_err(|error| wrong("pattern", "a regular expression", error.to_string()))
 }
 
-/// The calls of all turns; nothing when those of some turn are not known.
+/// The calls of all turns; `None` when those of a turn are unknown.
 fn all_calls<'a>(evidence: &Evidence<'a>) -> Option<Vec<&'a ToolCall>> {
     let known = evidence.actual.iter().all(|turn| turn.trajectory != Trajectory::Unknown);
     known.then(|| evidence.actual.iter().flat_map(Invocation::calls).collect())
@@ -145,7 +145,7 @@ impl Measure for Argument {
         }
         let found: Vec<&Value> = args.iter().flat_map(|args| self.path.query(args).all()).collect();
         let why = match (found.iter().any(|value| self.takes(value)), found.first()) {
-            (true, _) => return Outcome::whole(Some(1.0), format!("{} is as wanted", self.path), turns),
+            (true, _) => return Outcome::whole(Some(1.0), format!("{} is as expected", self.path), turns),
             (false, Some(value)) => format!("{} is {}", self.path, value_text(value)),
             (false, None) => format!("no call of {} has {}", self.tool, self.path),
         };
@@ -205,7 +205,7 @@ mod tests {
     fn a_path_that_visits_everything_again_and_again_is_refused() {
         assert_eq!(descents("$..city"), 1);
         assert_eq!(descents("$['a..b'][\"..\\\"..\"]"), 0);
-        assert_eq!(descents("$['a..b']..c[\"d\"]..e"), 2, "behind what is quoted, too");
+        assert_eq!(descents("$['a..b']..c[\"d\"]..e"), 2, "also after a quoted part");
         assert_eq!(descents("$..*..*..*..*"), 4);
         assert_eq!(descents("$[?@..a == $..b]"), 2);
         assert!(json_path("$..city").is_ok());

@@ -1,5 +1,5 @@
-//! What came of an attempt when its case was edited since: what is computed is computed again from what the
-//! agent did; what a judge or a program said was said of another case.
+//! Re-evaluates an attempt whose case was edited after the run. Computed metrics are computed again from what the
+//! agent did; results of a judge or a program are not carried over, because they are about the old case.
 
 use super::registry::unscored;
 use super::rules::compared_by;
@@ -15,7 +15,7 @@ pub fn is_decided_by_variants(attempt: &AttemptSummary) -> bool {
     attempt.metrics.iter().any(|metric| is_allowed(&metric.metric))
 }
 
-/// The attempt as it would have come out of the case as it is now; nothing when the case says the same.
+/// The attempt as it would be evaluated against the case as it is now; `None` when nothing changes.
 pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
     let mut again = Attempt {
         eval_id: case.eval_id.clone(),
@@ -28,7 +28,7 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
     if let Conversation::Scenario(scenario) = &case.conversation {
         again.scenario = Some(scenario.clone());
     }
-    let same = says_the_same(attempt, &again);
+    let same = is_unchanged(attempt, &again);
     let decided_here =
         !variants.is_empty() || attempt.metrics.iter().any(|metric| is_allowed(&metric.metric));
     if same && !decided_here {
@@ -56,21 +56,21 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
     (!same || !are_alike(&again.metrics, &attempt.metrics)).then_some(again)
 }
 
-/// Whether results say the same, in whatever words.
+/// Whether two lists of results agree in everything but their texts.
 fn are_alike(a: &[MetricResult], b: &[MetricResult]) -> bool {
     let gist = |metric: &MetricResult| (metric.metric.clone(), metric.score, metric.threshold, metric.status);
     a.iter().map(gist).eq(b.iter().map(gist))
 }
 
-const ASKS_ELSE: &str = "the case asks something else since it was run; run it again";
-const JUDGED_BEFORE: &str = "the case was edited since this was judged; judge it again";
+const ASKS_ELSE: &str = "the case's user messages or scenario changed since it was run; run it again";
+const JUDGED_BEFORE: &str = "the case was edited since this was evaluated; re-evaluate it";
 
 fn asks(turns: &[Invocation]) -> Vec<String> {
     turns.iter().map(|turn| turn.user.scored_text()).collect()
 }
 
-/// Whether two attempts were compared with the same: spellings and ids do not count.
-fn says_the_same(a: &Attempt, b: &Attempt) -> bool {
+/// Whether two attempts have the same expectations. Ids and other details that no metric compares are ignored.
+fn is_unchanged(a: &Attempt, b: &Attempt) -> bool {
     let turn = |turn: &Invocation| {
         let calls: Vec<(String, Option<Value>)> = turn
             .calls()
@@ -135,10 +135,10 @@ mod tests {
         assert_eq!(reevaluated_attempt(&attempt, &case(turn("hi", "a")), &[]), None);
         let again = reevaluated_attempt(&attempt, &case(turn("hi", "b")), &[]).unwrap();
         assert_eq!(again.metrics[0].status, Status::Passed);
-        assert_eq!(again.metrics[1].status, Status::NotEvaluated, "a judge saw another case");
-        assert_eq!(again.status, Status::NotEvaluated, "so it is not green");
+        assert_eq!(again.metrics[1].status, Status::NotEvaluated, "the judge saw the old case");
+        assert_eq!(again.status, Status::NotEvaluated, "so it does not pass");
         let asked = reevaluated_attempt(&attempt, &case(turn("ho", "b")), &[]).unwrap();
-        assert!(asked.metrics[0].explanation.contains("asks something else"));
+        assert!(asked.metrics[0].explanation.contains("user messages or scenario changed"));
         assert_eq!(asked.status, Status::NotEvaluated);
     }
 
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(again.status, Status::Passed, "{:?}", again.metrics);
     }
 
-    /// Variants that were allowed, or are no more, since the case was run.
+    /// Variants that were allowed or removed since the case was run.
     #[test]
     fn variants_that_came_or_went_decide() {
         let way = Variant { name: "the other way".into(), turns: vec![turn("hi", "b").trajectory] };
@@ -168,7 +168,7 @@ mod tests {
         attempt.metrics.truncate(1);
         let allowed = reevaluated_attempt(&attempt, &same, std::slice::from_ref(&way)).unwrap();
         assert_eq!((allowed.status, allowed.metrics.len()), (Status::Passed, 2));
-        assert_eq!(reevaluated_attempt(&allowed, &same, &[way]), None, "nothing changed since");
+        assert_eq!(reevaluated_attempt(&allowed, &same, &[way]), None, "nothing changed");
         let no_more = reevaluated_attempt(&allowed, &same, &[]).unwrap();
         assert_eq!((no_more.status, no_more.metrics.len()), (Status::Failed, 1));
         assert_eq!(no_more.metrics[0].threshold, Some(1.0));

@@ -3,7 +3,7 @@
 use super::measure::{Evidence, Measure, Outcome, Turn, mean};
 use crate::domain::{Invocation, MetricDetails, TokenUsage, Trajectory, Usage};
 
-/// What is counted.
+/// The quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cost {
     ToolCalls,
@@ -51,12 +51,12 @@ fn counted(
     outcome(score, per_turn, explanation)
 }
 
-/// Calls of a turn; unknown, not zero, where nothing tells which were made.
+/// The number of calls in a turn; `None`, not zero, when it is unknown which calls were made.
 fn tool_calls(turn: &Invocation) -> Option<f64> {
     (turn.trajectory != Trajectory::Unknown).then(|| turn.calls().len() as f64)
 }
 
-/// Events that carry token counts or a model's version; unknown unless events were recorded.
+/// The number of events with token counts or a model version; `None` unless events were recorded.
 fn model_calls(turn: &Invocation) -> Option<f64> {
     let Trajectory::Events(events) = &turn.trajectory else { return None };
     let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
@@ -105,7 +105,7 @@ fn turn_tokens(turn: &Invocation) -> Option<TokenUsage> {
     })
 }
 
-/// The sum of what is known; unknown if nothing is.
+/// The sum of the known values; `None` if there are none.
 fn add(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     values.flatten().fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
 }

@@ -1,5 +1,5 @@
-//! evaltrail's own trajectory metrics: calls are paired one to one, as many as can be, under the
-//! rules of `[[match]]`. Their names are ours, since neither ADK nor Vertex defines them.
+//! evaltrail's own trajectory metrics: calls are paired one to one, with as many pairs as possible, under the rules
+//! of `[[match]]`. They have their own names, since neither ADK nor Vertex AI defines them.
 
 use super::matching::Matcher;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
@@ -34,7 +34,7 @@ const MODES: &[(&str, MatchMode)] = &[
     ("any_order", MatchMode::Superset),
 ];
 
-/// What is said of the pairing.
+/// The value computed from the pairing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum MatchReading {
     /// 1 or 0, by the mode.
@@ -83,7 +83,7 @@ impl Matched {
         let excused =
             (0..expected.len()).filter(|&at| pairing[at].is_none() && self.matcher.is_optional(expected[at]));
         let needed = expected.len() - excused.count();
-        // Of nothing, all came and nothing was wrong.
+        // Without any calls, precision and recall are 1.
         let of = |count: usize| if count == 0 { 1.0 } else { paired as f64 / count as f64 };
         let (precision, recall) = (of(actual.len()), of(needed));
         let score = match self.reading {
@@ -121,9 +121,9 @@ impl Matched {
         Turn::scored(0.0, "").because(found)
     }
 
-    /// Walks both lists at once; an optional call may be passed over.
+    /// Compares both lists in order; an optional call may be skipped.
     fn strict(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
-        // reached[j]: the first expected calls can be accounted for by the first j actual ones.
+        // reached[j]: the expected calls so far can be matched with the first j actual ones.
         let mut reached = vec![false; actual.len() + 1];
         reached[0] = true;
         for call in expected {
@@ -146,19 +146,19 @@ impl Matched {
         needed.all(|call| rest.any(|other| self.matcher.same(call, other)))
     }
 
-    /// Every call that must come has one of its own.
+    /// Whether every required call can be paired.
     fn all_needed(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
         let needed: Vec<&ToolCall> =
             expected.iter().copied().filter(|call| !self.matcher.is_optional(call)).collect();
         self.matcher.pairing(&needed, actual).iter().all(Option::is_some)
     }
 
-    /// Every call that was made answers one of its own.
+    /// Whether every call that was made can be paired.
     fn all_made(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
         self.matcher.pairing(expected, actual).iter().flatten().count() == actual.len()
     }
 
-    /// What was left over: changed calls, missing ones, and extra ones if they matter.
+    /// Findings for unpaired calls: changed, missing and, with `extras`, extra ones.
     fn unpaired(
         &self,
         expected: &[&ToolCall],

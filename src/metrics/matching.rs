@@ -1,5 +1,5 @@
-//! Rules for comparing calls, compiled: which differences of two calls count, and how often tools may
-//! come. And the largest one-to-one pairing of two lists of calls.
+//! Compiled rules for comparing calls: which differences between two calls count, and how often tools may be called.
+//! Also the largest one-to-one pairing of two lists of calls.
 
 use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, values_equal};
@@ -8,10 +8,10 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
-/// More calls than this on either side are paired first come, first served.
+/// With more calls than this on either side, calls are paired first come, first served.
 const PAIRED_AT_MOST: usize = 1000;
 
-/// Compiled rules. Without rules, calls are the same when they are equal as ADK has it.
+/// Compiled rules. Without rules, calls are the same if they are equal in ADK's sense.
 pub(super) struct Matcher {
     rules: Vec<Rule>,
     ignore_args: bool,
@@ -24,11 +24,11 @@ struct Rule {
     written: MatchRule,
 }
 
-/// What holds for an argument.
+/// The rule for an argument.
 enum ArgRule {
     Ignore,
     Exact,
-    /// Equal but for case.
+    /// Equal except for letter case.
     Case,
     /// The actual text contains the expected one.
     ContainsExpected,
@@ -49,13 +49,13 @@ const EXPECTED: &str = "\"ignore\", \"exact\", \"subset\", \"superset\", \"conta
      { regex = \"…\" }, { contains = \"…\" }, { tolerance = 5 }, { relative = 0.01 }, { any_of = […] }";
 
 impl Matcher {
-    /// Compiles rules; the error names the rule.
+    /// Compiles rules; the error contains the value that is not accepted.
     pub(super) fn of(rules: &[MatchRule], ignore_args: bool) -> Result<Matcher, Unusable> {
         let rules = rules.iter().map(compile).collect::<Result<_, _>>()?;
         Ok(Matcher { rules, ignore_args })
     }
 
-    /// Whether a call is as good as the expected one.
+    /// Whether a call matches the expected one under the rules.
     pub(super) fn same(&self, expected: &ToolCall, actual: &ToolCall) -> bool {
         calls_equal(expected, actual, self.ignore_args)
             || (expected.name == actual.name
@@ -76,7 +76,7 @@ impl Matcher {
         found
     }
 
-    /// Whether an expected call may stay away.
+    /// Whether an expected call may be missing.
     pub(super) fn is_optional(&self, call: &ToolCall) -> bool {
         self.about(&call.name).any(|rule| rule.written.optional)
     }
@@ -85,7 +85,7 @@ impl Matcher {
         self.rules.iter().filter(move |rule| rule.tool.matches(name))
     }
 
-    /// What a turn's calls do that no call may do: forbidden tools, too few, too many.
+    /// Findings for rules that the calls of a turn violate: forbidden tools, too few or too many calls.
     pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<Finding> {
         let mut found = Vec::new();
         for rule in &self.rules {
@@ -105,7 +105,7 @@ impl Matcher {
         found
     }
 
-    /// The largest one-to-one pairing: for each expected call the actual one that answers it.
+    /// The largest one-to-one pairing: for each expected call, the index of the actual one that it is paired with.
     pub(super) fn pairing(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Option<usize>> {
         if expected.len() > PAIRED_AT_MOST || actual.len() > PAIRED_AT_MOST {
             return self.first_come(expected, actual);
@@ -138,7 +138,7 @@ impl Matcher {
     }
 }
 
-/// Whether a rule is about a call: its tool and, where it names arguments, one that the call has.
+/// Whether a rule applies to a call: it matches the tool and, if it names arguments, one that the call has.
 pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
     if !WildMatch::new(&rule.tool).matches(&call.name) {
         return false;
@@ -148,7 +148,7 @@ pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
     names.is_empty() || paths.iter().any(|path| names.iter().any(|name| name.matches(path)))
 }
 
-/// The paths of all arguments, nested ones among them, as rules name them: keys and positions joined by dots.
+/// The paths of all arguments, including nested ones, as rules name them: keys and indices joined by dots.
 pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
     fn below(path: String, value: &Value, paths: &mut Vec<String>) {
         let children: Vec<(String, &Value)> = match value {
@@ -168,7 +168,7 @@ pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
     paths
 }
 
-/// A tool, or a pattern of tools, that was called too often or too rarely.
+/// A finding for a tool, or a pattern of tools, that was called too often or too rarely.
 pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
     Finding {
         tool: Some(tool.to_string()),
@@ -178,7 +178,7 @@ pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize
     }
 }
 
-/// Finds a place for an expected call, moving others aside where they have another (Kuhn).
+/// Finds a partner for an expected call, moving other calls to another partner where possible (Kuhn's algorithm).
 fn augment(at: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
     for &place in &fits[at] {
         if std::mem::replace(&mut seen[place], true) {
@@ -260,7 +260,7 @@ fn maps(
 }
 
 fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, found: &mut Vec<Difference>) {
-    // The rule written last wins.
+    // The last rule for the path takes precedence.
     let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
     let rule = rules.iter().rev().find_map(|rule| about(rule).map(|at| &rule.args[at].1));
     if matches!(rule, Some(ArgRule::Ignore))
@@ -287,14 +287,14 @@ fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, f
     found.push(Difference { path, kind });
 }
 
-/// Whether the one value there is may be left out.
+/// Whether a value that only one side has is a default and may be left out.
 fn is_default(rules: &[&Rule], path: &str, value: Option<&Value>) -> bool {
     let defaults = rules.iter().filter_map(|rule| rule.written.defaults.get(path));
     value.is_some_and(|value| defaults.into_iter().any(|default| values_equal(default, value)))
 }
 
 impl ArgRule {
-    /// Whether the actual value will do. Without an expected one, only rules that need none say yes.
+    /// Whether the actual value is accepted. Without an expected value, only rules that need none accept it.
     fn takes(&self, expected: Option<&Value>, actual: &Value) -> bool {
         match (self, expected) {
             (ArgRule::Ignore, _) => true,
@@ -319,7 +319,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value_text(value), str::to_string)
 }
 
-/// Whether `whole` holds all that is in `part`: keys of objects, elements of lists.
+/// Whether `whole` contains everything in `part`: keys of objects, elements of lists.
 pub(super) fn holds(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {

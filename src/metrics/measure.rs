@@ -1,27 +1,27 @@
-//! What a metric is given, what it gives back, and what all metrics by turn share.
+//! The input and output of metrics, and helpers for metrics that score turn by turn.
 
 use super::sentences::reasons;
 use crate::domain::{Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, Trajectory};
 use serde_json::{Map, Value};
 
-/// All that a case can be scored by. Borrowed: the same outcome is scored under many criteria.
+/// Everything that a case can be scored by. Borrowed: the same attempt is scored under many criteria.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// The expected turns; `None` for a case without reference turns.
     pub expected: Option<&'a [Invocation]>,
     /// What the agent did.
     pub actual: &'a [Invocation],
-    /// Seconds the agent took, where they are known.
+    /// Seconds that the agent took, if known.
     pub latency_s: Option<f64>,
     /// How the agent failed, if it did.
     pub error: Option<&'a str>,
-    /// The session's state that is expected afterwards.
+    /// The expected final session state.
     pub expected_state: Option<&'a Value>,
-    /// The session's state afterwards.
+    /// The actual final session state.
     pub actual_state: Option<&'a Value>,
-    /// The case's rubrics, which hold for every turn.
+    /// The case's rubrics, which apply to every turn.
     pub rubrics: &'a [Rubric],
-    /// What else the case's file has, for templates that name it.
+    /// Other fields of the case's file, for templates that name them.
     pub variables: Option<&'a Map<String, Value>>,
     /// The scenario that a simulated user played.
     pub scenario: Option<&'a Value>,
@@ -33,7 +33,7 @@ impl<'a> Evidence<'a> {
         Evidence { expected, actual, ..Evidence::default() }
     }
 
-    /// What an attempt holds.
+    /// The evidence of an attempt.
     pub fn of(attempt: &'a Attempt) -> Evidence<'a> {
         Evidence {
             expected: attempt.scenario.is_none().then_some(&*attempt.expected),
@@ -60,7 +60,7 @@ pub(super) trait Measure: Send + Sync {
 pub(super) struct Outcome {
     pub(super) score: Option<f64>,
     pub(super) explanation: String,
-    /// What is wrong with the case as a whole; what is wrong in a turn stands in the turn.
+    /// Findings about the case as a whole; findings about a turn are in the turn.
     pub(super) findings: Vec<Finding>,
     pub(super) per_invocation: Vec<Turn>,
     pub(super) details: Vec<Option<MetricDetails>>,
@@ -72,10 +72,10 @@ pub(super) struct Outcome {
 #[derive(Clone, Default)]
 pub(super) struct Turn {
     pub(super) score: Option<f64>,
-    /// What was counted, in words; empty where the findings say everything.
+    /// What was counted, in words; empty where the findings contain everything.
     pub(super) measured: String,
     pub(super) findings: Vec<Finding>,
-    /// A turn of the file's history, of which nothing is expected.
+    /// A turn of the file's history, for which nothing is expected.
     pub(super) is_history: bool,
 }
 
@@ -85,7 +85,7 @@ impl Turn {
         Turn { score: Some(score), measured: measured.into(), ..Turn::default() }
     }
 
-    /// A score of the response, with a finding where it is not the best there is.
+    /// A score of the response, with a finding if it is below 1.
     pub(super) fn of_response(score: f64, measured: impl Into<String>) -> Turn {
         let findings = match score < 1.0 {
             true => vec![Finding::of(FindingRule::ResponseDiffers)],
@@ -136,13 +136,13 @@ impl Outcome {
     }
 }
 
-/// Scores turn by turn; the case's score is the mean. A turn that cannot be scored leaves the case
-/// without a score, since a mean over the others would hide it.
+/// Scores turn by turn; the case's score is the mean. If a turn cannot be scored, the case has no score, since a mean
+/// over the others would hide it.
 pub(super) fn by_turn(
     evidence: &Evidence,
     mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
-    // Of a file's history nothing is expected: only the turns after it are scored.
+    // Nothing is expected for a file's history: only the turns after it are scored.
     let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !turn.history));
     let mut outcome = by_every_turn(evidence, |expected, actual| match scored && expected.history {
         true => Turn { measured: HISTORY.into(), is_history: true, ..Turn::default() },
@@ -159,16 +159,13 @@ pub(super) fn by_turn(
 
 const HISTORY: &str = "history: nothing is expected of this turn";
 
-/// The same for ADK's metrics, to which every turn counts.
+/// Like [`by_turn`], for ADK's metrics, which score every turn.
 pub(super) fn by_every_turn(
     evidence: &Evidence,
     mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
     let Some(expected) = evidence.expected else {
-        return Outcome::none(
-            "the case expects nothing: a scenario has no reference turns",
-            evidence.actual.len(),
-        );
+        return Outcome::none("the case is a scenario and has no reference turns", evidence.actual.len());
     };
     if let Some(why) = unlike_turns(expected.len(), evidence.actual.len()) {
         return Outcome::none(why, evidence.actual.len());
@@ -176,7 +173,7 @@ pub(super) fn by_every_turn(
     of_turns(expected.iter().zip(evidence.actual).map(|(e, a)| turn(e, a)).collect())
 }
 
-/// The same for metrics that need no reference.
+/// Like [`by_turn`], for metrics that need no reference.
 pub(super) fn by_actual_turn(evidence: &Evidence, turn: impl Fn(&Invocation) -> Turn) -> Outcome {
     of_turns(evidence.actual.iter().map(turn).collect())
 }
@@ -191,7 +188,7 @@ fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
     Outcome { score, explanation, per_invocation, ..Outcome::default() }
 }
 
-/// The one turn's reason, or the lowest turn's.
+/// The explanation of the only turn, or of the lowest one.
 fn explain(turns: &[Turn], score: Option<f64>) -> String {
     if let [turn] = turns {
         return turn.words();
@@ -208,7 +205,7 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
     format!("mean of {} turns {score:.2}{}", turns.len(), lowest.unwrap_or_default())
 }
 
-/// Why unlike numbers of turns cannot be compared, in ADK neither.
+/// Why different numbers of turns cannot be compared. ADK does not compare them, either.
 pub(super) fn unlike_turns(expected: usize, actual: usize) -> Option<String> {
     (expected != actual)
         .then(|| format!("the case expects {} and the agent took {}", turns(expected), turns(actual)))
@@ -218,13 +215,13 @@ fn turns(count: usize) -> String {
     if count == 1 { "1 turn".into() } else { format!("{count} turns") }
 }
 
-/// The mean; nothing of nothing.
+/// The mean; `None` without values.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Why one side's calls are not known, if they are not: unknown is not the same as none.
+/// Why the calls of one side are not known, if they are not. Unknown is different from none.
 pub(super) fn unknown_calls(expected: &Invocation, actual: &Invocation) -> Option<&'static str> {
     if expected.trajectory == Trajectory::Unknown {
         return Some("the file does not say which calls are expected");

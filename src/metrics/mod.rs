@@ -1,4 +1,4 @@
-//! (evidence, criterion) → score with an explanation. Pure.
+//! (evidence, criterion) → score with an explanation. All scoring is pure.
 //!
 //! ```text
 //! catalog (the table) ─┐
@@ -6,12 +6,12 @@
 //!                                    │
 //! all criteria ─────────▶ scorer: computed, judged, programs ─▶ variants ─▶ status of the attempt
 //!                                    │
-//!     ADK      trajectory, response_match, efficiency
-//!     Vertex   vertex_trajectory, text (bleu, rouge), tool_call
-//!     ours     matched (matching: rules, one-to-one pairs), state
-//!     yours    declared
-//!     beside   variants: several allowed trajectories
-//!     asked    judged: questions to a judge, and what its answers come to
+//!     ADK        trajectory, response_match, efficiency
+//!     Vertex AI  vertex_trajectory, text (bleu, rouge), tool_call
+//!     evaltrail  matched (matching: rules, one-to-one pairs), state
+//!     declared   metrics that evaltrail.toml declares
+//!     variants   several allowed trajectories
+//!     judged     questions for a judge model, and results from its replies
 //! ```
 
 mod aggregate;

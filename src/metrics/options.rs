@@ -4,7 +4,7 @@ use super::unusable::Unusable;
 use crate::domain::Criterion;
 use serde_json::Value;
 
-/// An option that is on or off; off when absent.
+/// A boolean option; false when absent.
 pub(super) fn flag_option(criterion: &Criterion, snake: &'static str, camel: &str) -> Result<bool, Unusable> {
     match criterion.option(snake, camel) {
         None => Ok(false),
@@ -16,7 +16,7 @@ pub(super) fn flag_option(criterion: &Criterion, snake: &'static str, camel: &st
     }
 }
 
-/// An option that is one of some words, in any case, with `-` or blank for `_`.
+/// An option with one of several words, in any letter case, with `-` or space for `_`.
 pub(super) fn word_option<T: Copy>(
     criterion: &Criterion,
     option: &'static str,

@@ -1,7 +1,7 @@
 //! The Porter stemmer in NLTK's default mode: the algorithm of 1980 with NLTK's extensions.
 //! In each step the first suffix that matches decides, even when its condition fails.
 
-/// Words whose stems the rules get wrong.
+/// Words for which the rules give wrong stems.
 const IRREGULAR: &[(&str, &str)] = &[
     ("sky", "sky"),
     ("skies", "sky"),
@@ -61,7 +61,7 @@ fn ends_double_consonant(word: &str) -> bool {
     n >= 2 && bytes[n - 1] == bytes[n - 2] && is_consonant(bytes, n - 1)
 }
 
-/// Consonant, vowel, consonant other than w, x, y; or, NLTK's addition, a vowel and a consonant alone.
+/// Consonant, vowel, consonant other than w, x, y; or, in NLTK's extension, only a vowel and a consonant.
 fn ends_cvc(word: &str) -> bool {
     let bytes = word.as_bytes();
     let n = bytes.len();
@@ -78,8 +78,7 @@ fn replace(word: &mut String, suffix: &str, with: &str) {
     word.push_str(with);
 }
 
-/// The first rule whose suffix matches is applied if its condition holds for the stem.
-/// Says whether a suffix matched.
+/// Applies the first rule whose suffix matches if its condition holds for the stem. Returns whether a suffix matched.
 fn apply(word: &mut String, rules: &[(&str, &str)], condition: impl Fn(&str) -> bool) -> bool {
     for (suffix, with) in rules {
         if let Some(stem) = word.strip_suffix(suffix) {
@@ -162,7 +161,7 @@ fn step2(word: &mut String) {
     if apply(word, RULES, |stem| measure(stem) > 0) {
         return;
     }
-    // The measure of "logi" words is taken with the l: what is left without three letters.
+    // For "logi", the measure includes the l: only the last three letters are removed.
     if word.ends_with("logi") && measure(&word[..word.len() - 3]) > 0 {
         replace(word, "logi", "log");
     }
@@ -220,7 +219,7 @@ fn step5b(word: &mut String) {
 mod tests {
     use super::*;
 
-    /// Computed by NLTK.
+    /// Stems computed by NLTK.
     const KNOWN: &str = "caresses>caress ponies>poni ties>tie flies>fli dies>die agreed>agre plastered>plaster \
         conflated>conflat sized>size hopping>hop filing>file happy>happi enjoy>enjoy spied>spi tried>tri \
         relational>relat conditional>condit rational>ration hesitancy>hesit digitizer>digit \

@@ -1,4 +1,4 @@
-//! Criteria made ready, and the results that they give.
+//! Criteria with their metrics built, and their results.
 
 use super::catalog::{Build, Direction, Family, MetricInfo, catalog};
 use super::declared::declared;
@@ -7,12 +7,12 @@ use super::unusable::Unusable;
 use crate::domain::{Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, Status};
 use serde_json::{Map, Value};
 
-/// A metric by name; a label after a colon is not part of it.
+/// Finds a metric by name, without the label after a colon.
 pub fn info(name: &str) -> Option<&'static MetricInfo> {
     catalog().find(|metric| metric.name == name)
 }
 
-/// Reads a criterion's options: what is left is to give it cases.
+/// Builds the metric of a criterion from its options.
 pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
     if let Some(custom) = &criterion.custom {
         return declared(custom);
@@ -28,7 +28,7 @@ pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable>
 }
 
 fn unknown(name: &str) -> Unusable {
-    /// Names further apart than this are not mistaken for each other.
+    /// Names with a larger edit distance are not suggested.
     const NEAR: usize = 4;
     let away = |metric: &MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
         true => 0,
@@ -54,7 +54,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A criterion made ready.
+/// A criterion with its metric built.
 pub(super) struct Scored {
     pub(super) criterion: Criterion,
     direction: Direction,
@@ -86,7 +86,7 @@ pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
     Scored::of(criterion).score(evidence)
 }
 
-/// What came of a score: at or beyond the threshold, in the metric's direction.
+/// The status of a score. At the threshold, or beyond it in the metric's direction, it passes.
 pub fn status_of(direction: Direction, score: Option<f64>, threshold: Option<f64>) -> Status {
     match direction {
         Direction::Higher => Status::of(score, threshold),
@@ -135,7 +135,7 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
     }
 }
 
-/// A metric without a threshold decides nothing, also when it has no score.
+/// A metric without a threshold is informational, also when it has no score.
 fn unless_asked(criterion: &Criterion, status: Status) -> Status {
     match (status, criterion.threshold) {
         (Status::NotEvaluated, None) => Status::Informational,
@@ -143,7 +143,7 @@ fn unless_asked(criterion: &Criterion, status: Status) -> Status {
     }
 }
 
-/// The result of a criterion that could not be judged: never green, and it says why.
+/// The result of a criterion that could not be evaluated: it never passes, and its explanation is the reason.
 fn not_evaluated(criterion: &Criterion, turns: usize, why: &str) -> MetricResult {
     unscored(criterion, turns, Status::NotEvaluated, why)
 }
@@ -185,12 +185,12 @@ pub fn asks_judge(criterion: &Criterion) -> bool {
     }
 }
 
-/// Whether ADK knows the metric.
+/// Whether ADK defines the metric.
 pub fn is_adk(name: &str) -> bool {
     info(name).is_some_and(|metric| metric.family == Family::Adk)
 }
 
-/// The criterion as ADK's result file shows it: as the user wrote it, or a plain threshold.
+/// The criterion as it is in ADK's result file: as the user wrote it, or a plain threshold.
 fn as_written(criterion: &Criterion) -> Option<Value> {
     let mut options = criterion.options.clone();
     if options.is_empty() {
@@ -203,14 +203,14 @@ fn as_written(criterion: &Criterion) -> Option<Value> {
     Some(Value::Object(options))
 }
 
-/// Under which key a result keeps the rules it was scored by.
+/// The key under which a result stores the rules it was scored by.
 pub(super) const RULES: &str = "match";
 
-/// The criterion behind a result.
+/// The criterion of a result.
 pub fn criterion_of(metric: &MetricResult) -> Criterion {
     let mut criterion = Criterion::new(&metric.metric, metric.threshold);
     if let Some(Value::Object(options)) = &metric.criterion {
-        // What a plain threshold is written as holds no options.
+        // A plain threshold is written without options.
         let plain = options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
         criterion.options = if plain { Map::new() } else { options.clone() };
         let rules = criterion.options.remove(RULES);

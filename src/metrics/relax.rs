@@ -1,4 +1,4 @@
-//! The smallest relaxation under which a case that failed would pass.
+//! The smallest relaxation of the criteria under which a failed case would pass.
 
 use super::registry::criterion_of;
 use super::rules::compared_by;
@@ -6,10 +6,10 @@ use super::what_if::{Rescorer, WhatIf};
 use crate::diff::{PairKind, align, differences};
 use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
 
-/// More arguments than this are not a small relaxation.
+/// A relaxation of more arguments is not small.
 const ARGUMENTS: usize = 3;
 
-/// The smallest change that turns the attempt green, if there is one.
+/// The smallest change that makes the attempt pass, if there is one.
 pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
     if attempt.status != Status::Failed {
         return None;
@@ -33,7 +33,7 @@ fn compares_calls(metric: &MetricResult) -> bool {
     compared_by(&criterion_of(metric)).is_some()
 }
 
-/// A threshold that the score just reaches, in two digits; nothing for a score of nothing.
+/// The score rounded down to two digits, as a threshold; `None` without a score or for a score of 0.
 fn just_below(metric: &MetricResult) -> Option<f64> {
     let score = metric.score.filter(|score| *score > 0.0)?;
     Some((score * 100.0).floor() / 100.0)
@@ -68,7 +68,7 @@ fn for_calls(attempt: &Attempt, metric: &MetricResult) -> Vec<WhatIf> {
     changes
 }
 
-/// A rule for each argument in which calls of one tool differ.
+/// A rule for each argument that differs between calls of the same tool.
 fn argument_rules(attempt: &Attempt) -> Vec<MatchRule> {
     let mut rules: Vec<MatchRule> = Vec::new();
     for (expected, actual) in attempt.expected.iter().zip(attempt.actual.iter()) {

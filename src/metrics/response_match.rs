@@ -37,8 +37,8 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
     let overlap = Overlap::of(shared, reference, candidate);
     let why = match (reference, candidate) {
         (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
-        (0, _) => "nothing is expected to be said, which scores 0".into(),
-        (_, 0) => "the agent said nothing".into(),
+        (0, _) => "the reference response is empty, which scores 0".into(),
+        (_, 0) => "the agent's response is empty".into(),
         (r, c) => format!("{shared} words shared of {r} expected and {c} said"),
     };
     let thoughts = actual

@@ -1,5 +1,5 @@
-//! ROUGE as the `rouge_score` package computes it: overlaps of words, of runs of words, and of longest
-//! common subsequences. Words are numbers here, equal where the words are.
+//! ROUGE as the `rouge_score` package computes it: overlaps of words, of runs of words, and of longest common
+//! subsequences. Words are represented by numbers; equal words have equal numbers.
 
 use super::words::shared_runs;
 
@@ -53,8 +53,8 @@ fn lcs_length(a: &[u32], b: &[u32]) -> usize {
     row[b.len()] as usize
 }
 
-/// ROUGE-Lsum: for each sentence of the reference the union of its subsequences with all sentences of
-/// the candidate, every word counted no more often than it stands on either side.
+/// ROUGE-Lsum: for each sentence of the reference, the union of its longest common subsequences with all sentences of
+/// the candidate. Every word counts at most as often as it occurs on either side.
 pub(super) fn rouge_l_sum(reference: &[Vec<u32>], candidate: &[Vec<u32>], kinds: usize) -> Overlap {
     let lengths = |side: &[Vec<u32>]| side.iter().map(Vec::len).sum::<usize>();
     let (m, n) = (lengths(reference), lengths(candidate));

@@ -1,4 +1,4 @@
-//! `[[match]]` in a set's criteria: who they are for, and what decides then.
+//! `[[match]]` in a set's criteria: which metrics follow the rules, and which metric decides.
 
 use super::trajectory::TrajectoryOptions;
 use crate::domain::{Criterion, MatchRule, MatchType};
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 /// The metric that decides under rules.
 pub const MATCH: &str = "trajectory_match";
-/// Metrics that compare calls and know no rules, with the mode of ours that is theirs.
+/// Metrics that compare calls without rules, with the equivalent mode of `trajectory_match`; `None` if the match type
+/// determines it.
 const OTHERS: &[(&str, Option<&str>)] = &[
     ("tool_trajectory_avg_score", None),
     ("trajectory_exact_match", Some("strict")),
@@ -14,7 +15,7 @@ const OTHERS: &[(&str, Option<&str>)] = &[
     ("trajectory_any_order_match", Some("superset")),
 ];
 
-/// Criteria under rules. ADK's and Vertex's metrics know none, and their numbers stay what they are; but
+/// Applies rules to criteria. ADK's and Vertex AI's metrics follow no rules, and their numbers stay the same; but
 /// where one of them decides, `trajectory_match` decides in its place, with its threshold and mode.
 pub fn with_rules(criteria: Vec<Criterion>, rules: &[MatchRule]) -> Vec<Criterion> {
     match rules.is_empty() {
@@ -23,7 +24,7 @@ pub fn with_rules(criteria: Vec<Criterion>, rules: &[MatchRule]) -> Vec<Criterio
     }
 }
 
-/// Puts our metric in the place of those that decide by their names.
+/// Adds `trajectory_match` in the place of the metrics whose names `of` accepts.
 pub(super) fn ours_instead(
     criteria: Vec<Criterion>,
     rules: &[MatchRule],
@@ -49,7 +50,7 @@ pub(super) fn ours_instead(
     out
 }
 
-/// How a metric that compares calls compares them; nothing for other metrics.
+/// How a metric compares calls; `None` for metrics that do not.
 pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
     let of_mode = |mode: &str| match mode {
         "in_order" => MatchType::InOrder,
@@ -68,7 +69,7 @@ pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
     }
 }
 
-/// Our metric with the threshold, mode and options of the other.
+/// `trajectory_match` with the threshold, mode and options of the other metric.
 fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -> Criterion {
     let options = TrajectoryOptions::of(criterion).unwrap_or_default();
     let of_type = match options.match_type {
@@ -87,7 +88,7 @@ fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -
     ours
 }
 
-/// A number without a verdict. What ADK would have said stays to be seen from the written threshold.
+/// Makes a criterion informational. ADK's status can still be computed from the written threshold.
 fn informational(mut criterion: Criterion) -> Criterion {
     criterion.options.entry("threshold").or_insert(criterion.threshold.into());
     criterion.threshold = None;

@@ -1,5 +1,5 @@
-//! The one way from evidence to results: what is computed, judged or given by a program, then the allowed variants, then
-//! the status.
+//! The only path from evidence to results: what is computed, judged or given by a program, then the allowed variants,
+//! then the status.
 
 use super::catalog::{MetricInfo, catalog};
 use super::judged::JudgedMetric;
@@ -12,7 +12,7 @@ use crate::domain::{
     Attempt, Criterion, Invocation, MetricResult, Reading, Trajectory, adk_status, case_status,
 };
 
-/// Whether a criterion can be evaluated, by a judge if need be, and if not, why.
+/// Checks that a criterion can be evaluated, by a judge if necessary.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
     if JudgedMetric::of(criterion, Reading::default(), None)?.is_some() {
         return Ok(());
@@ -20,12 +20,12 @@ pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
     ready(criterion).map(|_| ())
 }
 
-/// Criteria made ready once, to score any number of cases.
+/// Criteria with their metrics built once, to score any number of cases.
 pub struct Scorer {
     criteria: Vec<Scored>,
-    /// The efficiency metrics that ADK adds to what was asked for.
+    /// The efficiency metrics that ADK adds to the requested ones.
     added: Vec<Scored>,
-    /// Whether a declared session state is looked at without being asked for.
+    /// Whether a declared session state is compared although no criterion requests it.
     watches_state: bool,
 }
 
@@ -42,7 +42,7 @@ impl Scorer {
         }
     }
 
-    /// These criteria and no others: those of an attempt that is scored again.
+    /// Only these criteria: those of an attempt that is scored again.
     pub(super) fn again(criteria: &[Criterion]) -> Scorer {
         Scorer {
             criteria: criteria.iter().map(Scored::of).collect(),
@@ -51,14 +51,14 @@ impl Scorer {
         }
     }
 
-    /// Whether the criterion at this position is computed here: a judge's or a program's is not.
+    /// Whether the criterion at this index is computed here, not by a judge or a program.
     pub(super) fn is_computed(&self, at: usize) -> bool {
         self.criteria.get(at).is_some_and(|scored| scored.measure.is_ok())
     }
 
-    /// The one way from an attempt to its results, of a run, of a what-if and after an edit: what is computed, or
-    /// what is given for the criterion at a position (by a judge, by a program, or known already); then the allowed
-    /// variants of the trajectory; then the status.
+    /// Evaluates an attempt, for a run, for a what-if and after an edit. The result of the criterion at an index is
+    /// `given` (by a judge, by a program, or known already), or computed. Then the allowed variants of the trajectory
+    /// are applied, and the status is set.
     pub fn evaluate(&self, attempt: &mut Attempt, given: impl FnMut(usize) -> Option<MetricResult>) {
         let evidence = Evidence::of(attempt);
         let mut metrics = self.results(&evidence, given);
@@ -69,8 +69,8 @@ impl Scorer {
         attempt.metrics = metrics;
     }
 
-    /// Scores a case. A session state that the case declares is compared without being asked for, and
-    /// decides nothing then.
+    /// Scores a case. A session state that the case declares is compared even if no criterion requests it; that
+    /// result is informational.
     pub fn score(&self, evidence: &Evidence) -> Vec<MetricResult> {
         self.results(evidence, |_| None)
     }
@@ -94,8 +94,8 @@ impl Scorer {
 
 const STATE: &str = "session_state_match";
 
-/// Whether anyone watched the agent: rows of a data set tell neither events nor times, and what was not watched
-/// costs nothing that could be told. Without any turn there is nothing that speaks against it.
+/// Whether the agent was observed. Rows of a data set contain neither events nor times, so the efficiency metrics
+/// would have nothing to measure. A case without turns counts as observed.
 fn was_watched(evidence: &Evidence) -> bool {
     let watched = |turn: &Invocation| {
         matches!(turn.trajectory, Trajectory::Events(_)) || turn.durations.total.is_some()

@@ -1,12 +1,12 @@
-//! Findings in words. Every sentence about a finding is written here.
+//! Findings as text. Every sentence about a finding is written here.
 
 use crate::diff::{Difference, DifferenceKind};
 use crate::domain::{Finding, FindingRule, value_text};
 use serde_json::Value;
 
-/// More reasons than these are counted.
+/// Further reasons are only counted.
 const REASONS_AT_MOST: usize = 3;
-/// A longer value is cut, in characters.
+/// Longer values are cut, in characters.
 const VALUE_AT_MOST: usize = 48;
 
 /// The first reasons, and how many more there are.

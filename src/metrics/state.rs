@@ -1,5 +1,5 @@
-//! `session_state_match`, ours: the session's state after the run against `final_session_state`,
-//! which ADK declares and never compares.
+//! `session_state_match`, evaltrail's own: compares the final session state with `final_session_state`, which ADK
+//! declares and never compares.
 
 use super::matching::holds;
 use super::measure::{Evidence, Measure, Outcome};
@@ -10,7 +10,7 @@ use crate::diff::{Difference, DifferenceKind, differences};
 use crate::domain::{Criterion, Finding, FindingRule};
 use serde_json::Value;
 
-/// Whether more than the expected state may be there.
+/// Whether the actual state may contain more than the expected one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Mode {
     #[default]
@@ -18,7 +18,6 @@ enum Mode {
     Subset,
 }
 
-/// The metric.
 pub(super) struct SessionState {
     mode: Mode,
 }
@@ -36,10 +35,10 @@ impl Measure for SessionState {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let turns = evidence.actual.len();
         let Some(expected) = evidence.expected_state.filter(|state| is_declared(state)) else {
-            return Outcome::none("the case names no final session state", turns);
+            return Outcome::none("the case has no final_session_state", turns);
         };
         let Some(actual) = evidence.actual_state else {
-            return Outcome::none("the agent did not tell its session's state", turns);
+            return Outcome::none("the agent did not report its session state", turns);
         };
         let found: Vec<Difference> = differences(expected.as_object(), actual.as_object())
             .into_iter()
@@ -64,7 +63,7 @@ impl Measure for SessionState {
     }
 }
 
-/// ADK writes `{}` where nothing was said.
+/// Whether a case declares a final session state. ADK writes `{}` where there is none.
 pub fn is_declared(state: &Value) -> bool {
     match state {
         Value::Null => false,

@@ -1,4 +1,4 @@
-//! Vertex's metrics that compare the response with the reference: as texts.
+//! Vertex AI's metrics that compare the texts of the response and the reference.
 
 use super::bleu::bleu;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
@@ -16,15 +16,14 @@ fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> 
             return Turn::unscored("there is no reference response");
         };
         if !said(actual) {
-            return Turn::unscored("the file holds no response");
+            return Turn::unscored("the file has no response");
         }
         let (score, measured) = score(&reference.scored_text(), &actual.response_text());
         Turn::of_response(score, measured)
     })
 }
 
-/// Whether it is known what the agent said. An agent that ran and said nothing said nothing; a file
-/// without a response leaves it open.
+/// Whether the agent's response is known. After a run, a missing response is an empty one; in a file it is unknown.
 fn said(actual: &Invocation) -> bool {
     actual.final_response.is_some() || matches!(actual.trajectory, Trajectory::Events(_))
 }
@@ -77,7 +76,7 @@ pub(super) struct Rouge {
     split_summaries: bool,
 }
 
-/// What is counted.
+/// The variant of ROUGE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RougeKind {
     N(usize),
@@ -131,7 +130,7 @@ fn rouge_of_lines(reference: &str, candidate: &str, stem: bool, split: bool) -> 
     rouge_l_sum(reference, candidate, interner.kinds())
 }
 
-/// The sentences of a text: its lines, or, split, what Unicode takes for sentences.
+/// The sentences of a text: its lines, or with `split` the sentences as defined by Unicode (UAX 29).
 fn sentences(text: &str, split: bool) -> Box<dyn Iterator<Item = &str> + '_> {
     match split {
         true => Box::new(text.unicode_sentences()),
@@ -139,17 +138,17 @@ fn sentences(text: &str, split: bool) -> Box<dyn Iterator<Item = &str> + '_> {
     }
 }
 
-/// ROUGE-1, ROUGE-2 … of two texts as `rouge_score` has it.
+/// ROUGE-N of two texts, as `rouge_score` computes it.
 pub fn rouge_n_of(n: usize, reference: &str, candidate: &str, stem: bool) -> Overlap {
     rouge(RougeKind::N(n), reference, candidate, stem, false)
 }
 
-/// ROUGE-L of two texts as `rouge_score` has it.
+/// ROUGE-L of two texts, as `rouge_score` computes it.
 pub fn rouge_l_of(reference: &str, candidate: &str, stem: bool) -> Overlap {
     rouge(RougeKind::L, reference, candidate, stem, false)
 }
 
-/// ROUGE-Lsum of two texts as `rouge_score` has it; sentences are lines.
+/// ROUGE-Lsum of two texts, as `rouge_score` computes it; sentences are lines.
 pub fn rouge_l_sum_of(reference: &str, candidate: &str, stem: bool) -> Overlap {
     rouge(RougeKind::LSum, reference, candidate, stem, false)
 }

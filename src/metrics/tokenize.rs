@@ -1,5 +1,5 @@
-//! ADK's tokeniser for `response_match_score` (2.6 and later): letters of all scripts, and
-//! rouge_score's own rules for what is plain ASCII.
+//! ADK's tokeniser for `response_match_score` (2.6 and later): letters of all scripts, with rouge_score's own rules
+//! for plain ASCII.
 
 use super::porter::stem;
 use super::words::{lowered, plain_words};
@@ -38,8 +38,8 @@ fn ascii_tokens(token: &str, out: &mut Vec<String>) {
     }));
 }
 
-/// Splits normalised, lower-cased text at what is no word character; Chinese, Japanese and Korean
-/// character by character, Thai, Lao, Khmer and Myanmar by base character with its marks.
+/// Splits normalised, lower-cased text at non-word characters; Chinese, Japanese and Korean text character by
+/// character, Thai, Lao, Khmer and Myanmar text by base character with its marks.
 fn split(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -88,8 +88,8 @@ fn is_mark(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
-/// Characters that Unicode 14 leaves unassigned and a later version calls letters, numbers or marks
-/// (with unassigned neighbours). Python 3.11, by which the known answers were made, knows 14.
+/// Characters that are unassigned in Unicode 14 and letters, numbers or marks in a later version (with unassigned
+/// neighbours). Python 3.11, which computed the known answers, uses Unicode 14.
 const LATER_THAN_UNICODE_14: &[(u32, u32)] = &[
     (0x558, 0x558),
     (0x58B, 0x58C),

@@ -1,6 +1,6 @@
-//! Vertex's metrics of an answer that is itself a tool call: the response and the reference are JSON
-//! texts `{"content": "", "tool_calls": [{"name": …, "arguments": {…}}]}`. Where the text is none and
-//! the calls of the turn are known (an agent ran), those calls are the answer.
+//! Vertex AI's metrics for a response that is itself a tool call: the response and the reference are JSON texts
+//! `{"content": "", "tool_calls": [{"name": …, "arguments": {…}}]}`. If the text is not of this form and the calls of
+//! the turn are known (an agent ran), those calls are used.
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
@@ -10,7 +10,7 @@ use crate::domain::{Criterion, Invocation, ToolCall, value_text};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What of a call is compared.
+/// The part of a call that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Aspect {
     Valid,
@@ -22,7 +22,7 @@ pub(super) enum Aspect {
 /// One of the four metrics.
 pub(super) struct ToolCallMetric {
     aspect: Aspect,
-    /// Values are compared as texts.
+    /// Whether values are compared as text.
     strict: bool,
 }
 
@@ -44,7 +44,7 @@ impl Measure for ToolCallMetric {
                 };
             }
             match (calls_of(expected), answer) {
-                (Err(why), _) => Turn::unscored(format!("the reference is no tool call: {why}")),
+                (Err(why), _) => Turn::unscored(format!("the reference is not a tool call: {why}")),
                 (Ok(_), Err(why)) => Turn::of_response(0.0, why),
                 (Ok(reference), Ok(answer)) => self.compare(&reference, &answer),
             }
@@ -73,7 +73,7 @@ impl ToolCallMetric {
             return Turn::of_response(flag(same), "the reference has no arguments: the names decide");
         }
         let what = if self.aspect == Aspect::Keys { "keys" } else { "keys with their values" };
-        Turn::of_response(found as f64 / wanted as f64, format!("{found} of {wanted} {what} are there"))
+        Turn::of_response(found as f64 / wanted as f64, format!("{found} of {wanted} {what} are present"))
     }
 
     fn holds(&self, answer: &ToolCall, key: &str, value: &Value) -> bool {
@@ -98,7 +98,7 @@ fn count(calls: usize) -> String {
     if calls == 1 { "1 call".into() } else { format!("{calls} calls") }
 }
 
-/// The calls that a turn's answer is: of its text, else those it made.
+/// The calls in the text of a turn's response, else those that the agent made.
 fn calls_of(turn: &Invocation) -> Result<Vec<Cow<'_, ToolCall>>, String> {
     let made = turn.calls();
     match parse(&turn.response_text()) {

@@ -1,5 +1,5 @@
-//! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): did the turn's tool calls
-//! match the expected ones? 1 or 0 a turn; the case's score is the mean.
+//! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
+//! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
 use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::options::{flag_option, number};
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub struct TrajectoryOptions {
     /// How the two lists are compared.
     pub match_type: MatchType,
-    /// Whether names alone count.
+    /// Whether only tool names are compared.
     pub ignore_args: bool,
 }
 
@@ -111,11 +111,11 @@ fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Op
     }
 }
 
-/// How many calls of a turn that matches are as expected.
+/// How many calls of a matching turn are as expected, as text.
 fn matching_words(expected: usize, actual: usize) -> String {
     match (expected, actual) {
         (0, 0) => "no calls, as expected".into(),
-        (0, n) => format!("nothing is expected, so {} count for nothing", calls(n)),
+        (0, n) => format!("no calls are expected, so {} are ignored", calls(n)),
         (n, m) if m > n => format!("{} as expected, among {}", calls(n), calls(m)),
         (n, _) => format!("{} as expected", calls(n)),
     }
@@ -159,7 +159,7 @@ pub(super) fn findings_of(
     found
 }
 
-/// What differs in calls that are equal as Python compares them, where `true` is 1; nothing of the kind: their order.
+/// Differences between calls that are equal as Python compares them, where `true` is 1; without any, their order.
 fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> {
     let mut found = Vec::new();
     for (at, (e, a)) in expected.iter().zip(actual).enumerate().filter(|(_, (e, a))| e.name == a.name) {
@@ -179,7 +179,7 @@ fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> 
     found
 }
 
-/// A finding about a call of a turn, at this position from 0.
+/// A finding about a call of a turn, at this index from 0.
 pub(super) fn about_call(rule: FindingRule, at: usize, call: &ToolCall) -> Finding {
     Finding { call: Some(at as u32 + 1), tool: Some(call.name.clone()), ..Finding::of(rule) }
 }

@@ -11,23 +11,23 @@ pub enum Unusable {
         /// A metric of nearly the same name.
         nearest: Option<&'static str>,
     },
-    /// It takes a judge model.
-    #[error("{0} asks a judge model, and no judge is configured")]
+    /// The metric needs a judge model.
+    #[error("{0} needs a judge model, and none is configured")]
     NeedsJudge(&'static str),
-    /// An efficiency metric was given a threshold.
+    /// An efficiency metric has a threshold.
     #[error("{0} is informational and takes no threshold")]
     TakesNoThreshold(&'static str),
     /// A program of the user computes the metric.
-    #[error("a program computes this metric; run or score the case to ask it")]
+    #[error("a program computes this metric; run or score the case to start it")]
     NeedsProgram,
-    /// An option has a value that the metric does not take.
+    /// An option has a value that the metric does not accept.
     #[error("option {option}: expected {expected}, found {found}")]
     Option {
-        /// Which option.
+        /// The option.
         option: &'static str,
-        /// What it takes.
+        /// The accepted values.
         expected: &'static str,
-        /// What it was given.
+        /// The actual value.
         found: String,
     },
 }

@@ -1,6 +1,6 @@
-//! Several allowed trajectories: where the file's own does not match and another allowed one does, ours decides
-//! in the place of the metric that compares with the file's own. That one keeps its score and its name, decides
-//! nothing here, and is what ADK would say.
+//! Several allowed trajectories. If a case's own trajectory does not match and another allowed one does,
+//! `allowed_trajectory` decides in place of the metric that compares with the case's own. That metric keeps its score
+//! and name and becomes informational; it shows what ADK would report.
 
 use super::Evidence;
 use super::registry::Scored;
@@ -70,7 +70,7 @@ pub(super) fn allow_variants<'a>(
     metrics.extend(decided);
 }
 
-/// One name where one metric compares trajectories; a label tells several apart.
+/// `allowed_trajectory` in place of ADK's metric. In place of other metrics, it has their name as a label.
 fn name_of(metric: &str) -> String {
     match metric {
         "tool_trajectory_avg_score" => ALLOWED.to_string(),
@@ -78,8 +78,8 @@ fn name_of(metric: &str) -> String {
     }
 }
 
-/// The criteria that an attempt was scored by, and which of its results is that of each. Where a variant decided in
-/// the place of a metric, the criterion has the threshold that the variant was compared with.
+/// The criteria that an attempt was scored by, each with the index of its result. If a variant decided in place of a
+/// metric, the criterion has the threshold that the variant was compared with.
 pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
     let own = metrics.iter().enumerate().filter(|(_, metric)| !is_allowed(&metric.metric));
     let of = |(at, metric): (usize, &MetricResult)| {
@@ -93,12 +93,12 @@ pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
     own.map(of).collect()
 }
 
-/// Whether a metric is ours, which decides in the place of another one.
+/// Whether a metric is `allowed_trajectory`, with or without a label.
 pub(super) fn is_allowed(metric: &str) -> bool {
     metric.split(':').next() == Some(ALLOWED)
 }
 
-/// The expected turns with another allowed way through them.
+/// The expected turns with the trajectories of a variant.
 pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocation> {
     let turn = |(at, turn): (usize, &Invocation)| Invocation {
         trajectory: variant.turns.get(at).cloned().unwrap_or_else(|| turn.trajectory.clone()),
@@ -107,7 +107,8 @@ pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocatio
     expected.iter().enumerate().map(turn).collect()
 }
 
-/// The trajectories that were seen and are neither the file's own nor a variant yet, each with how often.
+/// The observed trajectories that are neither the case's own nor a variant yet, with their counts, most frequent
+/// first.
 pub fn candidates(
     expected: &[Invocation],
     variants: &[Variant],
@@ -136,7 +137,7 @@ pub fn candidates(
     found
 }
 
-/// The calls without what else was recorded: ids and responses mean nothing for what is allowed.
+/// The calls without ids and responses, which do not matter for a variant.
 fn calls_alone(trajectory: &Trajectory) -> Trajectory {
     let call = |call: &crate::domain::ToolCall| crate::domain::ToolCall { id: None, ..call.clone() };
     let calls = trajectory.calls().into_iter().map(call).collect();
@@ -174,7 +175,7 @@ mod tests {
         attempt
     }
 
-    /// A stricter comparison holds for the variants, too.
+    /// The variants, too, are compared under the stricter criterion.
     #[test]
     fn a_what_if_is_decided_by_the_variants_under_the_changed_criteria() {
         let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));

@@ -1,5 +1,5 @@
-//! Vertex's trajectory metrics, by the wording of its documentation; a case of several turns has the
-//! mean of its turns. Where the wording is silent, the choice stands in the catalog's `choices`.
+//! Vertex AI's trajectory metrics, as its documentation defines them; the score of a case with several turns is their
+//! mean. Decisions where the documentation leaves something open are in the catalog's `choices`.
 
 use super::matching::miscounted;
 use super::measure::{
@@ -10,7 +10,7 @@ use super::unusable::Unusable;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 
-/// Which of the metrics that compare two trajectories.
+/// The metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Comparison {
     Exact,
@@ -58,7 +58,7 @@ impl Comparison {
     }
 }
 
-/// Whether each call of `need` has a call of its own in `have`.
+/// Whether the calls of `need` can be paired one to one with calls of `have`.
 fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
     let mut left: Vec<&ToolCall> = have.to_vec();
     need.iter().all(|call| match left.iter().position(|other| same_call(call, other)) {
@@ -70,10 +70,10 @@ fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
     })
 }
 
-/// How many of `these` stand anywhere among `those`: repeats each count.
+/// The share of `these` calls that occur anywhere among `those`; each repetition counts.
 fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, otherwise: FindingRule) -> Turn {
     if these.is_empty() {
-        return Turn::unscored(format!("no calls are {this}: nothing divided by nothing has no value"));
+        return Turn::unscored(format!("no calls are {this}: 0/0 has no value"));
     }
     let alone = |(_, call): &(usize, &&ToolCall)| !those.iter().any(|other| same_call(call, other));
     let alone: Vec<Finding> =
@@ -83,8 +83,8 @@ fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, other
     Turn::scored(found as f64 / these.len() as f64, measured).because(alone)
 }
 
-/// Whether two calls are the same as JSON: numbers by value, `true` is not 1, key order free.
-/// Absent arguments are empty ones: a trajectory's `tool_input` is an object.
+/// Whether two calls are equal as JSON: numbers by value, `true` is not 1, in any order of keys. Absent arguments
+/// count as empty, since a trajectory's `tool_input` is an object.
 pub(super) fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
     let no_args = serde_json::Map::new();
     let (x, y) = (a.args.as_ref().unwrap_or(&no_args), b.args.as_ref().unwrap_or(&no_args));
@@ -148,7 +148,7 @@ impl Measure for Latency {
     }
 }
 
-/// `failure`: whether the agent raised.
+/// `failure`: whether the agent failed.
 pub(super) struct Failure;
 
 impl Measure for Failure {

@@ -1,4 +1,4 @@
-//! What if the criteria were others? A change that is tried out on outcomes that are there already.
+//! What-if changes of criteria, applied to existing results.
 
 use super::rules::{MATCH, compared_by, ours_instead, with_rules};
 use super::scorer::Scorer;
@@ -15,21 +15,22 @@ const ADK: &str = "tool_trajectory_avg_score";
 pub struct WhatIf {
     /// How trajectories are compared.
     pub match_type: Option<MatchType>,
-    /// Whether names alone count.
+    /// Whether only tool names are compared.
     pub ignore_args: Option<bool>,
     /// Thresholds by metric, label included.
     pub thresholds: BTreeMap<String, f64>,
-    /// Rules for comparing calls, beside those that hold already.
+    /// Rules for comparing calls, in addition to existing ones.
     pub rules: Vec<MatchRule>,
 }
 
 impl WhatIf {
-    /// Whether nothing would change.
+    /// Whether the change is empty.
     pub fn is_empty(&self) -> bool {
         *self == WhatIf::default()
     }
 
-    /// Adds another change; where both change the same, the other one counts, and a rule that is there is not added again.
+    /// Adds another change, which takes precedence where both change the same. Rules that are already present are not
+    /// added again.
     pub fn add(&mut self, other: WhatIf) {
         self.match_type = other.match_type.or(self.match_type);
         self.ignore_args = other.ignore_args.or(self.ignore_args);
@@ -41,7 +42,7 @@ impl WhatIf {
         }
     }
 
-    /// The change in a few words, one for each part.
+    /// A short description of each part of the change.
     pub fn words(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
         said.extend(self.match_type.map(|kind| kind.name().to_string()));
@@ -53,10 +54,10 @@ impl WhatIf {
         said
     }
 
-    /// The criteria as they would be.
+    /// Applies the change to criteria.
     pub fn apply(&self, criteria: Vec<Criterion>) -> Vec<Criterion> {
         let by_name = self.match_type.is_some() || self.ignore_args.is_some();
-        // Vertex's metrics are each of one match type: another one is another metric, which is ours.
+        // Each of Vertex AI's metrics has one match type: another match type needs `trajectory_match`.
         let criteria = match by_name {
             true => ours_instead(criteria, &[], |name| name != ADK),
             false => criteria,
@@ -99,17 +100,17 @@ impl WhatIf {
     }
 }
 
-/// Rescores attempts under a change. Criteria are read and made ready once, however many attempts share them.
+/// Rescores attempts under a change. Metrics are built once for all attempts with the same criteria.
 pub struct Rescorer<'a> {
     change: &'a WhatIf,
     lists: Vec<CriteriaList>,
 }
 
-/// The criteria of some attempts, as they are and as they would be.
+/// The criteria of some attempts, before and after the change.
 struct CriteriaList {
-    /// What they were read from: name, threshold and criterion as written of each result.
+    /// Their source: name, threshold and written criterion of each result.
     written: Vec<(String, Option<f64>, Option<Value>)>,
-    /// The unchanged criteria, each with the position of its result among the results of the attempt.
+    /// The unchanged criteria, each with the index of its result in the attempt.
     before: Vec<(usize, Criterion)>,
     after: Vec<Criterion>,
     scorer: Scorer,
@@ -133,12 +134,12 @@ impl CriteriaList {
         self.written.len() == metrics.len() && self.written.iter().zip(metrics).all(same)
     }
 
-    /// The result of a criterion that needs no scoring: it is the same, or a judge or a program gave its score.
+    /// The result of a criterion that is not computed again: it is unchanged, or a judge or a program gave its score.
     fn known(&self, at: usize, attempt: &Attempt) -> Option<MetricResult> {
         let criterion = &self.after[at];
         let (position, before) = self.before.iter().find(|(_, other)| other.metric == criterion.metric)?;
         let known = &attempt.metrics[*position];
-        // Where variants are allowed, what compares calls is decided anew.
+        // With variants, metrics that compare calls are computed again.
         let is_decided = attempt.variants.is_empty() || compared_by(criterion).is_none();
         if before == criterion && is_decided {
             return Some(known.clone());
@@ -148,13 +149,13 @@ impl CriteriaList {
 }
 
 impl<'a> Rescorer<'a> {
-    /// A rescorer for a change.
+    /// Creates a rescorer for a change.
     pub fn new(change: &'a WhatIf) -> Rescorer<'a> {
         Rescorer { change, lists: Vec::new() }
     }
 
-    /// The attempt as it would have come out. What broke stays broken; what a judge or a program said stays,
-    /// and is compared with the new threshold.
+    /// The attempt as evaluated under the change. Errored attempts stay errored; scores of judges and programs stay
+    /// the same, and are compared with the new thresholds.
     pub fn rescore(&mut self, attempt: &Attempt) -> Attempt {
         if attempt.status == Status::Errored {
             return attempt.clone();
@@ -184,7 +185,7 @@ impl<'a> Rescorer<'a> {
 
     fn list_of(&mut self, metrics: &[MetricResult]) -> &CriteriaList {
         let at = self.lists.iter().position(|list| list.are_of(metrics)).unwrap_or_else(|| {
-            // Each set of an ordinary workspace has one list; a file in which each case has its own costs time.
+            // Usually, each eval set has one list. If each case of a file has its own, lists are built repeatedly.
             if self.lists.len() >= LISTS_AT_MOST {
                 self.lists.clear();
             }
@@ -195,10 +196,10 @@ impl<'a> Rescorer<'a> {
     }
 }
 
-/// So many lists of criteria are ready at a time.
+/// Maximum number of criteria lists in memory.
 const LISTS_AT_MOST: usize = 64;
 
-/// A score that is known, under another threshold.
+/// A known score, compared with another threshold.
 fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
     let direction = match criterion.options.get("direction").and_then(Value::as_str) {
         Some("lower") => Direction::Lower,
@@ -219,7 +220,8 @@ fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
 mod tests {
     use super::*;
 
-    /// ADK's own metric takes another match type; Vertex's are each of one, so that another one is ours.
+    /// ADK's metric accepts another match type; each of Vertex AI's has a fixed one, so `trajectory_match` replaces
+    /// it.
     #[test]
     fn a_match_type_changes_adks_metric_and_replaces_vertexs() {
         let change = WhatIf { match_type: Some(MatchType::InOrder), ..WhatIf::default() };

@@ -1,4 +1,4 @@
-//! Words as small numbers: two texts are compared many times over, so their words are counted once.
+//! Words as small numbers: two texts are compared many times, so equal words are identified once.
 
 use super::porter::stem;
 use rustc_hash::FxHashMap;
@@ -10,7 +10,7 @@ const STEM_ABOVE: usize = 3;
 /// Gives equal words equal numbers, from 0.
 #[derive(Default)]
 pub(super) struct Interner<'a> {
-    /// Words of up to seven bytes, by the bytes themselves and their number.
+    /// Words of up to seven bytes; the key contains their bytes and length.
     short: FxHashMap<u64, u32>,
     long: FxHashMap<Cow<'a, str>, u32>,
 }
@@ -40,7 +40,7 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// A short word as one number, which no other word has.
+/// A short word as a number that no other word has.
 fn short_key(word: &[u8]) -> Option<u64> {
     if word.len() > 7 {
         return None;
@@ -49,12 +49,12 @@ fn short_key(word: &[u8]) -> Option<u64> {
     Some(bytes | (word.len() as u64) << 56)
 }
 
-/// A text as rouge_score's tokeniser takes it: lower-cased.
+/// A text in lower case, as rouge_score's tokeniser converts it.
 pub(super) fn lowered(text: &str) -> String {
     if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() }
 }
 
-/// The words of a lower-cased text: runs of a-z and 0-9; other scripts have none.
+/// The words of a lower-case text: runs of a-z and 0-9; other scripts have none.
 pub(super) fn plain_words(lowered: &str, stemmed: bool) -> impl Iterator<Item = Cow<'_, str>> {
     let bytes = lowered.as_bytes();
     let mut at = 0;
@@ -73,8 +73,8 @@ pub(super) fn plain_words(lowered: &str, stemmed: bool) -> impl Iterator<Item = 
     })
 }
 
-/// How many things two lists share, each counted no more often than it stands on either side. The things are
-/// numbers below `kinds`.
+/// How many items two lists share, each counted at most as often as it occurs on either side. Items are numbers below
+/// `kinds`.
 pub(super) fn shared(reference: &[u32], candidate: &[u32], kinds: usize) -> usize {
     let mut left = vec![0u32; kinds];
     for &id in reference {
@@ -90,7 +90,7 @@ pub(super) fn shared(reference: &[u32], candidate: &[u32], kinds: usize) -> usiz
     shared
 }
 
-/// The same for runs of `n` things.
+/// Like [`shared`], for runs of `n` items.
 pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds: usize) -> usize {
     if n == 1 {
         return shared(reference, candidate, kinds);
@@ -98,7 +98,7 @@ pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds:
     if reference.len() < n || candidate.len() < n {
         return 0;
     }
-    // Runs become numbers themselves: sorted, they are counted without a table.
+    // Runs become numbers, too: sorted, they are counted without a table.
     let keys = |side: &[u32]| {
         let mut keys: Vec<u128> = side
             .windows(n)

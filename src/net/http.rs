@@ -1,4 +1,4 @@
-//! HTTP as evaltrail speaks it: one way to make a client, one way to wait, one way to tell a cause.
+//! HTTP: creating clients, reading bodies and `Retry-After`, describing errors.
 
 use futures_util::StreamExt;
 use reqwest::{Client, Response};
@@ -7,10 +7,10 @@ use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// A client that follows no redirects: what carries a key or a body goes where it was sent. Nothing that stays
-/// on this machine goes through a proxy.
+/// Creates a client. It does not follow redirects, so that keys and bodies are sent only to the given address, and it
+/// does not use a proxy for addresses on this machine.
 pub(crate) fn client(base: &Url) -> Result<Client, String> {
-    // The provider is process-wide; another one in place already is as good.
+    // The provider is process-wide; one that is already installed is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .connect_timeout(CONNECT)
@@ -32,12 +32,12 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The cause alone: reqwest's own text repeats the address, which may hold secrets.
+/// The cause without reqwest's own message, which contains the address and may reveal secrets.
 pub(crate) fn cause(error: &reqwest::Error) -> &dyn std::error::Error {
     std::error::Error::source(error).unwrap_or(error)
 }
 
-/// An error with its causes, each said once.
+/// An error and its causes as one message, without repetitions.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
@@ -51,7 +51,7 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// What a server asks to wait: seconds, or a date.
+/// The delay from the `Retry-After` header, which contains seconds or a date.
 pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?;
     if let Ok(seconds) = text.trim().parse::<f64>() {
@@ -64,13 +64,13 @@ pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
 
 /// Why a body could not be read.
 pub(crate) enum BodyError {
-    /// It broke off.
+    /// The connection failed before the end of the body.
     Broken(reqwest::Error),
-    /// It is longer than anyone needs.
+    /// It is longer than the limit.
     TooLong,
 }
 
-/// A body as text, of at most so many bytes.
+/// Reads a body of at most `most` bytes as text. Invalid UTF-8 is replaced.
 pub(crate) async fn text(response: Response, most: usize) -> Result<String, BodyError> {
     let mut bytes = Vec::new();
     let mut stream = response.bytes_stream();

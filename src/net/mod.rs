@@ -1,5 +1,5 @@
-//! HTTP with limits, server-sent events, and the delays of retries. What is asked, and of whom, is decided by the modules
-//! that use it.
+//! HTTP with limits, server-sent events, and the delays of retries. The modules that use it decide what is sent and
+//! where.
 
 pub(crate) mod http;
 mod retry;

@@ -1,11 +1,11 @@
-//! How long to wait before another try.
+//! The delays before retries.
 
 use std::time::Duration;
 
-/// A server that asks for more than this is not waited for.
+/// The longest delay that a server may request. After a longer one there is no retry.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Delays that double, with jitter, so that many attempts do not come back at once.
+/// Delays that double, with jitter, so that many attempts do not retry at the same time.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     next: Duration,
@@ -14,18 +14,18 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// So many tries after the first, for agents: half a second, doubling up to eight.
+    /// Delays for `retries` retries of an agent: half a second, doubling up to eight seconds.
     pub fn new(retries: u32) -> Backoff {
         Backoff::between(retries, Duration::from_millis(500), Duration::from_secs(8))
     }
 
-    /// So many tries after the first, from one delay up to another.
+    /// Delays for `retries` retries, doubling from `first` up to `longest`.
     pub fn between(retries: u32, first: Duration, longest: Duration) -> Backoff {
         Backoff { next: first, longest, left: retries }
     }
 
-    /// The delay before the next try; `None` when there is none. `chance` is between 0 and 1;
-    /// what the server asked for is a floor.
+    /// The delay before the next retry; `None` when there are no more. `chance` is a random number between 0 and 1; the
+    /// delay that the server requested is a minimum.
     pub fn next(&mut self, asked: Option<Duration>, chance: f64) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let delay = self.next.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));

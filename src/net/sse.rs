@@ -1,6 +1,6 @@
-//! Server-sent events, decoded as the bytes come: any line ending, cut anywhere, with a limit.
+//! A decoder of server-sent events. It accepts every line ending, and input that is split at any byte.
 
-/// A longer line or event is refused.
+/// The maximum size of a line or an event, in bytes.
 const LONGEST: usize = 64 << 20;
 
 /// Decodes a stream of server-sent events into the data of each.
@@ -14,7 +14,7 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Takes bytes in; gives the data of every event that is now whole.
+    /// Decodes more bytes, and returns the data of every event that is now complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut out = Vec::new();
         let mut rest = bytes;
@@ -34,7 +34,7 @@ impl SseDecoder {
         Ok(out)
     }
 
-    /// The stream ended: an event that lacks only its blank line still counts.
+    /// Ends the stream. Returns the data of an event that was not followed by a blank line.
     pub fn finish(&mut self) -> Result<Option<String>, String> {
         self.end_line()?;
         Ok(self.end_event())

@@ -1,7 +1,7 @@
-//! Time as far as this process was running. While it is stopped (Ctrl-Z, SIGSTOP, a laptop that sleeps) no agent is
-//! slow: neither limits nor latencies count it.
+//! The time in which this process was running. Limits and latencies exclude the time in which it was suspended
+//! (Ctrl-Z, SIGSTOP, a laptop that sleeps).
 //!
-//! A thread looks at the clock several times a second while somebody measures. A gap between two looks is time in
+//! While a stopwatch exists, a thread reads the clock several times a second. A gap between two readings is time in
 //! which the process did not run.
 
 use std::sync::{LazyLock, Mutex};
@@ -15,12 +15,12 @@ const GAP: Duration = Duration::from_secs(1);
 struct Watched {
     measuring: usize,
     looked: Instant,
-    /// How long the process was stopped while somebody measured.
+    /// How long the process was suspended while a stopwatch existed.
     stopped: Duration,
 }
 
 impl Watched {
-    /// Counts the time since the last look.
+    /// Reads the clock, and adds the time since the last reading if it was a gap.
     fn look(&mut self) -> Instant {
         let now = Instant::now();
         let since = now.duration_since(self.looked);
@@ -37,18 +37,18 @@ static WATCHED: LazyLock<Mutex<Watched>> =
     LazyLock::new(|| Mutex::new(Watched { measuring: 0, looked: *BEGAN, stopped: Duration::ZERO }));
 
 fn watched<T>(with: impl FnOnce(&mut Watched) -> T) -> T {
-    // A panic in between leaves nothing half done.
+    // `Watched` is consistent even if a thread panicked while it had the lock.
     with(&mut WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Measures time while this process runs. The time in which it is stopped is seen while one of these lives.
+/// Measures the time in which this process runs. Suspensions are detected while at least one stopwatch exists.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     began: Duration,
 }
 
 impl Stopwatch {
-    /// Begins now.
+    /// Starts measuring.
     pub(crate) fn start() -> Stopwatch {
         let is_first = watched(|watched| {
             watched.look();
@@ -56,7 +56,7 @@ impl Stopwatch {
             watched.measuring == 1
         });
         if is_first {
-            // Without the thread stopped time counts, as it would without all this.
+            // If the thread cannot be started, the time of suspensions is not excluded.
             let _ = std::thread::Builder::new().name("clock".into()).spawn(|| {
                 while watched(|watched| {
                     watched.look();
@@ -69,7 +69,7 @@ impl Stopwatch {
         Stopwatch { began: running() }
     }
 
-    /// The time since, less that in which the process was stopped.
+    /// The time since the start, without the time in which the process was suspended.
     pub(crate) fn elapsed(&self) -> Duration {
         running().saturating_sub(self.began)
     }
@@ -85,11 +85,11 @@ fn running() -> Duration {
     watched(|watched| watched.look().duration_since(*BEGAN).saturating_sub(watched.stopped))
 }
 
-/// The limit has passed.
+/// The time limit was exceeded.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Elapsed;
 
-/// Waits for something, but not longer than a limit of running time.
+/// Waits for a future, but not longer than `limit`, measured as running time.
 pub(crate) async fn timeout<T>(limit: Duration, waited_for: impl Future<Output = T>) -> Result<T, Elapsed> {
     let watch = Stopwatch::start();
     let passed = async {
@@ -125,6 +125,6 @@ mod tests {
         };
         assert_eq!(stopped_after(1, Duration::from_millis(900)), Duration::ZERO);
         assert!(stopped_after(1, Duration::from_secs(60)) > Duration::from_secs(59));
-        assert_eq!(stopped_after(0, Duration::from_secs(60)), Duration::ZERO, "nobody measured");
+        assert_eq!(stopped_after(0, Duration::from_secs(60)), Duration::ZERO, "no stopwatch existed");
     }
 }

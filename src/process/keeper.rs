@@ -1,14 +1,14 @@
-//! The keeper: evaltrail's own binary, started between evaltrail and a program, so that nothing of the program is left
-//! when either of them ends.
+//! The keeper: a supervisor process between evaltrail and a program. It terminates the program and all of its
+//! descendants when the program or evaltrail ends. It is evaltrail's own binary.
 //!
 //! ```text
-//! evaltrail ─▶ __keep PID ─▶ __exec PID ─(becomes)─▶ the program ─▶ what it starts
+//! evaltrail ─▶ __keep PID ─▶ __exec PID ─(exec)─▶ the program ─▶ its descendants
 //! ```
 //!
-//! On Linux the keeper is the parent that orphans below it get (a subreaper), so that it finds every process below it,
-//! also one that left the process group or the session. It kills them all when the program has ended, when it is told
-//! to end (SIGTERM), and when evaltrail is gone. When the keeper itself is killed, the program is killed by the kernel;
-//! what the program had started then remains. Elsewhere the keeper kills the program's process group.
+//! On Linux the keeper is a subreaper: orphaned descendants become its children, so that it finds all of them, also
+//! those that left the process group or the session. It kills them when the program has ended, on SIGTERM, and when
+//! evaltrail has ended. When the keeper itself is killed, the kernel kills the program, but processes that the program
+//! started remain. On other Unix systems the keeper kills the program's process group.
 
 use std::io;
 #[cfg(unix)]
@@ -18,24 +18,25 @@ use std::time::Duration;
 
 const KEEP: &str = "__keep";
 const EXEC: &str = "__exec";
-/// How often the keeper looks whether its parent is still there.
+/// How often the keeper checks whether its parent still exists.
 #[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Our own binary, when it is ours that runs (and not, say, a test's).
+/// The path of evaltrail's binary; `None` when the current process is another binary, such as a test.
 pub(super) fn binary() -> Option<PathBuf> {
     let here = std::env::current_exe().ok()?;
     let name = here.file_stem()?.to_str()?;
     (cfg!(unix) && name == "evaltrail").then_some(here)
 }
 
-/// What makes our own binary the keeper of a program.
+/// The arguments with which evaltrail's binary runs as the keeper of a program.
 pub(super) fn arguments(parent: u32, argv: &[String]) -> Vec<String> {
     let ours = [KEEP.to_string(), parent.to_string(), "--".to_string()];
     ours.into_iter().chain(argv.iter().cloned()).collect()
 }
 
-/// What the arguments of this process ask for, where they are a keeper's: the exit code after it has been done.
+/// Runs as a keeper if the arguments of this process are those of a keeper, and returns the exit code; `None` for any
+/// other arguments.
 pub fn keep_if_asked(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>> {
     let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).collect();
     if words.len() < arguments.len() {
@@ -49,7 +50,7 @@ pub fn keep_if_asked(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>
     }
 }
 
-/// Tells a keeper to end what it keeps. Where it is gone, so is the program.
+/// Requests that a keeper terminate its program. If the keeper has ended, so has the program.
 #[cfg(unix)]
 pub(super) fn end(keeper: u32) {
     if let Some(pid) = rustix::process::Pid::from_raw(keeper as i32) {
@@ -70,7 +71,7 @@ pub(super) fn end(_: u32) {}
 #[cfg(not(unix))]
 pub(super) fn kill_group(_: u32) {}
 
-/// Not needed where there are no process groups.
+/// Runs the program without supervision: there are no process groups on this platform.
 #[cfg(not(unix))]
 fn keep(_: u32, argv: &[&str]) -> io::Result<i32> {
     let status = std::process::Command::new(argv[0]).args(&argv[1..]).status()?;
@@ -82,7 +83,7 @@ fn exec(_: u32, _: &[&str]) -> io::Error {
     io::ErrorKind::Unsupported.into()
 }
 
-/// Becomes the program, which the kernel kills when the keeper is gone.
+/// Replaces this process by the program. On Linux the kernel kills it when the keeper ends.
 #[cfg(unix)]
 fn exec(keeper: u32, argv: &[&str]) -> io::Error {
     #[cfg(target_os = "linux")]
@@ -97,7 +98,8 @@ fn exec(keeper: u32, argv: &[&str]) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", argv[0]))
 }
 
-/// The keeper's whole life. Its exit code is the program's; where a signal ended the program, it ends the keeper.
+/// Runs the program as its keeper. The exit code is the program's; if a signal terminated the program, the keeper
+/// terminates itself with the same signal.
 #[cfg(unix)]
 fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -130,14 +132,14 @@ fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
     }
 }
 
-/// Ends this process by a signal, so that whoever waits for it sees how the program ended.
+/// Terminates this process with a signal, so that its parent sees how the program ended.
 #[cfg(unix)]
 fn die_by(signal: i32) -> io::Error {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
     io::Error::other(format!("the program was ended by signal {signal}"))
 }
 
-/// Waits until the program has ended. Orphans that end meanwhile are forgotten.
+/// Waits until the program has ended. Other children that end in the meantime are reaped.
 #[cfg(unix)]
 fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
     loop {
@@ -149,7 +151,7 @@ fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
     }
 }
 
-/// Gives what a program left behind a moment to end by itself: it may be writing why it failed.
+/// Gives processes that the program left running a moment to end by themselves: they may be writing an error message.
 #[cfg(unix)]
 fn await_rest() {
     const MOMENT: Duration = Duration::from_millis(500);
@@ -163,13 +165,14 @@ fn await_rest() {
     }
 }
 
-/// Kills the program's group and, on Linux, everything below this process, until nothing is left.
+/// Kills the program's process group and, on Linux, all descendants of this process.
 #[cfg(unix)]
 fn kill_all(program: u32) {
     kill_group(program);
     #[cfg(target_os = "linux")]
     {
-        // What is started meanwhile is found in the next round, and whose parent is killed becomes a child of ours.
+        // The next round finds processes that were started in the meantime, and orphans, which become children of this
+        // process.
         const ROUNDS: usize = 200;
         for _ in 0..ROUNDS {
             let children = children_of(std::process::id());
@@ -177,7 +180,7 @@ fn kill_all(program: u32) {
                 return;
             }
             let pids = children.into_iter().filter_map(|child| rustix::process::Pid::from_raw(child as i32));
-            // One of another user cannot be killed, and is not waited for.
+            // A process of another user cannot be killed, so it is not waited for.
             let killed: Vec<_> = pids
                 .filter(|pid| rustix::process::kill_process(*pid, rustix::process::Signal::KILL).is_ok())
                 .collect();
@@ -192,14 +195,14 @@ fn kill_all(program: u32) {
     }
 }
 
-/// The children of a process, of whichever group and session.
+/// The children of a process, in any process group and session.
 #[cfg(target_os = "linux")]
 fn children_of(parent: u32) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_child = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name, which may hold anything, is in the last parentheses; state and parent follow.
+        // The name, which may contain any character, ends at the last parenthesis; the state and the parent follow.
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
         after.split_whitespace().nth(1).and_then(|word| word.parse().ok()) == Some(parent)
     };

@@ -1,5 +1,5 @@
-//! Child processes: what they get of the environment, their output within limits, and their end with everything that
-//! they started. Time limits do not count time in which evaltrail itself was stopped.
+//! Child processes: their environment, their output with limits, and the termination of a child together with every
+//! process that it started. Time limits exclude the time in which evaltrail itself was suspended.
 
 pub(crate) mod clock;
 mod keeper;

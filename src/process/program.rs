@@ -1,5 +1,5 @@
-//! Programs that we start. Each dies with everything that it started when the handle is dropped, and when evaltrail
-//! itself ends, however it ends: see `keeper.rs`.
+//! Programs that evaltrail starts. A program and all of its descendants are terminated when its handle is dropped, and
+//! when evaltrail itself ends in any way: see `keeper.rs`.
 
 use super::keeper;
 use crate::domain::ProgramSpec;
@@ -8,8 +8,8 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 
-/// What every program gets of our environment: where things are, whose they are, how to speak. Everything else, keys
-/// above all, only where it is named.
+/// The environment variables that every program receives. Others, above all keys, are passed on only if the
+/// configuration or the command line names them.
 const USUAL_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -52,11 +52,11 @@ const USUAL_VARIABLES: &[&str] = &[
 ];
 const USUAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// A started program. Dropping it ends it and everything that it started.
+/// A started program. Dropping it terminates it and all of its descendants.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) child: Child,
-    /// Whether the child is a keeper, which ends the program when it is told to.
+    /// Whether the child is a keeper, which terminates the program on request.
     is_kept: bool,
 }
 
@@ -105,7 +105,7 @@ impl Drop for Program {
     }
 }
 
-/// The last part of a stream, kept for error messages while the rest is read and dropped.
+/// The last part of a stream, for error messages. The rest is read and discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
     kept: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
@@ -135,7 +135,7 @@ impl Tail {
         tail
     }
 
-    /// Waits until the stream has ended and all of it is here, for a second at most.
+    /// Waits until all of the stream has been read, for a second at most.
     pub(crate) async fn whole(&self) {
         if let Some(mut open) = self.open.clone() {
             let ended = async { while open.changed().await.is_ok() {} };
@@ -143,7 +143,7 @@ impl Tail {
         }
     }
 
-    /// What the stream said last, in at most this many lines.
+    /// The last lines of the stream, at most `most`, without blank ones.
     pub(crate) fn lines(&self, most: usize) -> String {
         let Ok(kept) = self.kept.lock() else { return String::new() };
         let text = String::from_utf8_lossy(&kept);

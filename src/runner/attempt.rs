@@ -1,4 +1,4 @@
-//! One attempt: connect, hold the conversation, score it.
+//! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
 use super::conversation::{Speaker, UnderWay, round, take_turns};
 use super::scoring::{Judged, judged_of};
@@ -18,47 +18,47 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
-/// ADK's user when a case names none.
+/// ADK's user id for a case that has none.
 const DEFAULT_USER: &str = "test_user_id";
 
-/// Metrics that say something of an agent that failed.
+/// Metrics that can score an attempt in which the agent failed.
 const OF_FAILURES: &[&str] = &["failure", "latency_in_seconds"];
 
-/// What all attempts of a run share.
+/// The data that all attempts of a run share.
 pub(super) struct Shared {
     pub(super) plan: Arc<RunPlan>,
     pub(super) sets: Vec<Arc<SetFile>>,
-    /// What is kept beside the sets.
+    /// The notes of the sets, by set.
     pub(super) notes: Vec<Notes>,
     pub(super) agents: Agents,
     pub(super) programs: Programs,
     pub(super) judges: Judges,
     /// The criteria that a judge decides, by set and position.
     pub(super) judged: Vec<Judged>,
-    /// The criteria of each set, made ready.
+    /// The scorer of each set.
     pub(super) scorers: Vec<Scorer>,
-    /// Attempts that are judged at once: more would only wait for the judge.
+    /// Limits the attempts that are judged at the same time: more of them would only wait for the judge.
     pub(super) judging: Semaphore,
-    /// What agents did before, where that is judged again.
+    /// The earlier attempts that are re-evaluated.
     kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-    /// Cases that fix the same session id take turns.
+    /// A lock for each pinned session id: cases that share a session run one after the other.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
-/// Where an attempt tells how far it is.
+/// Receives the progress of an attempt.
 pub(super) trait Tell: Send {
     fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
 
-    /// What the attempt takes of the run's memory; of a conversation alone, nothing counts.
+    /// The attempt's share of the run's memory. A conversation without a run does not count.
     fn memory(&self) -> Arc<AttemptMemory> {
         Arc::default()
     }
 
-    /// The agent is done: what was held for it is let go, and another attempt may begin.
+    /// Called when the agent is no longer needed. Releases the attempt's slots, so that another attempt may start.
     fn agent_is_done(&mut self);
 }
 
-/// What a try came to.
+/// The outcome of one try.
 struct Talk {
     turns: Vec<Invocation>,
     session_id: String,
@@ -89,7 +89,7 @@ impl Shared {
         }
     }
 
-    /// Runs one attempt to its end. Cancelled by dropping it.
+    /// Runs one attempt to its end. Dropping the future cancels it.
     pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
         let planned = &self.plan.cases[key.case];
         let mut attempt = Attempt { started: now(), ..Attempt::blank(key, &planned.eval_id) };
@@ -119,15 +119,15 @@ impl Shared {
         attempt
     }
 
-    /// Plays a scenario: the simulated user talks to the agent.
+    /// Runs a scenario: a simulated user talks to the agent.
     async fn play(&self, attempt: &mut Attempt, case: &EvalCase, scenario: &Value, tell: &mut impl Tell) {
         attempt.scenario = Some(scenario.clone());
         match SimulatedUser::of(scenario, &self.plan.set_of(attempt.key.case).user) {
             Err(why) => attempt.fail(why),
             Ok(user) => {
-                // The agent is not asked in vain.
+                // Checked first, so that no request is sent to the agent for nothing.
                 if let Err(error) = user.can_play(&self.judges) {
-                    return attempt.fail(format!("the user of the scenario cannot be played: {error}"));
+                    return attempt.fail(format!("the scenario's user cannot be simulated: {error}"));
                 }
                 let (judges, attempt_) = (&self.judges, attempt.key.attempt);
                 self.converse(attempt, case, Speaker::Simulated { user, judges, attempt: attempt_ }, tell)
@@ -143,7 +143,7 @@ impl Shared {
         let Some(alone) = case.turns().get(before) else {
             return attempt.fail(format!("there is no turn {turn}: the case has {}", case.turns().len()));
         };
-        // The state afterwards is that of the whole conversation.
+        // The expected state is that after the whole conversation, so it applies only to the last turn.
         let only = EvalCase {
             conversation: Conversation::Turns(vec![alone.clone()]),
             final_session_state: case
@@ -157,14 +157,14 @@ impl Shared {
         self.converse_after(attempt, &only, &case.turns()[..before], speaker, tell).await;
     }
 
-    /// Scores what an agent did in a run before, by what the file expects now.
+    /// Re-evaluates an earlier attempt against the case as it is now.
     async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
         let Some(kept) = self.kept.get(&attempt.key) else {
-            return attempt.fail("what was to be judged again is not here any more; run the case".into());
+            return attempt.fail("the attempt to re-evaluate no longer exists; run the case".into());
         };
         let kept = match kept.read() {
             Ok(kept) => kept,
-            Err(why) => return attempt.fail(format!("what was to be judged again cannot be read: {why}")),
+            Err(why) => return attempt.fail(format!("the attempt to re-evaluate cannot be read: {why}")),
         };
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
@@ -181,7 +181,7 @@ impl Shared {
         self.score(attempt, tell).await;
     }
 
-    /// Scores what the file says an agent already did.
+    /// Scores the response that is saved in the file.
     async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
@@ -192,7 +192,7 @@ impl Shared {
         self.keep_variables(attempt, &case.extra);
         let Some(saved) = case.saved else {
             let set = self.plan.set_of(attempt.key.case);
-            let why = "the file holds nothing that an agent did for this case; run it";
+            let why = "the file contains no saved response for this case; run the case";
             let none = |criterion| unscored(criterion, 0, Status::NotEvaluated, why);
             attempt.metrics = match case.recorded.is_empty() {
                 true => set.criteria.iter().map(none).collect(),
@@ -209,7 +209,7 @@ impl Shared {
             Some(error) => self.fail(attempt, error),
             None => self.score(attempt, tell).await,
         }
-        // What was computed elsewhere stands beside what is computed here.
+        // Scores from the file are added for metrics that are not computed here.
         let is_new = |one: &MetricResult| {
             one.score.is_some() && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
         };
@@ -217,7 +217,7 @@ impl Shared {
         attempt.metrics.extend(beside);
     }
 
-    /// Ends an attempt that errored. What can be said of a failure is still scored.
+    /// Ends an attempt that errored. Metrics about failures are still computed.
     fn fail(&self, attempt: &mut Attempt, why: String) {
         attempt.fail(why);
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
@@ -236,7 +236,7 @@ impl Shared {
         self.converse_after(attempt, case, &[], speaker, tell).await;
     }
 
-    /// Converses with an agent for whom this was said and done before.
+    /// Runs the conversation after the turns of `history`.
     async fn converse_after(
         &self,
         attempt: &mut Attempt,
@@ -265,7 +265,7 @@ impl Shared {
             match talk.outcome {
                 Ok(()) => return self.score(attempt, tell).await,
                 Err(error) => {
-                    // Nothing has happened yet, so nothing would happen twice.
+                    // Retried only if the agent has not done anything yet: it may have side effects.
                     let fresh = attempt.actual.is_empty() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
                     let Some(delay) = delay else { return self.fail(attempt, error.message) };
@@ -299,13 +299,13 @@ impl Shared {
         };
         tell.tell(Progress::Connecting).await;
         let spec = &self.plan.set_of(attempt.key.case).agent;
-        // Starting a server takes its own time, which is no attempt's.
+        // The time to start a server does not count as time of the attempt.
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
         let agent = match self.agents.connect(spec, limit).await {
             Ok(agent) => agent,
             Err(error) => return Talk { outcome: Err(error), ..talk },
         };
-        // The events of the turn under way, kept when the limit cuts it off.
+        // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = UnderWay::default();
         let began = Stopwatch::start();
         let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
@@ -343,14 +343,14 @@ impl Shared {
         talk
     }
 
-    /// Whether anyone asks what the session's state is at the end.
+    /// Whether the final state of the session is needed.
     fn wants_state(&self, attempt: &Attempt) -> bool {
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         attempt.expected_state.as_ref().is_some_and(is_declared)
             || criteria.iter().any(|criterion| criterion.name() == "session_state_match")
     }
 
-    /// Keeps what a template may name.
+    /// Stores the values that a prompt template may refer to.
     fn keep_variables(&self, attempt: &mut Attempt, extra: &Map<String, Value>) {
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         let is_template = |one: &Criterion| matches!(one.custom, Some(CustomMetric::Judged(_)));
@@ -372,14 +372,14 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         attempt,
         user_id: if input.user_id.is_empty() { DEFAULT_USER.into() } else { input.user_id },
         pinned: pinned.is_some(),
-        // `adk web` hides sessions that are named so.
+        // `adk web` hides sessions with this prefix.
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
         history: Vec::new(),
     }
 }
 
-/// Between 0 and 1, from the system's randomness.
+/// A random number between 0 and 1.
 fn chance() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! A conversation that a person holds with an agent: no case, no score.
+//! A chat: a conversation of a person with an agent, without a case and without scores.
 
 use super::attempt::Tell;
 use super::conversation::{AskedTurn, UnderWay, take_turn};
@@ -9,25 +9,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// What happens in a conversation.
+/// An event of a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatEvent {
-    /// The agent is there.
+    /// The agent is connected.
     Opened,
-    /// It does something.
+    /// The progress of the current turn.
     Progress(Progress),
-    /// A turn is done: all of it, and the session's state then.
+    /// A turn is complete: the turn, and the session's state after it.
     Turn(Box<Invocation>, Option<Value>),
-    /// The agent broke; what it did so far in the turn, if anything.
+    /// The agent failed: the error, and the incomplete turn, if any.
     Broke(String, Option<Box<Invocation>>),
 }
 
-/// How long an agent may take to answer at all.
+/// The time limit for connecting to the agent.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
-/// Words wait here while the agent is busy.
+/// The number of messages that may wait while the agent is busy.
 const WAITING: usize = 8;
 
-/// Opens a conversation; what is sent is said to the agent, and dropping the sender ends it.
+/// Starts a chat. Messages that are sent on the returned channel are sent to the agent; dropping the sender ends the
+/// chat.
 pub fn chat(spec: AgentSpec, opening: Opening, events: mpsc::Sender<ChatEvent>) -> mpsc::Sender<String> {
     let (say, words) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -62,7 +63,7 @@ async fn converse(
     Ok(())
 }
 
-/// Takes a turn; nothing when the person left meanwhile.
+/// Runs a turn; `None` when the chat was ended in the meantime.
 async fn one_turn(
     session: &mut Session,
     user: Content,
@@ -93,7 +94,7 @@ async fn one_turn(
     })
 }
 
-/// Waits until the person is gone. What they say meanwhile is not heard: the screen does not send it.
+/// Waits until the chat is ended. Messages in the meantime are discarded; the explorer does not send any.
 async fn left(words: &mut mpsc::Receiver<String>) {
     while words.recv().await.is_some() {}
 }

@@ -1,4 +1,4 @@
-//! A conversation with an agent: who speaks, and what comes back turn by turn.
+//! A conversation with an agent, turn by turn.
 
 use super::attempt::Tell;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget};
@@ -8,20 +8,20 @@ use crate::judge::{Judges, Playing, SimulatedUser};
 use crate::process::clock::Stopwatch;
 use std::time::Duration;
 
-/// Who speaks to the agent.
+/// The source of the user's messages.
 pub(super) enum Speaker<'a> {
-    /// The file, turn by turn, whatever the agent answered before, as in ADK.
+    /// The turns of the file, regardless of the agent's responses, as in ADK.
     Script {
-        /// What is to be said.
+        /// The turns to send.
         turns: &'a [Invocation],
-        /// How many turns went before, as the case expects them.
+        /// The number of turns in the history before them.
         before: usize,
     },
-    /// A model that plays the user of a scenario.
+    /// A model that simulates the user of a scenario.
     Simulated { user: SimulatedUser<'a>, judges: &'a Judges, attempt: u32 },
 }
 
-/// A turn under way, kept when the limit cuts it off.
+/// The current turn. It is stored outside of the future, so that it is not lost when the time limit interrupts it.
 #[derive(Default)]
 pub(super) struct UnderWay {
     user: Content,
@@ -29,19 +29,19 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// A turn that begins with these words.
+    /// A turn that begins with this message.
     pub(super) fn of(user: Content) -> UnderWay {
         UnderWay { user, events: Vec::new() }
     }
 
-    /// What there is of the turn; nothing when the agent has not begun.
+    /// The interrupted turn with its events so far; `None` when there are none.
     pub(super) fn broken_off(self, took: Duration) -> Option<Invocation> {
         (!self.events.is_empty()).then(|| invocation(&self.user, self.events, took))
     }
 }
 
 impl Speaker<'_> {
-    /// How many turns it will be, or at most.
+    /// The number of turns, or the maximum for a simulated user; 0 when it is unlimited.
     fn turns(&self) -> usize {
         match self {
             Speaker::Script { turns, before } => turns.len() + before,
@@ -49,7 +49,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// How many turns went before.
+    /// The number of turns in the history.
     fn before(&self) -> usize {
         match self {
             Speaker::Script { before, .. } => *before,
@@ -72,7 +72,7 @@ impl Speaker<'_> {
     }
 }
 
-/// Takes turns until the speaker is done. Says how long the speaker thought, which is not the agent's time.
+/// Runs turns until the speaker is done. Returns the time that the speaker took, which does not count as the agent's.
 pub(super) async fn take_turns(
     session: &mut Session,
     (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
@@ -95,12 +95,12 @@ pub(super) async fn take_turns(
     }
 }
 
-/// How the agent is asked for a turn.
+/// The parameters of a turn.
 pub(super) struct AskedTurn {
-    /// From 1.
+    /// The number of the turn, from 1.
     pub(super) number: usize,
     pub(super) budget: TurnBudget,
-    /// Whether messages may come piece by piece.
+    /// Whether to request partial messages.
     pub(super) streams: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) async fn take_turn(
 ) -> Result<(), AgentError> {
     let began = Stopwatch::start();
     let UnderWay { user, events: seen } = under_way;
-    // Emptied before the turn goes on, so it never holds more than one read's events.
+    // Emptied before the turn continues, so it never contains more than the events of one read.
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
     let mut on_event = move |event: Event| {
         let _ = sender.send(event);
@@ -144,7 +144,7 @@ pub(super) async fn take_turn(
         }
     }
     if outcome.as_ref().is_err_and(|error| error.kind == ErrorKind::Flood) {
-        // Nobody reads it, and each case may bring as much.
+        // Not stored: the events of many such cases would not fit into memory.
         seen.clear();
     }
     let none = seen.is_empty();
@@ -166,7 +166,7 @@ fn invocation(user: &Content, events: Vec<Event>, took: Duration) -> Invocation 
     invocation
 }
 
-/// More of a text than this is not shown as progress.
+/// The maximum length of a text that is reported as progress, in characters.
 const PROGRESS_CHARS: usize = 2000;
 
 fn beginning(text: &str) -> String {

@@ -1,4 +1,5 @@
-//! Orders what happens: has finished attempts written to the journal, keeps the counts and decides what may start.
+//! Puts the events of a run in order: submits finished attempts to the journal, updates the state of the run, and
+//! decides which attempts may start.
 
 use super::executor::Report;
 use super::journal::{JournalWriter, Written};
@@ -13,42 +14,42 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// What a listener may ask for.
+/// A command to a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
     /// End the run early.
     Cancel(CancelReason),
-    /// Begin nothing new for now, or go on.
+    /// Pause (start no further attempts), or resume.
     Pause(bool),
-    /// Give up one attempt.
+    /// Cancel one attempt.
     CancelOne(AttemptKey),
 }
 
-/// An attempt that asks to begin, and where the answer goes.
+/// An attempt that requests to start, and the channel for the reply.
 pub(super) type Ask = (AttemptKey, oneshot::Sender<CancellationToken>);
 
 pub(super) struct Dispatcher {
     pub(super) state: RunState,
-    /// Nothing when the run cannot be recorded.
+    /// `None` when the run is not recorded.
     pub(super) journal: Option<JournalWriter>,
-    /// Set while attempts wait for the journal to be writable again.
+    /// Whether attempts could not be written to the journal yet.
     pub(super) is_journal_behind: bool,
     pub(super) outbox: Outbox,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::Receiver<Report>,
     pub(super) cancel: CancellationToken,
-    /// Set when nothing more will begin.
+    /// Cancelled when no further attempt will start.
     pub(super) closing: CancellationToken,
-    /// An attempt that asked to begin while the run is paused.
+    /// The attempt that requested to start while the run was paused.
     pub(super) held: Option<Ask>,
     pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
-    /// Attempts that are being written, and who is told whether they are.
+    /// Attempts that are being written, and the channel that reports whether they were.
     pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, oneshot::Sender<bool>)>,
 }
 
 impl Dispatcher {
-    /// Goes on until the executor is done and the listener has taken everything.
+    /// Runs until the executor is done and the listener has received all events.
     pub(super) async fn dispatch(mut self) {
         let began = Stopwatch::start();
         loop {
@@ -74,7 +75,7 @@ impl Dispatcher {
         self.outbox.deliver_all().await;
     }
 
-    /// Waits until the journal has answered for every attempt.
+    /// Waits until the journal has reported the outcome of every attempt.
     async fn all_written(&mut self) {
         while !self.writing.is_empty() {
             let answer = written(&mut self.journal).await;
@@ -82,7 +83,7 @@ impl Dispatcher {
         }
     }
 
-    /// Notes that the run went through, where it did, and waits until the journal is durable.
+    /// Marks the run as complete if it is, and waits until the journal is synced.
     async fn finish_journal(&mut self) {
         let went_through = self.state.outstanding().is_empty();
         if let Some(journal) = &mut self.journal {
@@ -99,9 +100,9 @@ impl Dispatcher {
         }
     }
 
-    /// Applies an event and hands it on.
+    /// Applies an event to the state, and sends it to the listener.
     pub(super) fn emit(&mut self, event: RunEvent) {
-        // Nothing here depends on how far an attempt is.
+        // The dispatcher does not use the progress of attempts.
         if !matches!(event, RunEvent::Progress { .. }) {
             self.state.apply(event.clone());
         }
@@ -140,7 +141,7 @@ impl Dispatcher {
 
     fn report(&mut self, report: Report) {
         match report {
-            // No answer means no.
+            // Dropping the channel refuses the request.
             Report::Ask(..) if self.state.cancelling.is_some() => {}
             Report::Ask(key, answer) if self.state.paused => self.held = Some((key, answer)),
             Report::Ask(key, answer) => self.begin((key, answer)),
@@ -165,13 +166,13 @@ impl Dispatcher {
         let _ = answer.send(token);
     }
 
-    /// The lowest lane that is free, so that lanes on screen stay where they are.
+    /// The lowest free lane, so that the lanes on the screen do not move.
     fn free_slot(&self) -> usize {
         let taken: BTreeSet<usize> = self.running.values().map(|(slot, _)| *slot).collect();
         (0..).find(|slot| !taken.contains(slot)).unwrap_or(0)
     }
 
-    /// Into the journal first, then onto the screen.
+    /// Submits a finished attempt to the journal. The event is sent after it was written.
     fn record(&mut self, attempt: Arc<Attempt>, recorded: oneshot::Sender<bool>) {
         let key = attempt.key;
         self.writing.insert(key, (attempt.clone(), recorded));
@@ -181,14 +182,14 @@ impl Dispatcher {
         }
     }
 
-    /// The journal's answer; no answer when its thread broke.
+    /// Handles an outcome of the journal; `None` when its thread has ended.
     fn written(&mut self, written: Option<Written>) {
         match written {
             Some(Written::Recorded(key, at)) => self.finished(key, Some(at)),
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
-                    let again = "it is tried again, and results are kept in memory";
-                    self.warn(format!("the run cannot be recorded now, {again}: {error}"));
+                    let again = "writing is retried, and results are kept in memory";
+                    self.warn(format!("the run cannot be recorded now; {again}: {error}"));
                 }
                 self.finished(key, None);
             }
@@ -199,7 +200,7 @@ impl Dispatcher {
             }
             Some(Written::Recovered(attempts)) => {
                 self.is_journal_behind = false;
-                self.warn(format!("the run is recorded again, with the {attempts} attempts that waited"));
+                self.warn(format!("the run is recorded again, including {attempts} delayed attempts"));
             }
             Some(Written::Lost(attempts, error)) => {
                 self.warn(format!("{attempts} attempts are not recorded: {error}"));
@@ -218,7 +219,7 @@ impl Dispatcher {
         }
     }
 
-    /// An attempt ended, and stands there in the journal, if it does.
+    /// Reports an attempt that ended; `at` is its position in the journal if it was recorded.
     fn finished(&mut self, key: AttemptKey, at: Option<RecordedAt>) {
         self.running.remove(&key);
         if let Some((attempt, recorded)) = self.writing.remove(&key) {
@@ -241,7 +242,7 @@ impl Dispatcher {
     }
 }
 
-/// The journal's next answer; waits for ever where there is no journal.
+/// The next outcome of the journal; pending forever when there is no journal.
 async fn written(journal: &mut Option<JournalWriter>) -> Option<Written> {
     match journal {
         Some(journal) => journal.written().await,

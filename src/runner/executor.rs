@@ -1,4 +1,4 @@
-//! Runs attempts, so many at once, each as its own task.
+//! Runs attempts concurrently, each in a task of its own, up to the limit of the plan.
 
 use super::attempt::{Shared, Tell};
 use crate::agents::AttemptMemory;
@@ -9,26 +9,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// What the executor tells the dispatcher.
+/// A message from the executor to the dispatcher.
 pub(super) enum Report {
-    /// May this one start? No answer means no.
+    /// Requests to start an attempt. Dropping the channel refuses.
     Ask(AttemptKey, oneshot::Sender<CancellationToken>),
-    /// It got further.
+    /// The progress of an attempt.
     Progress(AttemptKey, Progress),
-    /// It ended. Its slots are taken until the dispatcher answers, or drops the sender.
+    /// The attempt ended. Its slots stay occupied until the dispatcher replies or drops the channel.
     Done(Arc<Attempt>, oneshot::Sender<bool>),
-    /// It was given up.
+    /// The attempt was cancelled.
     Dropped(AttemptKey),
-    /// It broke inside evaltrail.
+    /// The attempt failed because of an error in evaltrail itself.
     Broke(AttemptKey, String, oneshot::Sender<bool>),
 }
 
-/// Slots that are held together, until they are let go or dropped.
+/// The slots of an attempt. They are released together.
 type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
 
 struct Teller {
     key: AttemptKey,
-    /// The slot among all attempts, and the one of the agent.
+    /// The slot among all attempts, and the slot of the agent.
     room: Room,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
@@ -50,7 +50,7 @@ impl Tell for Teller {
     }
 }
 
-/// Starts the owed attempts in order as slots come free, until the dispatcher refuses one.
+/// Starts the outstanding attempts in order as slots become free, until the dispatcher refuses one.
 pub(super) async fn execute(
     shared: Arc<Shared>,
     owed: Vec<AttemptKey>,
@@ -86,7 +86,7 @@ pub(super) async fn execute(
             let (recorded, is_recorded) = oneshot::channel();
             let report = one(shared, cancel, teller, recorded).await;
             let _ = reports.send(report).await;
-            // Only now may another begin: never more are seen at once than may be.
+            // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if is_recorded.await == Ok(false) {
                 memory.stays();
             }
@@ -97,13 +97,13 @@ pub(super) async fn execute(
     shared.agents.finish().await;
 }
 
-/// The first owed attempt whose agent can take one more. When none can, one must end first.
+/// The first outstanding attempt whose agent has a free slot. Waits until there is one.
 async fn next_owed(
     owed: &mut VecDeque<AttemptKey>,
     limits: &AgentLimits,
     tasks: &mut JoinSet<()>,
 ) -> Option<(AttemptKey, Option<OwnedSemaphorePermit>)> {
-    /// Further ahead than this nobody jumps the queue.
+    /// How many attempts from the front of the queue are considered.
     const AHEAD: usize = 1000;
     loop {
         let mut ahead = owed.iter().take(AHEAD).enumerate();
@@ -115,10 +115,10 @@ async fn next_owed(
     }
 }
 
-/// How many attempts each agent takes at once, where it has a limit of its own.
+/// The maximum number of concurrent attempts of each agent, where one is configured.
 struct AgentLimits {
     plan: Arc<RunPlan>,
-    /// By set: sets of one agent share its limit.
+    /// By set. Sets with the same agent share its limit.
     by_set: Vec<Option<Arc<Semaphore>>>,
 }
 
@@ -132,7 +132,7 @@ impl AgentLimits {
         AgentLimits { by_set: by_set.collect(), plan: plan.clone() }
     }
 
-    /// Room for one more: nothing when the agent is full, no permit when it has no limit.
+    /// Acquires a slot: `None` when the agent has no free slot, `Some(None)` when it has no limit.
     fn take(&self, key: AttemptKey) -> Option<Option<OwnedSemaphorePermit>> {
         match &self.by_set[self.plan.cases[key.case].set] {
             None => Some(None),
@@ -141,14 +141,14 @@ impl AgentLimits {
     }
 }
 
-/// A tick for each attempt that may begin, so many a minute; a late one is not made up for.
+/// An interval that ticks `rate` times a minute, once for each attempt that may start. Late ticks are not caught up.
 fn pace_of(rate: u32) -> tokio::time::Interval {
     let mut pace = tokio::time::interval(std::time::Duration::from_secs(60) / rate.max(1));
     pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     pace
 }
 
-/// One attempt as its own task, so that a panic in it is its own.
+/// Runs one attempt in a task of its own, so that a panic affects only this attempt.
 async fn one(
     shared: Arc<Shared>,
     cancel: CancellationToken,

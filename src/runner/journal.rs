@@ -1,5 +1,5 @@
-//! The journal of a run, written on a thread of its own: a slow disk holds up no attempt. What cannot be written
-//! (the disk is full) waits and is tried again.
+//! Writes the journal of a run on a separate thread, so that a slow disk does not delay attempts. Writes that fail, for
+//! example because the disk is full, are retried.
 
 use crate::domain::{Attempt, AttemptKey, AttemptRecords, RecordedAt};
 use crate::store::{JournalError, RunFolder};
@@ -9,41 +9,41 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// How often the journal is made durable against loss of power, and a failed write is tried again.
+/// The interval at which the journal is synced to disk and failed writes are retried.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Answers that the dispatcher has not taken yet.
+/// The number of outcomes that may wait for the dispatcher.
 const WAITING: usize = 64;
 
 enum Request {
     Append(Arc<Attempt>),
-    /// The run went through.
+    /// The run is complete.
     End,
 }
 
-/// What became of requests.
+/// The outcome of a request.
 pub(super) enum Written {
-    /// The attempt is in the journal, and where.
+    /// The attempt was written at this position.
     Recorded(AttemptKey, RecordedAt),
-    /// The attempt waits for the journal to be writable again; why it is not.
+    /// The attempt could not be written, for this reason. The write will be retried.
     Waiting(AttemptKey, JournalError),
-    /// The attempt cannot be in the journal.
+    /// The attempt cannot be written to a journal.
     Refused(AttemptKey, JournalError),
-    /// This many attempts that waited are in the journal now.
+    /// This many delayed attempts were written.
     Recovered(usize),
-    /// This many attempts could not be written before the end.
+    /// This many attempts could not be written before the end of the run.
     Lost(usize, JournalError),
 }
 
-/// Writes attempts in the order in which they are given.
+/// Writes attempts in the order in which they are submitted.
 pub(super) struct JournalWriter {
     requests: Option<Sender<Request>>,
     written: mpsc::Receiver<Written>,
-    /// Where what was written can be read again.
+    /// Reads attempts that were written.
     pub(super) records: Arc<dyn AttemptRecords>,
 }
 
 impl JournalWriter {
-    /// Starts the thread. It ends when the writer is closed or dropped, and what was given is written.
+    /// Starts the thread. When the writer is closed or dropped, the thread writes what was submitted, and ends.
     pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
         let (done, written) = mpsc::channel(WAITING);
@@ -59,25 +59,24 @@ impl JournalWriter {
         Ok(JournalWriter { requests: Some(requests), written, records })
     }
 
-    /// Gives an attempt to be written; the answer comes from [`JournalWriter::written`]. False when the thread
-    /// takes no more.
+    /// Submits an attempt; [`JournalWriter::written`] returns the outcome. Returns `false` when the thread has ended.
     pub(super) fn append(&self, attempt: Arc<Attempt>) -> bool {
         self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempt)).is_ok())
     }
 
-    /// Notes that the run went through. Nothing is answered: where it is not noted, a resume finds nothing to do.
+    /// Marks the run as complete. There is no outcome: if the mark is missing, `--resume` finds no attempts to run.
     pub(super) fn end(&self) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(Request::End);
         }
     }
 
-    /// The next answer; nothing once the writer is closed and everything was answered. Cancel-safe.
+    /// The next outcome; `None` when the writer is closed and there are no more. Cancel-safe.
     pub(super) async fn written(&mut self) -> Option<Written> {
         self.written.recv().await
     }
 
-    /// Takes no more requests.
+    /// Closes the writer: no more requests are accepted.
     pub(super) fn close(&mut self) {
         self.requests = None;
     }
@@ -86,7 +85,7 @@ impl JournalWriter {
 struct JournalThread {
     folder: RunFolder,
     done: mpsc::Sender<Written>,
-    /// What could not be written yet, the oldest first.
+    /// Attempts that could not be written yet, the oldest first.
     unwritten: VecDeque<Arc<Attempt>>,
     is_dirty: bool,
     synced: Instant,
@@ -103,7 +102,7 @@ impl JournalThread {
                     self.is_dirty |= self.retry().and_then(|()| self.folder.end()).is_ok();
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // What cannot be written yet is tried again later.
+                    // A write that fails again is retried later.
                     let _ = self.retry();
                     self.sync();
                 }
@@ -116,7 +115,7 @@ impl JournalThread {
         self.sync();
     }
 
-    /// The order of lines is that of the attempts' ends.
+    /// Writes an attempt. Earlier ones are written first, so that the lines are in the order in which attempts ended.
     fn append(&mut self, attempt: Arc<Attempt>) {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
@@ -135,7 +134,7 @@ impl JournalThread {
         Ok(at)
     }
 
-    /// Tries again what could not be written.
+    /// Retries the writes that failed.
     fn retry(&mut self) -> Result<(), JournalError> {
         let before = self.unwritten.len();
         while let Some(oldest) = self.unwritten.front().cloned() {
@@ -155,7 +154,7 @@ impl JournalThread {
         }
     }
 
-    /// Where nobody waits for the answer, the attempt is written all the same.
+    /// Reports an outcome. If the dispatcher has ended, it is discarded, and writing continues.
     fn answer(&self, written: Written) {
         let _ = self.done.blocking_send(written);
     }

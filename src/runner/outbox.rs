@@ -1,12 +1,12 @@
-//! Events on their way to the listener of a run. A listener may stop listening for as long as it likes: a person
-//! edits in `$EDITOR`, suspends the program, or has a slow terminal. The run never waits for it.
+//! The queue of events for the listener of a run. The listener may be blocked for any time, for example by `$EDITOR`, a
+//! suspension or a slow terminal. The run never waits for it.
 
 use crate::domain::{AttemptKey, RunEvent, Transcript};
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::mpsc;
 
-/// Delivers events in order. What the listener does not take stays here; of the progress of an attempt as much as a
-/// [`Transcript`] keeps, so that the memory is bounded by the number of attempts.
+/// Delivers events in order. Events that the listener has not received yet are queued. The queued progress of an
+/// attempt is limited by [`Transcript`], so that the memory is bounded by the number of attempts.
 pub(super) struct Outbox {
     listener: mpsc::Sender<RunEvent>,
     waiting: VecDeque<RunEvent>,
@@ -18,18 +18,18 @@ impl Outbox {
         Outbox { listener, waiting: VecDeque::new(), progress: BTreeMap::new() }
     }
 
-    /// Whether the listener has taken everything.
+    /// Whether the listener has received everything.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.progress.is_empty()
     }
 
-    /// Sends an event, or keeps it until the listener takes it.
+    /// Sends an event, or queues it until the listener can receive it.
     pub(super) fn push(&mut self, event: RunEvent) {
         let event = match self.is_empty() {
             false => event,
             true => match self.listener.try_send(event) {
                 Ok(()) => return,
-                // Nobody listens any more.
+                // The listener was dropped.
                 Err(mpsc::error::TrySendError::Closed(_)) => return,
                 Err(mpsc::error::TrySendError::Full(event)) => event,
             },
@@ -50,7 +50,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until the listener can take an event, and sends the next one. Cancel-safe.
+    /// Waits until the listener can receive an event, and sends the next one. Cancel-safe.
     pub(super) async fn send_next(&mut self) {
         match self.listener.reserve().await {
             Ok(permit) => {
@@ -65,7 +65,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until the listener has taken everything, or has gone away.
+    /// Waits until the listener has received everything, or was dropped.
     pub(super) async fn deliver_all(mut self) {
         while !self.is_empty() {
             self.send_next().await;
@@ -73,7 +73,7 @@ impl Outbox {
     }
 }
 
-/// What comes next: events in order, then the progress of what is still in flight.
+/// The next event: queued events in order, then the progress of running attempts.
 fn next(
     waiting: &mut VecDeque<RunEvent>,
     progress: &mut BTreeMap<AttemptKey, Transcript>,

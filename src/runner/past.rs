@@ -1,5 +1,5 @@
-//! The results that a workspace has of the cases of its files: one answer for the explorer, `list`, `--failed`,
-//! `--filter`, `--resume` and `accept`.
+//! The past results of the cases of a workspace, for the explorer, `list`, `--failed`, `--filter`, `--resume` and
+//! `accept`.
 
 use crate::config::KEPT_RUNS;
 use crate::domain::InMemory;
@@ -14,7 +14,7 @@ pub fn history_of(workspace: &Workspace) -> History {
     History::open(&workspace.root, &app_dirs, Places::find().as_ref())
 }
 
-/// Removes the oldest runs of ours over the number that the workspace keeps; what was removed, in words.
+/// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
     let keep = workspace.config.keep.unwrap_or(KEPT_RUNS).max(1);
     let removed = remove_old_runs(&history_of(workspace), keep);
@@ -23,12 +23,12 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
     let count = removed.len();
     let runs = if count == 1 { "1 run was".to_string() } else { format!("{count} runs were") };
     Some(format!(
-        "{runs} removed, the oldest of {day}: the newest {keep} are kept ([history] keep in evaltrail.toml)"
+        "{runs} removed, the oldest from {day}; the newest {keep} are kept ([history] keep in evaltrail.toml)"
     ))
 }
 
-/// The newest results of the cases of these files, the oldest run first; scores that a file brings along come
-/// before all runs.
+/// The newest results of the cases of these files, the oldest run first. Scores that a file contains come before all
+/// runs.
 pub fn past_results(
     workspace: &Workspace,
     files: &[(&SetPath, &SetFile)],

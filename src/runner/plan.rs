@@ -1,4 +1,4 @@
-//! What is to be run, decided before anything runs.
+//! Plans a run.
 
 use super::past::past_results;
 use crate::domain::{
@@ -22,7 +22,7 @@ pub struct Selection {
     pub set: SetPath,
     /// The cases by id; all when empty.
     pub ids: Vec<String>,
-    /// Other cases than those; all when `None`.
+    /// The cases by id and content; all when `None`. Both conditions apply.
     pub cases: Option<Vec<CaseKey>>,
 }
 
@@ -33,75 +33,74 @@ impl Selection {
     }
 }
 
-/// What a person asked for.
+/// A request for a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The files and cases.
     pub selections: Vec<Selection>,
     /// The agent by name or URI.
     pub agent: Option<String>,
-    /// Whether what the files hold is scored, instead of asking an agent.
+    /// Whether to score the responses that are saved in the files, without an agent.
     pub saved: bool,
-    /// What agents did before, to be judged again instead of asking them: by file and case, the attempts of a case
-    /// in order.
+    /// Earlier attempts to re-evaluate, without an agent: by file and case, the attempts of a case in order.
     pub kept: Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)>,
-    /// A config instead of the one beside each file.
+    /// A file of criteria, instead of the one beside each file.
     pub config: Option<PathBuf>,
-    /// Metrics to score with their default options, beside the config's.
+    /// Further metrics, with their default options.
     pub metrics: Vec<String>,
-    /// Which of the cases.
+    /// A filter of the cases.
     pub query: Query,
     /// How to run them.
     pub options: RunOptions,
-    /// Environment variables that started agents get beside those that the configuration names.
+    /// Environment variables to pass to programs, in addition to those that the configuration names.
     pub env: Vec<String>,
-    /// Who judges what a judge must.
+    /// The judge.
     pub judge: JudgeSpec,
 }
 
-/// A plan, with what it takes to carry it out.
+/// A plan, with the data that is needed to execute it.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The plan.
     pub plan: Arc<RunPlan>,
     /// The opened files, in the plan's order.
     pub sets: Vec<Arc<SetFile>>,
-    /// What is kept beside them.
+    /// The notes of the files, in the same order.
     pub notes: Vec<Notes>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
-    /// What agents did before, where that is judged again.
+    /// The earlier attempts that are re-evaluated.
     pub kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-    /// What a person allowed the judge; nothing before that.
+    /// What the user allowed the judge; initially nothing.
     pub grant: JudgeGrant,
 }
 
-/// A run has no more attempts.
+/// The maximum number of attempts of a run.
 const MOST_ATTEMPTS: usize = 5_000_000;
 
-/// Why there is no plan.
+/// Why a run cannot be planned.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-/// Which run it is and when it began.
+/// The id of a run, and when it started.
 #[derive(Clone, Debug)]
 pub struct Stamp {
-    /// Short and random; what sorts runs stands beside it.
+    /// Short and random. Runs are not ordered by their ids.
     pub run_id: String,
     /// RFC 3339.
     pub started: String,
 }
 
 impl Stamp {
-    /// A run that begins now.
+    /// A new id, with the current time.
     pub fn now() -> Stamp {
         let run_id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
         Stamp { run_id, started: jiff::Timestamp::now().to_string() }
     }
 }
 
-/// Makes the plan: a function of what is asked, of the files, and of the stamp.
+/// Creates the plan. It depends only on the request, the workspace's files and the stamp.
 pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Result<Prepared, PlanError> {
     let mut plan = RunPlan {
         run_id: stamp.run_id.clone(),
@@ -165,7 +164,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, grant: JudgeGrant::default() })
 }
 
-/// What agents did before, by the attempts of the plan.
+/// The earlier attempts, by the attempts of the plan.
 fn kept_of(
     plan: &RunPlan,
     sets: &[Arc<SetFile>],
@@ -265,7 +264,7 @@ fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>, String> {
             let found: Vec<Option<usize>> =
                 cases.iter().map(|case| place(file, &case.eval_id, &case.content)).collect();
             if let Some(at) = found.iter().position(Option::is_none) {
-                return Err(format!("case {:?} is not in the file any more", cases[at].eval_id));
+                return Err(format!("case {:?} is no longer in the file", cases[at].eval_id));
             }
             found.into_iter().flatten().collect()
         }
@@ -285,7 +284,7 @@ fn similar_id(file: &SetFile, id: &str) -> String {
     close.map(|close| format!("; did you mean {close:?}?")).unwrap_or_default()
 }
 
-/// A case that a filter is asked about.
+/// A case to filter.
 struct Filtered<'a> {
     file: &'a SetFile,
     at: usize,

@@ -1,4 +1,4 @@
-//! What a judge cannot do as things are: told before anything runs. The rest runs.
+//! Checks before a run: criteria that cannot be evaluated are reported as warnings. The rest of the run proceeds.
 
 use super::attempt::Shared;
 use crate::domain::Rubric;
@@ -6,10 +6,10 @@ use crate::formats::adk;
 use crate::metrics::criterion_rubrics;
 use std::collections::BTreeMap;
 
-/// Cases that are looked into for rubrics; of more, the results will tell.
+/// The number of cases whose rubrics are checked. Problems of further cases appear in their results.
 const LOOKED_INTO: usize = 2000;
 
-/// The warnings: judges that cannot be asked, rubrics that cannot be answered.
+/// The warnings: judges that are not available, rubrics that cannot be evaluated.
 pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
     let mut found = judges(shared).await;
     found.extend(rubrics(shared));
@@ -18,7 +18,7 @@ pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
     found
 }
 
-/// Models that are not there or take no key, with the metrics that want them.
+/// Models that do not exist or reject the key, with the metrics that need them.
 async fn judges(shared: &Shared) -> Vec<String> {
     let mut by_model: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
@@ -37,7 +37,7 @@ async fn judges(shared: &Shared) -> Vec<String> {
     warnings
 }
 
-/// Rubric metrics for which some case has no rubrics, or one id twice: how many, and the first.
+/// Rubric metrics for which some cases have no rubrics or a duplicate id: the number of cases, and the first one.
 fn rubrics(shared: &Shared) -> Vec<String> {
     let mut found: BTreeMap<&str, (usize, String)> = BTreeMap::new();
     let cases = shared.plan.cases.iter().take(LOOKED_INTO);
@@ -61,7 +61,7 @@ fn rubrics(shared: &Shared) -> Vec<String> {
     found.into_iter().map(words).collect()
 }
 
-/// Rubrics of criteria that no judge can answer.
+/// Rubrics of criteria that a judge cannot evaluate.
 fn rubrics_of_criteria(shared: &Shared) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
@@ -73,7 +73,7 @@ fn rubrics_of_criteria(shared: &Shared) -> Vec<String> {
     found
 }
 
-/// Rubrics of cases that no judge can answer or no metric reads: of how many cases, and the first.
+/// Rubrics of cases that a judge cannot evaluate or that no metric uses: the number of cases, and the first one.
 fn rubrics_of_cases(shared: &Shared) -> Option<String> {
     let cases = shared.plan.cases.iter().take(LOOKED_INTO);
     let mut wrong = cases.filter(|case| !shared.judged[case.set].is_empty()).filter_map(|planned| {

@@ -1,4 +1,4 @@
-//! When a run ends: a result file that ADK and `adk web` read, in each agent's history folder.
+//! Writes result files for ADK and `adk web` at the end of a run, in each agent's history folder.
 
 use crate::domain::{EndedAttempt, RunState};
 use crate::formats::adk::{app_history, result_id, result_name, write_result};
@@ -6,8 +6,8 @@ use crate::store::fill_whole;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes one file for each set that was run against an ADK agent of this machine. What goes wrong
-/// is told and harms nothing else.
+/// Writes one file for each set that was run against an ADK agent on this machine. Returns a warning for each file that
+/// could not be written.
 pub(super) fn write_results(state: &RunState) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, set) in state.plan.sets.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
         let attempts: Vec<&Arc<EndedAttempt>> = (0..state.plan.cases.len())
             .filter(|&case| state.plan.cases[case].set == at)
             .flat_map(|case| state.attempts_of(case))
-            // ADK runs no turn alone, so its history has none.
+            // ADK does not run single turns, so its history does not contain them.
             .filter(|attempt| attempt.turn.is_none())
             .collect();
         if attempts.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
 }
 
 fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAttempt>]) -> Result<(), String> {
-    // The older forms have a path for an id, which ADK refuses to save.
+    // The older formats use a path as the id, which ADK refuses to save.
     let set_id = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     if set_id.is_empty() || set_id.contains('\0') || matches!(set_id, "." | "..") {
         return Err(format!("{set_id:?} cannot be part of a file's name"));
@@ -38,7 +38,7 @@ fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAtte
     let created = now.as_microsecond() as f64 / 1e6;
     let folder = app_history(app_dir);
     if leads_away(&folder, app_dir) {
-        return Err(format!("{} leads out of the agent's folder", folder.display()));
+        return Err(format!("{} points outside the agent's folder", folder.display()));
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = result_name(&result_id(app, set_id, created));
@@ -47,7 +47,7 @@ fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAtte
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Whether a link on the way leads out of the agent's folder.
+/// Whether a link in the path points outside the agent's folder.
 fn leads_away(folder: &Path, app_dir: &Path) -> bool {
     let Ok(home) = app_dir.canonicalize() else { return true };
     let there = folder.ancestors().find_map(|part| part.canonicalize().ok());

@@ -1,5 +1,5 @@
-//! Scores an attempt: what is computed, what programs say, what judges say. This is a part of `Shared`, which attempt.rs
-//! defines and which holds the judged criteria of this file: the two import each other.
+//! Scores an attempt with computed metrics, programs and judges. These are methods of `Shared`, which is defined in
+//! attempt.rs and contains the judged criteria that are defined here, so the two modules import each other.
 
 use super::attempt::{Shared, Tell};
 use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 impl Shared {
-    /// Scores what an attempt holds.
+    /// Scores an attempt.
     pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
         let set = self.plan.cases[attempt.key.case].set;
@@ -29,7 +29,7 @@ impl Shared {
         self.scorers[set].evaluate(attempt, |at| given.remove(&at));
     }
 
-    /// What judges say, all metrics at once.
+    /// The results of the judged metrics, which are evaluated concurrently.
     async fn judge(
         &self,
         set: usize,
@@ -66,7 +66,7 @@ impl Shared {
     }
 }
 
-/// The variants, cut down to a turn that is run alone.
+/// The variants; if a single turn is run, only their parts for that turn.
 fn of_turn(variants: &[Variant], turn: Option<u32>) -> Vec<Variant> {
     let Some(turn) = turn else { return variants.to_vec() };
     let at = turn.saturating_sub(1) as usize;
@@ -80,14 +80,14 @@ fn of_turn(variants: &[Variant], turn: Option<u32>) -> Vec<Variant> {
 /// The criteria of a set that a judge decides, by position.
 pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
 
-/// The criteria that a judge decides, made ready.
+/// The judged metrics of these criteria.
 pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
     let spec = judges.spec();
     let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
     criteria.iter().enumerate().filter_map(|(at, criterion)| Some((at, ready(criterion)?))).collect()
 }
 
-/// All judged metrics of a case tell through one.
+/// Reports the progress of all judged metrics of a case to one `Tell`.
 struct Telling<'a, T>(&'a Mutex<&'a mut T>);
 
 impl<T: Tell> JudgingObserver for Telling<'_, T> {

@@ -1,4 +1,4 @@
-//! Setting a run in motion.
+//! Starts a run.
 
 use super::attempt::Shared;
 use super::dispatcher::{Dispatcher, Order};
@@ -17,20 +17,21 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Events and reports on their way. When the listener lags, the rest waits in the outbox; no attempt does.
+/// The capacity of the channels of events and reports. When the listener is slow, further events wait in the outbox,
+/// and attempts continue.
 const WAITING: usize = 256;
 
-/// A run in motion.
+/// A run that was started.
 pub struct Run {
-    /// What it looks like before the first event: empty, or what a resumed run had.
+    /// The state before the first event: empty, or the attempts of a resumed run.
     pub state: RunState,
-    /// What happens.
+    /// The events of the run.
     pub events: mpsc::Receiver<RunEvent>,
-    /// The way to influence it.
+    /// Controls the run.
     pub handle: RunHandle,
 }
 
-/// Influences a run. Dropping it does not.
+/// Controls a run. Dropping it has no effect on the run.
 #[derive(Clone, Debug)]
 pub struct RunHandle {
     orders: mpsc::UnboundedSender<Order>,
@@ -42,19 +43,19 @@ impl RunHandle {
         let _ = self.orders.send(Order::Cancel(reason));
     }
 
-    /// Begins nothing new for now, or goes on.
+    /// Pauses the run (no further attempts start), or resumes it.
     pub fn pause(&self, on: bool) {
         let _ = self.orders.send(Order::Pause(on));
     }
 
-    /// Gives up one attempt; a resume runs it again.
+    /// Cancels one attempt. `--resume` runs it again.
     pub fn cancel_one(&self, key: AttemptKey) {
         let _ = self.orders.send(Order::CancelOne(key));
     }
 }
 
-/// Starts a run, or goes on with one. It is recorded in the workspace; where that cannot be, it is
-/// said and the results are kept in memory.
+/// Starts a run, or continues `resumed`. It is recorded in the workspace; if that is not possible, a warning is emitted
+/// and the results stay in memory.
 pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
     let (opened, state) = match resumed {
         Some(run) => (Ok(run.folder), run.state),
@@ -98,8 +99,8 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
 
 fn unsigned_words() -> String {
     let data = Places::find().map(|places| places.data.display().to_string());
-    let place = data.unwrap_or_else(|| "the data folder, which this platform does not name".into());
-    format!("the run is not signed, and --resume and --failed will not count it: {place} cannot be written")
+    let place = data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
+    format!("the run is not signed, so --resume and --failed will ignore it: cannot write to {place}")
 }
 
 fn open_or_warn(opened: Result<RunFolder, JournalError>) -> (Option<JournalWriter>, Option<String>) {

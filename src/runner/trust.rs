@@ -1,4 +1,5 @@
-//! What a folder's files would make evaltrail do: run programs, send data, use keys. A person must allow it first.
+//! Actions that need the user's permission because the files of the opened folder cause them: starting programs,
+//! sending data, using keys.
 
 use super::plan::Prepared;
 use crate::domain::{AdkServer, AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
@@ -12,48 +13,46 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Something that a folder's own files would make us do.
+/// The question whether to allow an action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustQuestion {
-    /// What kind of thing.
+    /// The kind of action.
     pub deed: TrustAction,
-    /// Exactly what would be run, where things would go, or which keys would be used.
+    /// The exact program, destination or keys.
     pub command: String,
-    /// Where.
+    /// The folder in which the program would run, or whose files name the destination or contain the keys.
     pub folder: String,
-    /// What is remembered when it is allowed.
+    /// The fingerprint under which the permission is stored.
     pub fingerprint: String,
 }
 
-/// What a folder's own files would make us do.
+/// An action that needs permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustAction {
     /// Start a program.
     Start,
     /// Send the cases to an agent at an address.
     Connect,
-    /// Send what agents say, and a key, to an address.
+    /// Send the responses of agents, and a key, to an address.
     Send,
-    /// Use keys of a file. Without them the run goes on, and what needs them is not evaluated.
+    /// Use the keys in a file. Without permission the run continues, and metrics that need the keys are not evaluated.
     Use,
 }
 
 impl TrustAction {
-    /// What it is, for the person who is asked.
+    /// The first line of the question.
     pub fn words(self) -> &'static str {
         match self {
-            TrustAction::Start => "This folder's own files name a program that evaltrail would start:",
-            TrustAction::Connect => "This folder's own files say where the agent is:",
-            TrustAction::Send => "This folder's own files say where the judge is:",
-            TrustAction::Use => {
-                "The judge cannot be asked as things are, but could be with what a .env file holds:"
-            }
+            TrustAction::Start => "The files of this folder specify a program for evaltrail to start:",
+            TrustAction::Connect => "The files of this folder specify the address of the agent:",
+            TrustAction::Send => "The files of this folder specify the address of the judge:",
+            TrustAction::Use => "The judge needs variables that are not set but that a .env file contains:",
         }
     }
 }
 
-/// The programs that a plan would start, and where it would send things. An agent named on the command line is not
-/// asked about.
+/// The questions for a plan: the programs that it would start, and where it would send data. There is none for an agent
+/// that is given on the command line.
 pub fn trust_questions(
     workspace: &Workspace,
     prepared: &Prepared,
@@ -86,7 +85,7 @@ pub fn trust_questions(
     questions
 }
 
-/// The program that an agent is, or whose server is started; or the address at which it is.
+/// The question for an agent: its program, the program of its server, or its address.
 pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
     if let AgentSpec::Adk { server: AdkServer::Url(url), .. } = agent {
         let line = format!("send the cases to {}", shown_address(url));
@@ -96,8 +95,8 @@ pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQ
     Some(start_question(workspace, program.command_line(is_set), program, None))
 }
 
-/// An address as it is used, not as it is written: a name in other letters in its ASCII form, and what stands before an
-/// `@`, which may look like a host, as what it is.
+/// An address as it is used, not as it is written: an internationalized domain name in its ASCII form, and the part
+/// before an `@`, which may look like a host, marked as the user.
 fn shown_address(url: &str) -> String {
     let Ok(mut parsed) = Url::parse(url) else { return url.to_string() };
     let user = parsed.username().to_string();
@@ -112,7 +111,8 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some()
 }
 
-/// A yes holds for these words, these environment variables and what the scripts among the words contain now.
+/// The permission applies to these arguments and environment variables, and to the current content of the scripts among
+/// the arguments.
 fn start_question(
     workspace: &Workspace,
     line: String,
@@ -127,7 +127,7 @@ fn start_question(
 }
 
 /// The content of each file of the workspace that a command names: the program, a script, `-m` and a module, or the
-/// module of a function. What those import or start in turn is not looked at.
+/// module of a function. Files that those import or start are not included.
 fn content_of_scripts(root: &Path, program: &ProgramSpec, module: Option<&str>) -> Vec<String> {
     let after_m = program.argv.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1].as_str());
     let modules = after_m.chain(module).flat_map(|name| {
@@ -155,7 +155,7 @@ fn hash_of_file(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// Where a judge that the folder configures, and these models, would have data sent: to be allowed first.
+/// The questions for the destinations of the judge that the folder configures, and of these models.
 pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[String]) -> Vec<TrustQuestion> {
     if Judges::is_recorded(judge) {
         return Vec::new();
@@ -168,22 +168,22 @@ pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[Strin
         .collect()
 }
 
-/// Where things may be sent when all of these questions were allowed. What was not asked about is not allowed.
+/// The destinations that are allowed when all of these questions were answered with yes.
 pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
     let sends = questions.iter().filter(|question| question.deed == TrustAction::Send);
     sends.map(|question| question.command.clone()).collect()
 }
 
-/// Keys of a `.env` file, and the question whether they may be used.
+/// Keys from a `.env` file, and the question whether to use them.
 #[derive(Clone, Debug)]
 pub struct KeyOffer {
-    /// What is asked.
+    /// The question.
     pub question: TrustQuestion,
-    /// What is used when it is allowed.
+    /// The keys to use if it is allowed.
     pub keys: Keys,
 }
 
-/// Keys that a run lacks and that a `.env` file has, which ADK would load for one of the agents.
+/// Keys that are not set, that a run needs, and that are in a `.env` file which ADK would load for one of the agents.
 pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOffer> {
     let plan = &prepared.plan;
     let models = all_models(prepared);
@@ -193,7 +193,7 @@ pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOff
     keys_that_help(workspace, &plan.judge, &models, plan.sets.iter().map(folder))
 }
 
-/// Keys that these models lack and that a `.env` file has, seen from these folders.
+/// Keys that are not set, that these models need, and that are in the `.env` file for one of these folders.
 pub fn keys_that_help(
     workspace: &Workspace,
     judge: &JudgeSpec,
@@ -211,21 +211,21 @@ pub fn keys_that_help(
     let (keys, helped) = files.next()?;
     let words = keys.words();
     let command =
-        format!("use {} of {} to ask {}", words.join(", "), keys.file().display(), helped.join(", "));
+        format!("use {} of {} to call {}", words.join(", "), keys.file().display(), helped.join(", "));
     let folder = keys.file().parent().unwrap_or(&workspace.root);
-    // The fingerprint covers names and values that are not secret: a new key is not asked about again.
+    // The fingerprint covers the names, and values that are not secret. A new value of a key needs no new permission.
     let question = question(workspace, TrustAction::Use, command, &words, folder);
     Some(KeyOffer { question, keys })
 }
 
-/// The models that a run asks, each once.
+/// The models that a run calls, without duplicates.
 fn all_models(prepared: &Prepared) -> Vec<String> {
     let of_sets = sets_with_users(prepared).into_iter().enumerate();
     let models: BTreeSet<String> = of_sets.flat_map(|(set, plays)| models(prepared, set, plays)).collect();
     models.into_iter().collect()
 }
 
-/// The models that a set's cases ask.
+/// The models that the cases of a set need.
 fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
     let (plan, planned) = (&prepared.plan, &prepared.plan.sets[set]);
     let judges = Judges::new(&plan.judge, None);
@@ -237,7 +237,7 @@ fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
     judged.chain(plays_users.then(|| judges.model_for(&options))).collect()
 }
 
-/// For each set, whether a model plays the user in some planned case.
+/// For each set, whether a model simulates the user of any planned case.
 fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
     let plan = &prepared.plan;
     let mut found = vec![false; plan.sets.len()];
@@ -250,9 +250,9 @@ fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
     found
 }
 
-/// Whether a case is a scenario; one that cannot be read may be.
+/// Whether a case may be a scenario. A case that cannot be read may be one.
 fn may_be_scenario(file: &SetFile, at: usize) -> bool {
-    // Without these letters a text holds no such key, however it is escaped.
+    // A text without these characters cannot contain the key, in any escaped form.
     let may_be = |text: &str| text.contains("cenario") || text.contains("\\u");
     let is_scenario =
         || file.case(at).is_ok_and(|case| matches!(case.conversation, Conversation::Scenario(_)));
@@ -270,7 +270,7 @@ fn question(
     let root = workspace.root.display().to_string();
     let joined = words.join("\0");
     let mut parts = vec![root.as_bytes(), folder.as_bytes(), joined.as_bytes()];
-    // A yes to one kind of thing is none to another that is spelt the same.
+    // A permission for one kind of action does not apply to another kind with the same text.
     match deed {
         TrustAction::Start => {}
         TrustAction::Connect => parts.push(b"connect"),
@@ -333,7 +333,7 @@ mod tests {
         let (plain, given) = (ask(program), ask(greedy));
         assert_eq!(
             (plain.command.as_str(), given.command.as_str()),
-            ("agent", "agent (given PATH of your environment)")
+            ("agent", "agent (with PATH from your environment)")
         );
         assert_ne!(plain.fingerprint, given.fingerprint);
     }

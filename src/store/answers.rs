@@ -1,31 +1,31 @@
-//! Answers of judges, kept by what was asked: a file each, under the digest of the question.
+//! A cache of the responses of judges: one file for each response, named by the digest of the request.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Where answers are kept.
+/// The cache of the responses of judges.
 #[derive(Clone, Debug)]
 pub struct Answers {
     folder: PathBuf,
 }
 
-/// An answer with what it took when it was given.
+/// A cached response, with the tokens that it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptAnswer {
-    /// The answer as it came.
+    /// The response as it was received.
     pub text: String,
-    /// Tokens in.
+    /// Input tokens.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens out.
+    /// Output tokens.
     #[serde(default)]
     pub output_tokens: u64,
 }
 
 impl Answers {
-    /// Answers below a folder, which need not be there yet.
+    /// The cache in a folder, which need not exist yet.
     pub fn below(folder: PathBuf) -> Answers {
         Answers { folder }
     }
@@ -35,26 +35,26 @@ impl Answers {
         self.folder.join(shelf).join(name)
     }
 
-    /// What was answered, if it is known. What cannot be read is not known.
+    /// The cached response, if there is one that can be read.
     pub fn get(&self, digest: &str) -> Option<KeptAnswer> {
         serde_json::from_slice(&fs::read(self.path(digest)).ok()?).ok()
     }
 
-    /// Keeps an answer.
+    /// Stores a response.
     pub fn put(&self, digest: &str, answer: &KeptAnswer) -> io::Result<()> {
         let path = self.path(digest);
         if let Some(shelf) = path.parent() {
             fs::create_dir_all(shelf)?;
         }
         let shelf = path.parent().unwrap_or(&self.folder);
-        // Not synced: an answer that is lost with the power is asked for again.
+        // Not synced: a response that is lost in a power failure is requested again.
         let mut file = tempfile::NamedTempFile::new_in(shelf)?;
         file.write_all(&serde_json::to_vec(answer)?)?;
         file.persist(&path).map_err(|error| error.error)?;
         Ok(())
     }
 
-    /// Forgets all answers; says how many there were.
+    /// Removes all responses, and returns their number.
     pub fn clear(&self) -> io::Result<usize> {
         let shelves = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

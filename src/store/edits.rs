@@ -1,13 +1,13 @@
-//! Edits of a workspace's files: made, taken back and made again, also after a restart, for as long as the
-//! file is as we left it.
+//! Edits of a workspace's files, with undo and redo. Both work after a restart, as long as the file was not changed by
+//! another program.
 //!
 //! ```text
-//! make ──▶ a line in the log ──▶ each file replaced (or made, or deleted)
-//! undo ──▶ the newest edit of the file that stands ──▶ a line ──▶ its pieces put back
+//! make ──▶ a line in the log ──▶ each file is replaced (or created, or deleted)
+//! undo ──▶ the newest edit of the file that is not undone ──▶ a line in the log ──▶ the change is reversed
 //! ```
 //!
-//! There is one log, outside of any workspace: a folder that came from elsewhere brings no edits along that would be
-//! taken back, and the last edit is the same from whichever folder it is looked for.
+//! There is a single log, outside of any workspace. So a folder from elsewhere cannot contain edits that would be
+//! undone, and the last edit does not depend on the folder that was opened.
 
 use super::Places;
 use super::save::{Replace, SaveError, create, remove, replace};
@@ -20,34 +20,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Older edits than so many bytes of the log are forgotten when it is opened for the next one.
+/// The size of the log, in bytes, above which its older half is removed at the next edit.
 const KEPT: u64 = 16 << 20;
-/// A longer log is none of ours.
+/// A log that is larger than this, in bytes, is ignored.
 const LONGEST_LOG: u64 = 1 << 30;
-/// Larger files are not edited.
+/// The maximum size of a file that is edited, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// What is to be done to one file.
+/// An action on one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileJob {
     /// The file.
     pub path: PathBuf,
-    /// What.
+    /// The action.
     pub deed: FileAction,
 }
 
-/// What is done to a file.
+/// What to do with a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileAction {
-    /// A change of the text that was read.
+    /// Change the text that was read.
     Change(Arc<str>, TextChange),
-    /// A new file.
+    /// Create a file with this text.
     Create(String),
-    /// A file of this text goes.
+    /// Delete the file, if it has this text.
     Delete(Arc<str>),
 }
 
-/// Why an edit was not made. No file is changed then but those that are named.
+/// Why an edit was not made. No file was changed, except those in `left`.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}{}", path.display(), left_words(left))]
 pub struct EditFailed {
@@ -56,7 +56,7 @@ pub struct EditFailed {
     /// Why.
     #[source]
     pub why: SaveError,
-    /// Files of the edit that had been written and could not be put back.
+    /// Files that were already changed and could not be restored.
     pub left: Vec<PathBuf>,
 }
 
@@ -64,41 +64,41 @@ fn left_words(left: &[PathBuf]) -> String {
     let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("; written already, and could not be put back: {}", names.join(", ")),
+        false => format!("; already written, and could not be restored: {}", names.join(", ")),
     }
 }
 
-/// Why an edit was not taken back or made again.
+/// Why an edit was not undone or redone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// There is none.
+    /// There is no such edit.
     #[error("there is nothing to {0} here")]
     Nothing(&'static str),
-    /// The file is not as the edit left it.
-    #[error("{0} was changed by something else since; the edit \"{1}\" stays as it is")]
+    /// The file was changed after the edit.
+    #[error("{0} was changed by another program, so the edit \"{1}\" cannot be undone or redone")]
     Moved(String, String),
     /// It could not be written.
     #[error(transparent)]
     Failed(#[from] EditFailed),
 }
 
-/// What was done.
+/// The outcome of an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
-    /// The edit in words.
+    /// A description of the edit.
     pub words: String,
-    /// What to know beside.
+    /// A note for the user, such as that the disk could not be synced.
     pub note: Option<String>,
-    /// The files with their new texts; nothing for one that was deleted.
+    /// The files with their new texts; `None` for a deleted one.
     pub written: Vec<(PathBuf, Option<Arc<str>>)>,
 }
 
-/// Which edits are meant.
+/// Which edits to consider.
 #[derive(Clone, Debug)]
 pub enum Scope {
-    /// Those of these files.
+    /// The edits of these files.
     Files(Vec<PathBuf>),
-    /// Those of all files below a folder.
+    /// The edits of all files below a folder.
     Folder(PathBuf),
 }
 
@@ -124,11 +124,11 @@ impl Scope {
 /// The log of edits.
 #[derive(Clone, Debug, Default)]
 pub struct EditLog {
-    /// Nothing where the platform has no place for it: then nothing can be taken back.
+    /// `None` if the platform has no directory for it: then edits cannot be undone.
     path: Option<PathBuf>,
 }
 
-/// An edit as it is kept.
+/// An edit as it is stored in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Kept {
     id: u64,
@@ -141,10 +141,10 @@ struct Kept {
 struct KeptFile {
     /// Absolute, with the links in its folders resolved.
     path: PathBuf,
-    /// Hash of the file before; nothing when there was none.
+    /// Hash of the file before the edit; `None` if it did not exist.
     before: Option<String>,
     after: Option<String>,
-    /// From the text before (empty when there was none) to the one after.
+    /// The change from the text before the edit (empty if there was no file) to the text after it.
     change: TextChange,
 }
 
@@ -154,11 +154,11 @@ enum Line {
     Made(Kept),
     Undone(u64),
     Redone(u64),
-    /// It was logged, and could not be made.
+    /// The edit was logged, but could not be made.
     Failed(u64),
 }
 
-/// The edits that can be taken back or made again, oldest first.
+/// The edits that can be undone or redone, oldest first.
 #[derive(Default)]
 struct History {
     edits: Vec<Logged>,
@@ -166,24 +166,24 @@ struct History {
     newest_id: u64,
 }
 
-/// An edit with what the log says of it.
+/// An edit with its state according to the log.
 struct Logged {
     kept: Kept,
     undone: bool,
     /// The number of the newest line about it.
     turned: usize,
-    /// The later edit of the same file because of which it cannot be made again.
+    /// The later edit of the same file that makes a redo impossible.
     dropped_by: Option<u64>,
 }
 
 impl EditLog {
-    /// The log in the person's own places.
+    /// The log in the user's data directory.
     pub fn of(places: Option<&Places>) -> EditLog {
         EditLog { path: places.map(|places| places.data.join("edits.jsonl")) }
     }
 
-    /// Makes an edit: all of its files, or none. It is in the log before the first file is written, so that one that a
-    /// kill interrupts can be taken back, too.
+    /// Makes an edit: of all files, or of none. It is logged before the first file is written, so that an edit that was
+    /// interrupted by a kill can be undone as well.
     pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
         let lock = self.lock();
         let files: Vec<KeptFile> = jobs.iter().map(kept_file).collect();
@@ -198,7 +198,7 @@ impl EditLog {
                 Err(why) => {
                     let left = turn_files(within, &kept.files[..at], true);
                     if left.is_empty() {
-                        // Where this fails, too, the files tell that the edit was not made.
+                        // If this fails as well, the texts of the files show that the edit was not made.
                         let _ = self.append(&Line::Failed(id));
                     }
                     return Err(EditFailed { path: jobs[at].path.clone(), why, left });
@@ -206,28 +206,28 @@ impl EditLog {
             }
         }
         if let Err(error) = logged {
-            notes.push(format!("saved, but undo will not know of it: {error}"));
+            notes.push(format!("saved, but not recorded for undo: {error}"));
         }
         let written = texts_of(jobs.iter().map(|job| job.path.clone()));
         Ok(Done { words: words.to_string(), note: notes.into_iter().next(), written })
     }
 
-    /// Takes the newest edit of any of these files back.
+    /// Undoes the newest edit of any of these files.
     pub fn undo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
         self.turn(&Scope::files(files), within, true)
     }
 
-    /// Makes the edit again that was taken back last.
+    /// Redoes the edit that was undone last.
     pub fn redo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
         self.turn(&Scope::files(files), within, false)
     }
 
-    /// Takes the newest edit of a scope back, or makes the one again that was taken back last.
+    /// Undoes (`back`) the newest edit of a scope, or redoes the one that was undone last.
     pub fn turn(&self, scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
         if let Some(correction) = correct_newest(&mut edits, scope) {
-            // Without it the next one comes to the same.
+            // If this fails, the next undo or redo finds the same correction.
             let _ = self.append(&correction);
         }
         let meant = |logged: &&Logged| logged.undone != back && scope.holds(&logged.kept);
@@ -239,7 +239,7 @@ impl EditLog {
         if let Some(other) = kept.files.iter().find(|file| !is_known(file)) {
             return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
         }
-        // Files that a kill left turned already stay so.
+        // Files that were already changed before a kill stay as they are.
         let to_turn: Vec<&KeptFile> = kept.files.iter().filter(|file| is_as_left(file, back)).collect();
         let logged = self.append(&if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) });
         let mut notes = Vec::new();
@@ -254,35 +254,34 @@ impl EditLog {
             }
         }
         if let Err(error) = logged {
-            notes.push(format!("done, but it is not kept that it was: {error}"));
+            notes.push(format!("done, but not recorded in the log of edits: {error}"));
         }
         let written = texts_of(kept.files.iter().map(|file| file.path.clone()));
         Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
     }
 
-    /// Held while the log and the files of an edit change: no other evaltrail takes the same number, or turns the same
-    /// edit.
+    /// Locks the log while an edit is made, undone or redone, so that no other process uses the same id or changes the
+    /// same edit.
     fn lock(&self) -> io::Result<Option<File>> {
         let Some(path) = &self.path else { return Ok(None) };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let file = private(OpenOptions::new().create(true).append(true)).open(path.with_extension("lock"))?;
-        // Where files cannot be locked, the comparison of the texts guards.
+        // If files cannot be locked, the comparison of the texts still detects other changes.
         let _ = file.lock();
         Ok(Some(file))
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
-        let nowhere =
-            || io::Error::new(io::ErrorKind::NotFound, "this platform names no folder to keep it in");
+        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "this platform defines no data folder");
         let path = self.path.as_ref().ok_or_else(nowhere)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut file = private(OpenOptions::new().create(true).append(true)).open(path)?;
         let _ = file.lock();
-        // A line that a crash tore must not tear this one.
+        // An incomplete line that a crash left must not damage this one.
         let length = file.metadata()?.len();
         let torn = length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
         let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
@@ -292,13 +291,13 @@ impl EditLog {
 
     fn history(&self) -> History {
         let Some(path) = &self.path else { return History::default() };
-        // A line that a crash tore may end within a character; it costs that line.
+        // An incomplete line that a crash left may end within a character; it is ignored.
         let mut text =
             String::from_utf8_lossy(&read_file(path, LONGEST_LOG).unwrap_or_default()).into_owned();
         if text.len() as u64 > KEPT {
             let half = text.ceil_char_boundary(text.len() / 2);
             let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
-            // The newest edit stays, however large it is.
+            // The newest edit is retained, however large it is.
             if line < text.len() {
                 text.drain(..line);
                 let _ = super::write_whole(path, text.as_bytes());
@@ -313,19 +312,19 @@ impl EditLog {
     }
 }
 
-/// The log holds what files say: a new one is for its owner alone.
+/// Makes a new file readable only by its owner, because the log contains the texts of files.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// What files hold now.
+/// The current texts of files.
 fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<str>>)> {
     paths.map(|path| (path.clone(), read_text_file(&path, LARGEST).ok().map(Arc::from))).collect()
 }
 
-/// Turns files, the last one first; those that could not be.
+/// Undoes (`back`) or redoes the changes of files, the last one first. Returns those that failed.
 fn turn_files<'a>(
     within: Option<&Path>,
     files: impl IntoIterator<Item = &'a KeptFile, IntoIter: DoubleEndedIterator>,
@@ -335,11 +334,12 @@ fn turn_files<'a>(
     files.filter(|file| write(within, file, back).is_err()).map(|file| file.path.clone()).collect()
 }
 
-/// A kill between the log and the files leaves the edit that was turned last in doubt: then the files tell.
+/// Corrects the state of the edit that was made, undone or redone last: after a kill between writing the log and the
+/// files, the texts of the files decide. Returns the line to log.
 fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
     let newest = of_scope.max_by_key(|logged| logged.turned)?;
-    // A file that the edit left as it was tells nothing.
+    // A file that the edit did not change is not evidence.
     let files: Vec<&KeptFile> = newest.kept.files.iter().filter(|file| file.before != file.after).collect();
     let is_made = |file: &&KeptFile| is_as_left(file, true);
     let is_not_made = |file: &&KeptFile| is_as_left(file, false);
@@ -360,7 +360,7 @@ fn hash(text: &str) -> String {
     format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
-/// A path with the links in its folders resolved, but not that of a file; of a folder all of them.
+/// A path with links resolved. If it is a file, the file itself is not resolved.
 fn real(path: &Path) -> PathBuf {
     let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if path.is_dir() {
@@ -393,7 +393,7 @@ fn is_as_left(file: &KeptFile, back: bool) -> bool {
     now == *left
 }
 
-/// Writes a file's edit, or its reverse.
+/// Makes the edit of a file, or reverses it (`back`).
 fn write(within: Option<&Path>, file: &KeptFile, back: bool) -> Result<Option<String>, SaveError> {
     let path = &file.path;
     let (from, to, change) = match back {
@@ -439,7 +439,7 @@ impl History {
         match line {
             Line::Made(made) => {
                 self.newest_id = self.newest_id.max(made.id);
-                // What was taken back in these files cannot be made again on top of this.
+                // Undone edits of these files cannot be redone after this one.
                 let touched = |kept: &Kept| {
                     kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
                 };
@@ -483,7 +483,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
-        /// Any walk of edits, undos and redos against a model that keeps whole texts.
+        /// Compares random sequences of edits, undos and redos with a model that stores whole texts.
         #[test]
         fn walks_end_where_the_model_ends(steps in prop::collection::vec((0..4u8, 0..3usize), 1..25)) {
             let folder = tempfile::tempdir().unwrap();
@@ -516,7 +516,7 @@ mod tests {
         }
     }
 
-    /// A log that grew too long loses its older half at the end of a line; the newest edit can still be undone.
+    /// If the log is too long, its older half is removed up to the end of a line. The newest edit can still be undone.
     #[test]
     fn a_long_log_keeps_its_newer_half() {
         let folder = tempfile::tempdir().unwrap();
@@ -547,7 +547,7 @@ mod tests {
     fn files_that_could_not_be_put_back_are_named() {
         assert_eq!(left_words(&[]), "");
         let words = left_words(&["a".into(), "b".into()]);
-        assert_eq!(words, "; written already, and could not be put back: a, b");
+        assert_eq!(words, "; already written, and could not be restored: a, b");
     }
 
     #[test]
@@ -598,7 +598,7 @@ mod tests {
         fs::write(&file, "two").unwrap();
         log(folder.path()).undo(None, std::slice::from_ref(&file)).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "one");
-        // A torn line costs itself alone.
+        // Only the incomplete line is lost.
         fs::OpenOptions::new()
             .append(true)
             .open(folder.path().join("own/edits.jsonl"))
@@ -628,14 +628,14 @@ mod tests {
         assert_eq!(words(&whole, true), "of b");
         assert_eq!(words(&whole, true), "of a");
         assert_eq!(words(&whole, true), "");
-        assert_eq!(words(&below, false), "of b", "of b alone: a lies elsewhere");
+        assert_eq!(words(&below, false), "of b", "only of b: a is outside the folder");
         assert_eq!(
             (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
             ("a".into(), "B".into())
         );
     }
 
-    /// A kill between the log and the file leaves either; the next undo or redo finds what is there.
+    /// A kill may happen between writing the log and the files; the next undo or redo detects the state.
     #[test]
     fn a_kill_at_any_point_leaves_every_edit_to_be_taken_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -649,17 +649,17 @@ mod tests {
         log.make(None, "both", &both).unwrap();
         let undo = || log.undo(None, std::slice::from_ref(&a)).map(|done| done.words);
         let redo = || log.redo(None, std::slice::from_ref(&a)).map(|done| done.words);
-        // The line was written, and no file: it did not happen.
+        // Only the line was written, and no file: the edit was not made.
         fs::write(&a, "a1").unwrap();
         fs::write(&b, "b0").unwrap();
         assert_eq!(undo().unwrap(), "first");
         assert_eq!(text(&a), "a0");
         assert_eq!((redo().unwrap(), redo().unwrap()), ("first".into(), "both".into()));
-        // One file of two was written: all of it is taken back.
+        // One of two files was written: the whole edit is undone.
         fs::write(&b, "b0").unwrap();
         assert_eq!(undo().unwrap(), "both");
         assert_eq!((text(&a), text(&b)), ("a1".into(), "b0".into()));
-        // The undo was logged, and the files not turned: it stands, and is taken back once more.
+        // The undo was logged, but the files were not written: the edit is still made, and is undone again.
         fs::write(&a, "a2").unwrap();
         fs::write(&b, "b2").unwrap();
         assert_eq!((undo().unwrap(), undo().unwrap()), ("both".into(), "first".into()));
@@ -702,6 +702,6 @@ mod tests {
         assert!(log.make(None, "refused", &[stale]).is_err());
         fs::write(&a, "a0").unwrap();
         assert_eq!(log.redo(None, std::slice::from_ref(&a)).unwrap().words, "first");
-        assert!(log.redo(None, std::slice::from_ref(&a)).is_err(), "what was refused is not made again");
+        assert!(log.redo(None, std::slice::from_ref(&a)).is_err(), "a refused edit cannot be redone");
     }
 }

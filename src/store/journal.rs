@@ -1,9 +1,9 @@
-//! A run's folder: `run.json` (the plan) and `journal.jsonl`, one finished attempt a line, written before
-//! anything is shown, and a last line once the run has ended.
+//! The folder of a run: `run.json` (the plan) and `journal.jsonl`, with one line for each finished attempt, written
+//! before the result is shown, and a last line when the run is complete.
 //!
-//! Plan and lines are signed. A run without this person's signature is foreign: it can be looked at, and nothing is
-//! decided by it. A line of a signed run that is damaged, or not signed, costs that line: its attempt counts as not
-//! run. The torn last line that a kill leaves is cut off when the run goes on.
+//! The plan and the lines are signed. A run that is not signed with this user's key is foreign: it can be viewed, but
+//! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
+//! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
@@ -22,20 +22,20 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {source}")]
 pub struct JournalError {
-    /// What was touched.
+    /// The file or folder.
     pub path: String,
-    /// What happened.
+    /// The cause.
     #[source]
     pub source: io::Error,
 }
 
 impl JournalError {
-    /// Whether another evaltrail is writing the run.
+    /// Whether another evaltrail process is writing the run.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::WouldBlock
     }
 
-    /// Whether trying again comes to the same.
+    /// Whether another try would fail in the same way.
     pub fn is_final(&self) -> bool {
         self.source.kind() == io::ErrorKind::FileTooLarge
     }
@@ -51,50 +51,52 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
 pub struct RunFolder {
     folder: OwnFolder,
     journal: File,
-    /// Bytes of whole lines in the journal.
+    /// The length of the complete lines in the journal, in bytes.
     written: u64,
-    /// Whether a part of a line may stand behind them.
+    /// Whether an incomplete line may follow them.
     is_torn: bool,
     run_id: String,
     number: u64,
     key: Option<RunKey>,
 }
 
-/// A run read back.
+/// A run that was read from its folder.
 #[derive(Debug, Clone)]
 pub struct LoadedRun {
     /// Its folder.
     pub path: PathBuf,
-    /// What had happened.
+    /// The plan and the attempts that ended.
     pub state: RunState,
-    /// Whether this person's evaltrail recorded it.
+    /// Whether it is signed with this user's key.
     pub is_signed: bool,
-    /// The run's number, which is greater than those of the runs recorded before it; 0 where it is not signed.
+    /// The run's number, which is greater than those of all earlier runs; 0 if it is not signed.
     pub number: u64,
-    /// Whether the run went through to its end.
+    /// Whether the run is marked as complete.
     pub ended: bool,
-    /// Whole lines of the journal that could not be read, are not signed, or are about no case of the plan.
+    /// The number of complete lines of the journal that could not be read, are not signed, or do not belong to a case
+    /// of the plan.
     pub damaged: usize,
-    /// Bytes behind the last line end: what a kill left of a line.
+    /// The length of an incomplete last line, which a killed process left, in bytes.
     pub torn: u64,
-    /// Length of the journal without them.
+    /// The length of the journal without the incomplete line, in bytes.
     whole: u64,
 }
 
-/// The folder of runs in `.evaltrail`.
+/// The name of the folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
 pub(super) const JOURNAL: &str = "journal.jsonl";
-/// A longer line of a run that this person's evaltrail recorded is damaged.
+/// The maximum length of a line in a signed run, in bytes. A longer line counts as damaged.
 const LONGEST_SIGNED: usize = 256 << 20;
-/// The same of a foreign run, whose lines may be written to take a multiple of their length in memory.
+/// The maximum length of a line in a foreign run, in bytes. It is lower because a crafted line can take a multiple of
+/// its length in memory.
 const LONGEST_FOREIGN: usize = 2 << 20;
-/// What a line has beside its attempt: a signature and its end.
+/// The maximum length of the other parts of a line: the signature and the line feed.
 const MOST_BESIDE: usize = 256;
-/// The last line of the journal of a run that went through.
+/// The last line of the journal of a complete run.
 const END: &[u8] = b"{\"ended\":true}";
 
 impl RunFolder {
-    /// Makes the folder of a new run.
+    /// Creates the folder of a new run.
     pub fn create(workspace: &Path, plan: &RunPlan, key: Option<RunKey>) -> Result<RunFolder, JournalError> {
         let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
         let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
@@ -102,7 +104,7 @@ impl RunFolder {
         let journal_path = folder.path().join(JOURNAL);
         let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
         journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
-        // Without a number the run cannot be put in order, and is recorded unsigned.
+        // Without a number the order of runs is not defined, so the run is not signed.
         let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
         let (key, number) = numbered.map_or((None, 0), |(key, number)| (Some(key), number));
         let run_id = plan.run_id.clone();
@@ -111,8 +113,8 @@ impl RunFolder {
         Ok(run)
     }
 
-    /// Opens the folder of a run to go on with it. Nobody else writes it from here on; an error that
-    /// [is taken](JournalError::is_taken) when somebody does. A torn line is cut off.
+    /// Opens and locks the folder of a run, to resume the run. An incomplete last line is removed. Errors: for example
+    /// that another process is writing the run, see [`JournalError::is_taken`].
     pub fn reopen(path: &Path, key: Option<RunKey>) -> Result<(RunFolder, LoadedRun), JournalError> {
         let folder = OwnFolder::of_run(path).map_err(at(path))?;
         let journal_path = path.join(JOURNAL);
@@ -125,7 +127,7 @@ impl RunFolder {
         Ok((RunFolder { folder, journal, written: run.whole, is_torn: false, run_id, number, key }, run))
     }
 
-    /// Writes the plan in place of the one that is there.
+    /// Writes the plan, replacing an existing one.
     pub fn write_plan(&self, plan: &RunPlan) -> Result<(), JournalError> {
         let path = self.folder.path().join(PLAN);
         let text = plan_text(plan, workspace_of(self.folder.path()), self.key.as_ref(), self.number);
@@ -133,29 +135,29 @@ impl RunFolder {
         self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
     }
 
-    /// Writes one finished attempt, in one write; where it stands now. When that fails, nothing of it is read back. An
-    /// error that [is final](JournalError::is_final) when the attempt is too large for a journal.
+    /// Appends one finished attempt in a single write, and returns its position. If the write fails, no part of it is
+    /// read later. Errors: for example that the attempt is too large for a journal, see [`JournalError::is_final`].
     pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
         let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
         let longest = if self.key.is_some() { LONGEST_SIGNED } else { LONGEST_FOREIGN };
         if line.len() + MOST_BESIDE > longest {
-            let why = format!("its record has {} MB, the most is {} MB", line.len() >> 20, longest >> 20);
+            let why = format!("its record has {} MB, the limit is {} MB", line.len() >> 20, longest >> 20);
             return Err(at(self.folder.path())(io::Error::new(io::ErrorKind::FileTooLarge, why)));
         }
         let offset = self.written;
         self.write_line(line)?;
-        // Without the line's end.
+        // The length does not include the line feed.
         Ok(RecordedAt { offset, length: self.written - offset - 1 })
     }
 
-    /// Where the attempts that are written can be read again.
+    /// Reads attempts that were written.
     pub fn records(&self) -> Arc<dyn AttemptRecords> {
         let (path, run_id) = (self.folder.path().to_path_buf(), self.run_id.clone());
         let open = self.folder.open_to_read(JOURNAL).ok().map(|(journal, _)| journal);
         Arc::new(JournalRecords::of(path, run_id, self.key.clone(), open))
     }
 
-    /// Notes that the run went through, so that it is not gone on with.
+    /// Marks the run as complete, so that it is not resumed.
     pub fn end(&mut self) -> Result<(), JournalError> {
         self.write_line(END.to_vec())
     }
@@ -179,7 +181,7 @@ impl RunFolder {
         }
     }
 
-    /// Takes away what a failed write may have left of a line: the next line must not be joined to it.
+    /// Removes the incomplete line that a failed write may have left, so that the next line is not appended to it.
     fn cut_off(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.journal.set_len(self.written)?;
@@ -188,12 +190,12 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Makes what was written durable against loss of power.
+    /// Syncs the journal to disk.
     pub fn sync(&self) -> io::Result<()> {
         self.journal.sync_data()
     }
 
-    /// Whether the run is signed, so that it counts for this person from now on.
+    /// Whether the run is signed with this user's key.
     pub fn is_signed(&self) -> bool {
         self.key.is_some()
     }
@@ -214,7 +216,7 @@ fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {
     line.extend([SIGNATURE_NAME, signature.as_bytes(), SIGNATURE_END].concat());
 }
 
-/// A line without its signature; nothing when this run's key did not sign it.
+/// Returns a line without its signature; `None` if the signature is not valid for this key and run.
 pub(super) fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
     let without_end = line.strip_suffix(SIGNATURE_END)?;
     let (before, signature) =
@@ -230,12 +232,12 @@ pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, Jour
     read.map_err(at(&folder.join(PLAN)))
 }
 
-/// Reads a run back, with the summaries of its attempts.
+/// Reads a run, with the summaries of its attempts.
 pub fn load_run(path: &Path, key: Option<&RunKey>) -> Result<LoadedRun, JournalError> {
     load_run_with(path, key, InMemory::Summary)
 }
 
-/// Reads a run back.
+/// Reads a run.
 pub fn load_run_with(
     path: &Path,
     key: Option<&RunKey>,
@@ -246,7 +248,7 @@ pub fn load_run_with(
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
     let (file, total) = opened.map_err(at(&journal_path))?;
     let open = (in_memory == InMemory::Whole).then(|| file.try_clone().ok()).flatten();
-    // What is written meanwhile belongs to the next reading.
+    // Lines that are written in the meantime are not read.
     let mut journal = BufReader::new(file.take(total));
     let key = key.filter(|_| is_signed);
     let records: Arc<dyn AttemptRecords> =
@@ -283,7 +285,8 @@ enum Line {
     End,
 }
 
-/// A line of a journal; nothing when it is damaged, not signed where the run is, or about no case of the plan.
+/// Reads a line of a journal; `None` if it is damaged, has no valid signature in a signed run, or does not belong to a
+/// case of the plan.
 fn read_line(line: &[u8], key: Option<&RunKey>, plan: &RunPlan) -> Option<Line> {
     let verified = match key {
         Some(key) => Some(verified(line, key, &plan.run_id)?),
@@ -308,19 +311,19 @@ pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
     if let Ok(attempt) = serde_json::from_slice(line) {
         return Some(attempt);
     }
-    // Arguments may nest deeper than serde_json reads; our own reader goes as deep as eval sets do.
+    // serde_json has a lower limit for the depth of nested arguments than evaltrail's reader of eval sets.
     let parsed = crate::formats::json::parse(std::str::from_utf8(line).ok()?).ok()?;
     serde_json::from_value(parsed.value).ok()
 }
 
 impl LoadedRun {
-    /// The attempts still owed.
+    /// The attempts that have not ended.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
         self.state.outstanding()
     }
 }
 
-/// The folders of a workspace's runs, in no order and without reading them. Links are none.
+/// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read.
 pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
     let Ok(runs) = OwnFolder::of(workspace).and_then(|ours| ours.folder(RUNS)) else { return Vec::new() };
     let Ok(entries) = fs::read_dir(runs.path()) else { return Vec::new() };
@@ -332,7 +335,7 @@ pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes the folder of a run. False when another evaltrail is writing it.
+/// Removes the folder of a run. Returns `false` if another process is writing the run.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     let folder = OwnFolder::of_run(path).map_err(at(path))?;
     if let Ok(journal) = folder.append(JOURNAL)
@@ -492,7 +495,7 @@ mod tests {
         assert_eq!((loaded.damaged, loaded.torn, owed), (3, 0, vec![1]));
         reopened(&path).append(&attempt(1)).unwrap();
         let again = load_run(&path, None).unwrap();
-        assert_eq!((again.damaged, again.outstanding().len()), (3, 0), "what stands behind it is not lost");
+        assert_eq!((again.damaged, again.outstanding().len()), (3, 0), "lines after it are not lost");
     }
 
     #[test]
@@ -532,7 +535,7 @@ mod tests {
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 1);
     }
 
-    /// Thirds and elevenths are where a reader that is not exact is one unit off.
+    /// Thirds and elevenths reveal a number parser that is inexact in the last bit.
     #[test]
     fn an_attempt_is_read_again_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
@@ -549,7 +552,7 @@ mod tests {
         let at =
             run.append(&Attempt { latency_s: f64::NAN, actual: [endless].into(), ..attempt(1) }).unwrap();
         let read = records.read(at).unwrap();
-        assert_eq!((read.latency_s, read.actual[0].created), (0.0, 0.0), "what JSON cannot say is unknown");
+        assert_eq!((read.latency_s, read.actual[0].created), (0.0, 0.0), "JSON has no such numbers");
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 2);
         fs::remove_dir_all(run.path()).unwrap();
         assert!(records.read(at).is_ok(), "a run that was removed can be read for as long as it is open");

@@ -1,4 +1,4 @@
-//! Attempts read again, one at a time, from the journal that they were written into.
+//! Reads single attempts back from the journal into which they were written.
 
 use super::journal::{JOURNAL, read_attempt, verified};
 use super::own_folder::OwnFolder;
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The journal of a run, as the place where attempts are recorded.
+/// The journal of a run, for reading attempts.
 pub(super) struct JournalRecords {
     run: PathBuf,
     run_id: String,
-    /// Nothing when the run is not signed.
+    /// `None` when the run is not signed.
     key: Option<RunKey>,
     open: Option<OpenJournal>,
 }
 
 impl JournalRecords {
-    /// With `journal` the attempts can be read also when the run has been removed in the meantime. There are only so
-    /// many such files: a workspace may have a thousand runs.
+    /// With `journal`, the attempts can be read even after the run was removed. The number of such open files is
+    /// limited, because a workspace may have a thousand runs.
     pub(super) fn of(
         run: PathBuf,
         run_id: String,
@@ -64,7 +64,7 @@ impl AttemptRecords for JournalRecords {
 
 fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
     if at.offset.saturating_add(at.length) > journal.metadata()?.len() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal was cut off"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal was truncated"));
     }
     let mut line = vec![0; at.length as usize];
     journal.seek(SeekFrom::Start(at.offset))?;
@@ -72,7 +72,7 @@ fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// So many journals are open to be read at once.
+/// The maximum number of journals that are open for reading.
 const OPEN_AT_MOST: usize = 128;
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
@@ -96,8 +96,8 @@ impl Drop for OpenJournal {
     }
 }
 
-/// Attempts that were read last, of all runs: the screen asks for the same ones again and again. At least the last one,
-/// and no more than so many bytes of records.
+/// A cache of the attempts that were read last, of all runs, because the screen needs the same ones repeatedly. It has
+/// at least the last one, and otherwise at most [`RECENT_AT_MOST`] bytes of records.
 #[derive(Default)]
 struct Recent {
     attempts: VecDeque<(PathBuf, RecordedAt, Arc<Attempt>)>,

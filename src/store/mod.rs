@@ -1,11 +1,11 @@
-//! What is kept: the journals of runs, trust, remembered state, answers of judges; and the only writer of
-//! users' files.
+//! Files that evaltrail writes: journals of runs, permissions, remembered state and cached responses of judges. This is
+//! also the only module that writes the user's files.
 //!
 //! ```text
-//! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      ours, ignored by git
-//! <workspace>/.evaltrail/verdicts.jsonl                           what people say of judges
+//! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      evaltrail's, ignored by git
+//! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
-//! the platform's own places: trust, state, edits that can be taken back, the key that signs runs
+//! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs
 //! ```
 
 mod answers;

@@ -1,15 +1,15 @@
-//! Our own files below a workspace's `.evaltrail`. The workspace may have come from elsewhere, so each folder and file
-//! is opened relative to the one above it, and none that is a link: nothing is written or read outside.
+//! evaltrail's own files in a workspace's `.evaltrail`. The workspace may come from an untrusted source, so each folder
+//! and file is opened relative to its parent, and links are not followed: nothing outside is written or read.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = ".evaltrail";
-/// A larger file is none that was written here.
+/// The maximum size of a file, in bytes. evaltrail does not write larger ones.
 const LARGEST: u64 = 4 << 30;
 
-/// A folder that was reached without following a link.
+/// A folder that was opened without following links.
 #[derive(Debug)]
 pub(super) struct OwnFolder {
     path: PathBuf,
@@ -20,35 +20,35 @@ pub(super) struct OwnFolder {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Read,
-    /// Its end, as it is or made.
+    /// At its end; it is created if it does not exist.
     Append,
-    /// Its end, and it must not be there yet.
+    /// At its end; it must not exist yet.
     Create,
 }
 
 impl OwnFolder {
-    /// `.evaltrail` of a workspace, where there is one.
+    /// Opens `.evaltrail` of a workspace. Errors: for example that it does not exist.
     pub(super) fn of(workspace: &Path) -> io::Result<OwnFolder> {
         OwnFolder::opened(workspace.join(NAME), Handle::outer(workspace)?.folder(NAME))
     }
 
-    /// The same, made where it is missing; it tells git to ignore it.
+    /// Opens `.evaltrail` of a workspace. It is created if it does not exist, with a `.gitignore` that excludes it.
     pub(super) fn make(workspace: &Path) -> io::Result<OwnFolder> {
         let outer = Handle::outer(workspace)?;
         outer.make_folder(NAME)?;
         let ours = OwnFolder::opened(workspace.join(NAME), outer.folder(NAME))?;
         match ours.open(".gitignore", How::Create) {
             Ok(mut file) => file.write_all(b"*\n")?,
-            // What is there already stays as it is, whatever it is.
+            // An existing file is not changed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
         Ok(ours)
     }
 
-    /// A folder two levels below `.evaltrail`, by its path: that of a run.
+    /// Opens the folder of a run, which is two levels below `.evaltrail`, by its path.
     pub(super) fn of_run(path: &Path) -> io::Result<OwnFolder> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "this is no folder of a run");
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "not the folder of a run");
         let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
         let runs = path.parent().ok_or_else(missing)?;
         let workspace = runs.parent().and_then(Path::parent).ok_or_else(missing)?;
@@ -69,17 +69,17 @@ impl OwnFolder {
         &self.path
     }
 
-    /// A new file, to be written at its end. An error where there is one.
+    /// Creates a file for appending. Errors: for example that it exists already.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         self.open(name, How::Create)
     }
 
-    /// A file, to be written at its end; made where it is missing.
+    /// Opens a file for appending. It is created if it does not exist.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
         self.open(name, How::Append)
     }
 
-    /// What a file holds.
+    /// Reads a file.
     pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let (file, length) = self.open_to_read(name)?;
         let mut bytes = Vec::with_capacity(length as usize + 1);
@@ -87,19 +87,18 @@ impl OwnFolder {
         Ok(bytes)
     }
 
-    /// A file to be read piece by piece, and its length.
+    /// Opens a file for reading, and returns its length.
     pub(super) fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
         let file = self.open(name, How::Read)?;
         let length = file.metadata()?.len();
         if length > LARGEST {
-            let why =
-                format!("{} has {} MB, which none of ours has", self.path.join(name).display(), length >> 20);
+            let why = format!("{} is too large ({} MB)", self.path.join(name).display(), length >> 20);
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         Ok((file, length))
     }
 
-    /// Puts a file in place of what was there, whole or not at all.
+    /// Replaces a file atomically.
     pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let temporary = format!(".{name}-{}", uuid::Uuid::new_v4().simple());
         let mut file = self.create(&temporary)?;
@@ -116,7 +115,7 @@ impl OwnFolder {
         match file.metadata()?.is_file() {
             true => Ok(file),
             false => {
-                let why = format!("{} is no regular file", self.path.join(name).display());
+                let why = format!("{} is not a regular file", self.path.join(name).display());
                 Err(io::Error::new(io::ErrorKind::InvalidInput, why))
             }
         }
@@ -128,11 +127,11 @@ impl OwnFolder {
     }
 }
 
-/// The system's words for a link that is not followed are about loops, or about what is no folder.
+/// Replaces the system's error for a link that was not followed, which mentions loops or a missing folder.
 fn explained(error: io::Error, path: &Path) -> io::Error {
     match std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         true if error.kind() != io::ErrorKind::AlreadyExists => {
-            let why = format!("{} is a link, and evaltrail follows none to its own files", path.display());
+            let why = format!("{} is a link; evaltrail does not follow links to its files", path.display());
             io::Error::new(io::ErrorKind::InvalidInput, why)
         }
         _ => error,
@@ -145,7 +144,7 @@ struct Handle(std::os::fd::OwnedFd);
 
 #[cfg(unix)]
 impl Handle {
-    /// The folder that was opened by the person, through whichever links.
+    /// Opens the user's folder. Links are followed.
     fn outer(path: &Path) -> io::Result<Handle> {
         Ok(Handle(std::os::fd::OwnedFd::from(File::open(path)?)))
     }
@@ -164,10 +163,10 @@ impl Handle {
         }
     }
 
-    /// Files of ours hold what agents said: new ones are for their owner alone.
+    /// Opens a file. A new one is readable only by its owner, because it may contain responses of agents.
     fn file(&self, name: &str, how: How) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
-        // A pipe without a writer would never open.
+        // Without `NONBLOCK`, opening a pipe without a writer would block.
         let usual = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let flags = match how {
             How::Read => OFlags::RDONLY,
@@ -186,7 +185,7 @@ impl Handle {
     }
 }
 
-/// Where folders have no handles, links are looked for before each step.
+/// A folder on platforms without handles of folders. Links are checked before each step.
 #[cfg(not(unix))]
 #[derive(Debug)]
 struct Handle(PathBuf);
@@ -255,7 +254,7 @@ mod tests {
         let mode = fs::metadata(place.path().join(".evaltrail/a")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(ours.create("a").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read_dir(place.path().join(".evaltrail")).unwrap().count(), 2, "nothing is left over");
+        assert_eq!(fs::read_dir(place.path().join(".evaltrail")).unwrap().count(), 2, "no temporary file");
     }
 
     #[test]
@@ -282,7 +281,7 @@ mod tests {
         ] {
             assert!(error.to_string().contains("is a link"), "{error}");
         }
-        assert!(ours.read("pipe").unwrap_err().to_string().contains("no regular file"));
+        assert!(ours.read("pipe").unwrap_err().to_string().contains("not a regular file"));
         assert!(ours.append("pipe").is_err());
         ours.replace("link", b"ours").unwrap();
         assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "mine");

@@ -1,22 +1,22 @@
-//! Where evaltrail keeps what is its own.
+//! The directories of evaltrail's own files.
 
 use std::path::PathBuf;
 
-/// The platform's places, or `EVALTRAIL_HOME` when that is set.
+/// The platform's directories, or those below `EVALTRAIL_HOME` if it is set.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Trust and remembered state.
+    /// Permissions and remembered state.
     pub data: PathBuf,
-    /// What can be had again.
+    /// Files that can be recreated.
     pub cache: PathBuf,
-    /// What the person writes: their configuration.
+    /// The user's configuration.
     pub config: PathBuf,
 }
 
 impl Places {
-    /// Finds the places; `None` when the platform names none (no home folder).
+    /// Finds the directories; `None` when the platform defines none (there is no home folder).
     pub fn find() -> Option<Places> {
-        // An empty one would be the folder that was opened, and what lies there may be anybody's.
+        // An empty path would be the current folder, whose files may come from anywhere.
         if let Some(home) = std::env::var_os("EVALTRAIL_HOME").filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
             return Some(Places { cache: home.join("cache"), config: home.clone(), data: home });
@@ -29,7 +29,7 @@ impl Places {
         })
     }
 
-    /// Where judges' answers are kept.
+    /// The folder of the cached responses of judges.
     pub fn answers(&self) -> PathBuf {
         self.cache.join("judge")
     }

@@ -1,6 +1,6 @@
 //! `run.json`: the plan of a run, the format of the run's files, the run's number and its signature.
 //!
-//! Paths inside the workspace are stored relative to it, so that a copied or moved workspace has its runs with it.
+//! Paths inside the workspace are stored relative to it, so that runs stay valid when the workspace is copied or moved.
 
 use super::own_folder::OwnFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
@@ -8,22 +8,22 @@ use crate::domain::{AdkServer, AgentSpec, RunPlan};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The format of the files of a run that is written here. Format 1 named no format and had no content hashes of
-/// cases; format 2 had no signatures and absolute paths.
+/// The version of the format in which runs are written. Version 1 had no version number and no content hashes of cases;
+/// version 2 had no signatures, and its paths were absolute.
 pub const RUN_FORMAT: u64 = 3;
 
 pub(super) const PLAN: &str = "run.json";
-/// What is signed begins with these words, so that no line of a journal is taken for a plan.
+/// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.
 const SIGNED_AS: &[u8] = b"run.json";
 
-/// A plan that was read, and what else the file tells.
+/// The contents of `run.json`.
 #[derive(Debug, Clone)]
 pub struct StoredPlan {
-    /// The plan, with paths that can be opened.
+    /// The plan, with resolved paths.
     pub plan: RunPlan,
-    /// Whether this person's evaltrail recorded it.
+    /// Whether it is signed with this user's key.
     pub is_signed: bool,
-    /// The number of the run among those of this person; 0 where it is not signed.
+    /// The number of the run among those of this user; 0 if it is not signed.
     pub number: u64,
 }
 
@@ -38,7 +38,7 @@ struct Head {
     number: u64,
 }
 
-/// The workspace of a run's folder.
+/// The workspace to which the folder of a run belongs.
 pub(super) fn workspace_of(folder: &Path) -> &Path {
     folder.ancestors().nth(3).unwrap_or(folder)
 }
@@ -76,8 +76,8 @@ fn unsigned() -> String {
     "\"signature\": \"\"".to_string()
 }
 
-/// Reads the plan of a run. Its indices are in range; a plan of a newer format, or one that contradicts itself, is an
-/// error.
+/// Reads the plan of a run, and checks its indices. Errors: for example that the format is newer, or that the plan is
+/// inconsistent.
 pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
     let bytes = folder.read(PLAN)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -99,7 +99,7 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
     if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
         let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
         return Err(invalid(format!(
-            "case {id:?} names set number {set}, but the run has only {sets} (they count from 0)"
+            "case {id:?} refers to set {set}, but the run has only {sets} (counted from 0)"
         )));
     }
     if relative {
@@ -121,7 +121,7 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Every path of a plan. An empty one is none.
+/// Calls `change` for every path of a plan.
 fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
     for set in &mut plan.sets {
         change(&mut set.path);

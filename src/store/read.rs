@@ -1,5 +1,5 @@
-//! The one reader of files that may be anybody's: regular files alone, up to a limit. A pipe or a device, which could
-//! go on for ever or never answer, is refused without waiting for it.
+//! Reads files from untrusted sources: only regular files, up to a size limit. Pipes and devices, which could be
+//! endless or block, are rejected without blocking.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
@@ -9,25 +9,25 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// The bytes of a regular file that has at most so many.
+/// Reads a regular file of at most `most` bytes.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len();
     let too_long =
-        |length: u64| invalid(format!("the file has {} MB; the most is {} MB", length >> 20, most >> 20));
+        |length: u64| invalid(format!("the file has {} MB; the limit is {} MB", length >> 20, most >> 20));
     if length > most {
         return Err(too_long(length));
     }
     let mut bytes = Vec::with_capacity(length as usize + 1);
     file.take(most + 1).read_to_end(&mut bytes)?;
-    // It may have grown, or its length be none.
+    // It may have grown, and special file systems report a length of 0.
     if bytes.len() as u64 > most {
         return Err(too_long(bytes.len() as u64));
     }
     Ok(bytes)
 }
 
-/// The text of a regular file that has at most so many bytes.
+/// Reads a regular file of at most `most` bytes as UTF-8.
 pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_file(path, most)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -36,15 +36,15 @@ pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
     })
 }
 
-/// The first bytes of a regular file, however long it is.
+/// Reads at most the first `most` bytes of a regular file of any length.
 pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     open_regular(path)?.take(most as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// Reads the next line, its end included, into `line`; how many bytes it has, and whether it has an end. Of a longer
-/// line than `most` bytes the beginning is kept.
+/// Reads the next line into `line`, including its end. Returns its length in bytes, and whether it ends with a line
+/// feed. Of a line that is longer than `most` bytes, only the beginning is stored.
 pub(super) fn read_line_within(
     reader: &mut impl BufRead,
     most: usize,
@@ -84,7 +84,7 @@ fn regular(file: File) -> io::Result<File> {
     match kind.is_file() {
         true => Ok(file),
         false if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        false => Err(invalid("this is no regular file".into())),
+        false => Err(invalid("not a regular file".into())),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         let file = folder.path().join("f");
         std::fs::write(&file, "ab\n\u{e9}").unwrap();
         assert_eq!(read_text_file(&file, 5).unwrap(), "ab\n\u{e9}");
-        assert!(read_file(&file, 4).unwrap_err().to_string().contains("the most is 0 MB"));
+        assert!(read_file(&file, 4).unwrap_err().to_string().contains("the limit is 0 MB"));
         assert_eq!(read_head(&file, 2).unwrap(), b"ab");
         std::fs::write(&file, b"ab\n\xff").unwrap();
         assert!(read_text_file(&file, 5).unwrap_err().to_string().contains("line 2: byte 3 is not UTF-8"));
@@ -109,7 +109,7 @@ mod tests {
             assert!(read_file(path, 100).is_err(), "{}", path.display());
             assert!(read_head(path, 10).is_err());
         }
-        // A file of the system that says that it is empty.
+        // A file of the system that reports a length of 0.
         assert!(read_file(Path::new("/proc/self/status"), 10).is_err());
     }
 }

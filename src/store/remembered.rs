@@ -1,4 +1,4 @@
-//! What the explorer remembers between its openings. Safe to delete.
+//! The state of the explorer that is remembered between sessions. It can be deleted safely.
 
 use super::{Places, fingerprint, write_whole};
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ pub struct Remembered {
     /// The colour theme.
     #[serde(default)]
     pub theme: Option<String>,
-    /// The set that was open, as shown.
+    /// The path of the set that was open, as it is shown.
     #[serde(default)]
     pub set: Option<String>,
-    /// The case that was looked at.
+    /// The case under the cursor.
     #[serde(default)]
     pub case: Option<usize>,
     /// The filter.
     #[serde(default)]
     pub filter: String,
-    /// The order of the list, in words.
+    /// The name of the order of the list.
     #[serde(default)]
     pub order: String,
     /// The names of the columns that the list does not show.
@@ -33,7 +33,7 @@ impl Remembered {
         places.data.join("state").join(format!("{}.json", &id[..16]))
     }
 
-    /// Reads the state of a workspace; nothing when there is none.
+    /// Reads the state of a workspace; the default when there is none.
     pub fn load(places: &Places, workspace: &Path) -> Remembered {
         let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The key by which evaltrail recognises the runs that it recorded for this person. It is kept outside of every
-//! workspace: who can write into a workspace can plant a run there, and cannot sign it.
+//! The key with which evaltrail signs the runs of this user. It is stored outside of every workspace: someone who can
+//! write into a workspace can add a run to it, but cannot sign it.
 
 use super::{Places, write_whole};
 use hmac::{Hmac, KeyInit, Mac};
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The block length of SHA-256, which HMAC takes as it is.
+/// The block length of SHA-256, so that HMAC uses the key without hashing or padding it.
 const KEY_BYTES: usize = 64;
 /// Hexadecimal digits of a signature: HMAC-SHA-256.
 pub(super) const SIGNATURE_LENGTH: usize = 64;
@@ -27,12 +27,12 @@ impl std::fmt::Debug for RunKey {
 }
 
 impl RunKey {
-    /// The key of this person, made on first use; nothing where there is no place for it.
+    /// The key of this user, created on first use; `None` if there is no directory for it.
     pub fn find() -> Option<RunKey> {
         RunKey::of(&Places::find()?).ok()
     }
 
-    /// The key that lies in these places, made where it is missing.
+    /// The key in these directories. It is created if it does not exist.
     pub fn of(places: &Places) -> io::Result<RunKey> {
         let folder = places.data.join("runs");
         let file = folder.join("key");
@@ -46,12 +46,12 @@ impl RunKey {
         Ok(RunKey { key, folder })
     }
 
-    /// What tells this key from others, and nothing of it.
+    /// An id that distinguishes this key from others and reveals nothing about it.
     pub fn id(&self) -> String {
         self.signature(&[b"id"])
     }
 
-    /// The number of a new run: greater than that of every run recorded before, whatever the clock says.
+    /// The number of a new run: greater than that of every earlier run, independent of the clock.
     pub(super) fn next_number(&self) -> io::Result<u64> {
         let lock = File::create(self.folder.join("lock"))?;
         lock.lock()?;
@@ -75,7 +75,7 @@ impl RunKey {
         signed
     }
 
-    /// Whether the parts were signed with this key. Takes the same time wherever a wrong signature differs.
+    /// Whether the parts were signed with this key. The comparison takes constant time.
     pub(super) fn has_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
         let digits: Option<Vec<u8>> = (0..signature.len())
             .step_by(2)
@@ -100,12 +100,12 @@ fn read_key(file: &Path) -> io::Result<[u8; KEY_BYTES]> {
     Ok(key)
 }
 
-/// Makes a key. When two do at once, the first one stays.
+/// Creates a key. If two processes do so at the same time, the first key is used.
 fn make_key(folder: &Path, file: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    // Readable by its owner alone.
+    // The file is readable only by its owner.
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     temporary.write_all(&key)?;
     temporary.as_file().sync_all()?;
@@ -135,7 +135,7 @@ mod tests {
         let key = RunKey::of(&mine).unwrap();
         let signature = key.signature(&[b"run", b"line"]);
         assert_eq!(signature.len(), SIGNATURE_LENGTH);
-        assert!(RunKey::of(&mine).unwrap().has_signed(&[b"run", b"line"], &signature), "the key is kept");
+        assert!(RunKey::of(&mine).unwrap().has_signed(&[b"run", b"line"], &signature), "the key is stored");
         assert!(!key.has_signed(&[b"runl", b"ine"], &signature));
         assert!(!key.has_signed(&[b"run", b"line"], &signature[2..]));
         assert!(!key.has_signed(&[b"run", b"line"], ""));

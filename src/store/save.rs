@@ -1,9 +1,9 @@
-//! The one writer of whole files: all or nothing, in place of what was there.
+//! Writes whole files atomically.
 //!
 //! ```text
-//! write_whole   our own files and reports: the last one wins
-//! replace       a file that a person edits: only where it is still what was read
-//!     lock ─▶ compare ─▶ temporary file ─▶ sync ─▶ exchange ─▶ was it still the same? ─▶ sync the folder
+//! write_whole   evaltrail's own files and reports: the last writer wins
+//! replace       files that the user edits: only if the file still has the content that was read
+//!     lock ─▶ compare ─▶ temporary file ─▶ sync ─▶ exchange ─▶ compare again ─▶ sync the folder
 //! ```
 
 use super::temporary::{sweep, sync_folder, write_beside};
@@ -12,17 +12,17 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long another evaltrail may take to save.
+/// How long to wait for another process that has locked the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Writes a file whole: a temporary one beside it, synced, then renamed over it, keeping the mode of
-/// what was there and following a link to where it leads. What is no regular file (`/dev/stdout`)
-/// is written to directly.
+/// Writes a file atomically: writes and syncs a temporary file in the same folder, and renames it. The mode of an
+/// existing file is preserved, and links are followed. A file that is not regular (`/dev/stdout`) is written directly.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fill_whole(path, |out| out.write_all(bytes))
 }
 
-/// The same for what is too long to be held: `fill` writes it piece by piece. Where it fails, the file is as it was.
+/// Like [`write_whole`], for content that is too large for memory: `fill` writes it in pieces. If it fails, the file is
+/// unchanged.
 pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let buffered = |file: &mut dyn Write| {
         let mut out = io::BufWriter::with_capacity(1 << 16, file);
@@ -44,12 +44,12 @@ pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     let old = before.as_ref().and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
     let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), buffered)?;
     temporary.persist(&target).map_err(|error| error.error)?;
-    // Some file systems cannot, and the content is safe without it.
+    // Some file systems cannot sync folders, and the content is already synced.
     let _ = sync_folder(folder);
     Ok(())
 }
 
-/// Whether [`write_whole`] can be expected to write a file. Nothing is changed.
+/// Checks whether [`write_whole`] can probably write a file, without changing it.
 pub fn can_write(path: &Path) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(&target) {
@@ -62,64 +62,65 @@ pub fn can_write(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // Made and taken away: only trying tells.
+    // Creates and removes a temporary file: there is no other reliable check.
     tempfile::Builder::new().prefix(".evaltrail-").tempfile_in(folder_of(&target)).map(drop)
 }
 
-/// Why a file was not saved. What was there is there.
+/// Why a file was not saved. Except for `Halfway`, the file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// Someone else wrote it since it was read.
-    #[error("it was changed by something else since it was read")]
+    /// Another program changed it after it was read.
+    #[error("it was changed by another program after it was read")]
     Changed {
-        /// What it is now.
+        /// The current content.
         theirs: Vec<u8>,
     },
-    /// It is not there any more.
-    #[error("it is gone; someone deleted or moved it")]
+    /// It no longer exists.
+    #[error("it no longer exists; it was deleted or moved")]
     Gone,
-    /// It may not be written.
+    /// It is read-only.
     #[error("it is read-only; nothing was written")]
     ReadOnly,
-    /// It is a link that leads out of the folder.
+    /// It is a link to a file outside the opened folder.
     #[error("it is a link to {0}, outside the folder that was opened")]
     Outside(PathBuf),
-    /// It has other names, which would go on naming the old file.
-    #[error("it has other names (hard links), which replacing it would part from it; edit a copy")]
+    /// It has other hard links, which would still refer to the old file.
+    #[error("it has other names (hard links), which would still refer to the old text; edit a copy")]
     HardLinked,
-    /// Something else holds it.
-    #[error("another evaltrail has been saving it for 5 s")]
+    /// Another process has locked it.
+    #[error("another evaltrail process has locked it for more than 5 s")]
     Locked,
-    /// There is something by this name.
-    #[error("there is a file of this name already")]
+    /// A file with this name exists.
+    #[error("a file with this name already exists")]
     Exists,
-    /// The disk, the folder or the system refuses.
-    #[error("{0}; the file is as it was")]
+    /// An error of the disk, the folder or the system.
+    #[error("{0}; the file is unchanged")]
     Io(#[from] io::Error),
-    /// The new text stands in the file, and what stood there before could not be compared or put back.
-    #[error("{why}; the file holds the new text, and what it held before is in {}", aside.display())]
+    /// The file has the new text. The previous text could not be compared or restored.
+    #[error("{why}; the file contains the new text, and the previous text is in {}", aside.display())]
     Halfway {
         /// What failed.
         why: io::Error,
-        /// The file that holds what was there before.
+        /// The file that contains the previous text.
         aside: PathBuf,
     },
 }
 
-/// What is to be replaced.
+/// The replacement of a file's content.
 #[derive(Clone, Copy, Debug)]
 pub struct Replace<'a> {
     /// The file, or a link to it.
     pub path: &'a Path,
-    /// Links may lead this far; nothing for anywhere.
+    /// The folder that must contain the target of a link; `None` for no restriction.
     pub within: Option<&'a Path>,
-    /// What was read from it.
+    /// The content that was read.
     pub read: &'a [u8],
-    /// What it is to be.
+    /// The new content.
     pub new: &'a [u8],
 }
 
-/// Replaces a file if it is still what was read. Says what to know, such as that the disk did not confirm.
+/// Replaces a file if it still has the content that was read. Returns a warning, for example if the disk could not be
+/// synced.
 pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     let target = fs::canonicalize(job.path).map_err(gone_or_io)?;
     stays_within(job.path, &target, job.within)?;
@@ -136,10 +137,10 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
     let path = temporary.into_temp_path();
     swap_in(path, &target, job.read)?;
-    Ok(sync_folder(folder).err().map(|error| format!("saved, but the disk did not confirm it: {error}")))
+    Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
-/// Makes a new file; there must be none of its name.
+/// Creates a file, which must not exist yet.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
@@ -149,10 +150,10 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
         io::ErrorKind::AlreadyExists => SaveError::Exists,
         _ => SaveError::Io(error.error),
     })?;
-    Ok(sync_folder(folder).err().map(|error| format!("saved, but the disk did not confirm it: {error}")))
+    Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
-/// Deletes a file if it is still what was read.
+/// Deletes a file if it still has the content that was read.
 pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), SaveError> {
     let target = fs::canonicalize(path).map_err(gone_or_io)?;
     stays_within(path, &target, within)?;
@@ -177,7 +178,7 @@ fn gone_or_io(error: io::Error) -> SaveError {
     }
 }
 
-/// A link is followed as long as it stays in the folder that was opened.
+/// Links are followed only inside the folder that was opened.
 fn stays_within(path: &Path, target: &Path, within: Option<&Path>) -> Result<(), SaveError> {
     let Some(root) = within.and_then(|root| fs::canonicalize(root).ok()) else { return Ok(()) };
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
@@ -187,7 +188,7 @@ fn stays_within(path: &Path, target: &Path, within: Option<&Path>) -> Result<(),
 
 fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
     if !meta.is_file() {
-        return Err(SaveError::Io(io::Error::other("this is no regular file")));
+        return Err(SaveError::Io(io::Error::other("not a regular file")));
     }
     if meta.permissions().readonly() {
         return Err(SaveError::ReadOnly);
@@ -199,7 +200,7 @@ fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
     Ok(())
 }
 
-/// Opens and locks the file that the name leads to. One that was replaced while we waited is opened again.
+/// Opens and locks a file. If the file is replaced while this waits for the lock, the new file is opened.
 fn open_locked(target: &Path) -> Result<File, SaveError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -215,7 +216,7 @@ fn open_locked(target: &Path) -> Result<File, SaveError> {
             Ok(()) if same_file(&file.metadata()?, &fs::metadata(target).map_err(gone_or_io)?) => {
                 return Ok(file);
             }
-            // Locks are advice; where there are none the comparison guards.
+            // Locks are only advisory; without them, the comparison still detects changes.
             Err(TryLockError::Error(_)) => return Ok(file),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Err(SaveError::Locked),
@@ -235,8 +236,8 @@ fn same_file(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-/// Puts the new file in the old one's place, and looks at what it put aside: whoever wrote between our look
-/// and the exchange gets their file back.
+/// Exchanges the new file with the old one, and compares the old one. If another program wrote it after it was compared
+/// the first time, the exchange is reversed.
 fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
     match exchange(&temporary, target) {
         Ok(()) => {
@@ -254,7 +255,7 @@ fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<
             })
         }
         Err(_) if !target.exists() => Err(SaveError::Gone),
-        // Not every file system can exchange names.
+        // Some file systems cannot exchange names.
         Err(_) => temporary.persist(target).map_err(|error| SaveError::Io(error.error)),
     }
 }

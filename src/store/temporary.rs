@@ -1,5 +1,5 @@
-//! The temporary file beside the one it will replace: locked while it is written, so that one that was left
-//! behind by a crash is recognised and taken away.
+//! Temporary files beside the files that they will replace. They are locked while they are written, so that files that
+//! a crash left are recognised and removed.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -9,11 +9,11 @@ use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".evaltrail-";
 const SUFFIX: &str = ".tmp";
-/// Nobody writes a file for so long.
+/// The age after which a temporary file counts as left over.
 const OLD: Duration = Duration::from_secs(60);
 
-/// Writes the bytes into a new file of a folder and syncs it. It has the mode, owner and attributes of what it
-/// will replace.
+/// Writes a new file in a folder and syncs it. It has the mode, owner and attributes of the file that it will replace,
+/// if there is one.
 pub(super) fn write_beside(
     folder: &Path,
     before: Option<(&File, &Metadata)>,
@@ -28,7 +28,7 @@ pub(super) fn write_beside(
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     let mut temporary = builder.tempfile_in(folder)?;
-    // Where files cannot be locked, none is taken away either.
+    // If files cannot be locked, `sweep` does not remove any.
     let _ = temporary.as_file().try_lock();
     fill(temporary.as_file_mut())?;
     dress(temporary.as_file(), before)?;
@@ -36,7 +36,7 @@ pub(super) fn write_beside(
     Ok(temporary)
 }
 
-/// Takes away what a crash left in a folder: temporary files of ours that nobody is writing.
+/// Removes evaltrail's temporary files that a crash left in a folder.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -52,7 +52,7 @@ pub fn sweep(folder: &Path) {
     }
 }
 
-/// Whether its writer is gone. Ids of processes are given again, so what is old is left behind too.
+/// Whether the process that wrote the file has ended. Process ids are reused, so an old file counts as left over too.
 fn is_left_behind(name: &str, entry: &fs::DirEntry) -> bool {
     let writer = name.split('-').next().and_then(|pid| pid.parse().ok());
     let Ok(meta) = entry.metadata() else { return false };
@@ -78,7 +78,7 @@ fn dress(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
         std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid())).map_err(|_| {
-            let why = "the file is another user's or group's, and replacing it would make it yours";
+            let why = "the file belongs to another user or group, and replacing it would change that";
             io::Error::new(io::ErrorKind::PermissionDenied, why)
         })?;
     }
@@ -91,7 +91,7 @@ fn dress(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
     Ok(())
 }
 
-/// Extended attributes, access lists among them. What a file system refuses is left out.
+/// Copies extended attributes, including access control lists. Attributes that the file system rejects are skipped.
 #[cfg(target_os = "linux")]
 fn copy_attributes(from: &File, to: &File) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
@@ -108,7 +108,7 @@ fn copy_attributes(from: &File, to: &File) {
 #[cfg(all(unix, not(target_os = "linux")))]
 fn copy_attributes(_: &File, _: &File) {}
 
-/// Makes the new name durable.
+/// Syncs a folder, so that new names in it are durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_nobody_writes_is_taken_away() {
         let folder = tempfile::tempdir().unwrap();
-        // No process has an id that high.
+        // No process has such a high id.
         let stray = folder.path().join(".evaltrail-2147483646-abc.tmp");
         fs::write(&stray, "x").unwrap();
         fs::write(folder.path().join("mine.tmp"), "x").unwrap();

@@ -1,4 +1,4 @@
-//! What a person has allowed: one fingerprint for each folder and exact content that was shown.
+//! Permissions that the user gave: one fingerprint for each folder and the exact content that was shown.
 
 use super::{Places, write_whole};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The grants, kept outside of any workspace.
+/// The permissions. They are stored outside of any workspace.
 #[derive(Debug, Default)]
 pub struct Trust {
     file: Option<PathBuf>,
@@ -15,12 +15,12 @@ pub struct Trust {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Grants {
-    /// Fingerprint to what was allowed, in words.
+    /// From fingerprints to descriptions of what was allowed.
     #[serde(default)]
     granted: BTreeMap<String, String>,
 }
 
-/// SHA-256, in hexadecimal.
+/// SHA-256 of the parts with their lengths, in hexadecimal.
 pub fn fingerprint(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -30,12 +30,12 @@ pub fn fingerprint(parts: &[&[u8]]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SHA-256 of what comes piece by piece.
+/// SHA-256 of data that is read in pieces.
 #[derive(Default)]
 pub struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Takes the next piece in.
+    /// Adds the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
@@ -47,7 +47,7 @@ impl Fingerprint {
 }
 
 impl Trust {
-    /// Reads what was granted. A damaged file grants nothing.
+    /// Reads the permissions. A damaged file counts as empty.
     pub fn load(places: Option<&Places>) -> Trust {
         let file = places.map(|places| places.data.join("trust.json"));
         let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
@@ -55,12 +55,12 @@ impl Trust {
         Trust { file, granted }
     }
 
-    /// Whether exactly this was allowed.
+    /// Whether this fingerprint was allowed.
     pub fn allows(&self, fingerprint: &str) -> bool {
         self.granted.granted.contains_key(fingerprint)
     }
 
-    /// Remembers that this was allowed.
+    /// Stores that this fingerprint was allowed.
     pub fn grant(&mut self, fingerprint: &str, what: &str) -> std::io::Result<()> {
         self.granted.granted.insert(fingerprint.to_string(), what.to_string());
         let Some(file) = &self.file else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! What people say of verdicts: a line each, appended; of two about the same thing the later counts.
+//! People's verdicts on the verdicts of judges: one line each, appended. Of two lines about the same verdict, the later
+//! one counts.
 
 use super::own_folder::OwnFolder;
 use crate::domain::HumanVerdict;
@@ -7,7 +8,7 @@ use std::path::Path;
 
 const NAME: &str = "verdicts.jsonl";
 
-/// Keeps verdicts, each with the time of now.
+/// Saves verdicts with the current time.
 pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |verdict: &HumanVerdict| {
@@ -20,7 +21,7 @@ pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
     file.sync_data()
 }
 
-/// The verdicts that count, in the order they were given. A line that cannot be read is left out.
+/// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.
 pub fn kept_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
     let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -1,4 +1,4 @@
-//! Which agent a set's cases are run against.
+//! Selection of the agent for the cases of a set.
 
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::parse_agent_uri;
@@ -6,13 +6,13 @@ use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
 use crate::formats::SetFile;
 use std::path::{Path, PathBuf};
 
-/// Why no agent can be chosen, and what to do.
+/// Why no agent can be chosen, and how to choose one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoAgent(pub String);
 
-/// Chooses the agent of a set: the one that was asked for; else the one that the configuration or
-/// the folder names after the set's application; else the only one there is.
+/// Chooses the agent of a set: the requested one (`asked`); else the one in the configuration or in the folder with the
+/// name of the set's application; else the only agent in the workspace.
 /// `case_app` is the application that the set's first case names.
 pub fn agent_for(
     workspace: &Workspace,
@@ -37,8 +37,8 @@ pub fn agent_for(
     only_one(workspace, set)
 }
 
-/// The folder of the ADK agent whose set this is: the one that it lies in, else the one that its first case names,
-/// else the only one there is. ADK keeps its results of the set there.
+/// The folder of the ADK agent to which a set belongs: the one that contains the set, else the one that its first case
+/// names, else the only one. ADK stores its results of the set there.
 pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile) -> Option<&'a AgentFolder> {
     let named = || {
         let first = (!file.is_empty()).then(|| file.case(0).ok()).flatten()?;
@@ -61,11 +61,11 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
         Some(Ok(spec)) => Ok((spec.app().unwrap_or(asked).to_string(), spec)),
         Some(Err(error)) => Err(NoAgent(error.0)),
         None => folder_of_agent(&here.join(asked), &workspace.root)
-            .unwrap_or_else(|| Err(NoAgent(format!("no agent is called {asked:?}; {}", known(workspace))))),
+            .unwrap_or_else(|| Err(NoAgent(format!("there is no agent {asked:?}; {}", known(workspace))))),
     }
 }
 
-/// `--agent path/to/agent`, as `adk eval` takes it.
+/// `--agent path/to/agent`, as `adk eval` accepts it.
 fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), NoAgent>> {
     let path = path
         .canonicalize()
@@ -78,8 +78,8 @@ fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec
 fn known(workspace: &Workspace) -> String {
     let names = workspace.agent_names();
     match names.is_empty() {
-        true => "there is none here; name one with --agent adk+http://HOST:PORT/APP".into(),
-        false => format!("there are {}", names.join(", ")),
+        true => "the workspace has no agents; specify one with --agent adk+http://HOST:PORT/APP".into(),
+        false => format!("known agents: {}", names.join(", ")),
     }
 }
 
@@ -89,17 +89,17 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
         _ => Err(NoAgent(format!(
-            "no agent is named for {}: {}; name one with --agent or as the only one in evaltrail.toml",
+            "no agent is specified for {}: {}; use --agent, or make it the only one in evaltrail.toml",
             set.shown,
             known(workspace)
         ))),
     }
 }
 
-/// Keys of models that ADK reads from the environment.
+/// Environment variables from which ADK reads API keys and credentials.
 const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
 
-/// An ADK agent's folder, served by an `adk api_server` that we start.
+/// The agent in an ADK agent's folder, served by an `adk api_server` that evaltrail starts.
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
     let adk = find_adk(&agents_dir, root).ok_or_else(|| {
@@ -128,15 +128,15 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string() }))
 }
 
-/// The `adk` program: in a virtual environment beside or above the agents, in the active one, or on
-/// PATH. Looked for, not run.
+/// Finds the `adk` program: in the active virtual environment, in one beside or above the agents, or on PATH.
+/// It is not run.
 pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
     let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
     let found = environments(agents_dir.ancestors().chain(root.ancestors())).map(|venv| venv.join(program));
     found.chain(on_path("adk")).find(|file| file.is_file())
 }
 
-/// The workspace's own Python: of the same environment as `adk`, else the system's.
+/// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's.
 pub fn find_python(root: &Path) -> PathBuf {
     let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let found = environments(root.ancestors()).map(|venv| venv.join(program));
@@ -144,7 +144,7 @@ pub fn find_python(root: &Path) -> PathBuf {
     found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from("python3"))
 }
 
-/// Virtual environments: the active one, and those beside and above.
+/// Virtual environments: the active one, and those in these folders.
 fn environments<'a>(above: impl Iterator<Item = &'a Path>) -> impl Iterator<Item = PathBuf> {
     let beside = above.take(16).flat_map(|folder| [".venv", "venv"].map(|venv| folder.join(venv)));
     let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);

@@ -1,25 +1,25 @@
-//! The file beside an eval set, where evaltrail keeps what ADK's file has no place for.
+//! The file beside an eval set in which evaltrail stores values for which ADK's file has no field.
 
 use crate::formats::Notes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How its name ends.
+/// The ending of the file's name.
 pub(super) const ENDING: &str = ".evaltrail.json";
 
-/// Where the notes of a set are.
+/// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
     let name = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = [".evalset.json", ".test.json", ".json"].iter().find_map(|ending| name.strip_suffix(ending));
     set.with_file_name(format!("{}{ENDING}", stem.unwrap_or(&name)))
 }
 
-/// The files whose edits belong to a set: its own, the notes, and the criteria of its folder.
+/// The files that are edited together with a set: the set, its notes, and the criteria of its folder.
 pub fn edited_with(set: &Path) -> [PathBuf; 3] {
     [set.to_path_buf(), notes_path(set), set.with_file_name("test_config.json")]
 }
 
-/// Reads the notes of a set; there are none when there is no file.
+/// Reads the notes of a set; they are empty when there is no file.
 pub fn read_notes(set: &Path) -> Result<Notes, String> {
     let path = notes_path(set);
     if !path.is_file() {

@@ -1,5 +1,5 @@
-//! What a set is scored by: its config, or defaults by what it holds; with the workspace's own metrics
-//! and rules.
+//! The criteria of a set: those of its config, or defaults that depend on its content; with the workspace's own
+//! metrics and rules.
 
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace, find_python};
@@ -10,7 +10,7 @@ use crate::metrics::with_rules;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Where criteria came from.
+/// The source of criteria.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CriteriaSource {
     /// A config file, as shown.
@@ -19,8 +19,8 @@ pub enum CriteriaSource {
     Default,
 }
 
-/// The criteria of a set: from the config that was named, else from `test_config.json` beside the file,
-/// else defaults; with `metrics` added. The error names the file.
+/// The criteria of a set: from the specified config, else from `test_config.json` beside the file, else defaults;
+/// with `metrics` added. The error is the path of the config and the reason.
 pub fn criteria_for(
     workspace: &Workspace,
     set: &SetPath,
@@ -49,7 +49,7 @@ pub fn criteria_for(
     Ok((with_rules(criteria, &workspace.config.rules), source))
 }
 
-/// The config that was named, else the one beside the file.
+/// The specified config, else the one beside the file.
 fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
     let beside = set.path.with_file_name("test_config.json");
     match config {
@@ -58,7 +58,7 @@ fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// What a person named is read wherever it lies.
+/// Reads a config. One that the user specified may be outside of the workspace.
 fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std::io::Result<String> {
     match named {
         Some(_) => read_text(path),
@@ -66,24 +66,24 @@ fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std:
     }
 }
 
-/// Who plays the user of a set's scenarios, as its config says. A config that cannot be read is told of
-/// where the criteria are read.
+/// The simulated user for a set's scenarios, as specified in its config. A config that cannot be read is ignored here;
+/// it is reported by [`criteria_for`].
 pub fn user_for(workspace: &Workspace, set: &SetPath, config: Option<&Path>) -> UserSpec {
     let text = config_path(set, config).and_then(|path| read_config(workspace, &path, config).ok());
     let config = text.and_then(|text| adk::read_config(&text).ok());
     config.and_then(|config| config.user_simulator).map(|user| UserSpec::of(&user)).unwrap_or_default()
 }
 
-/// ADK's defaults for its files; for others, the same questions as far as the file has the answers, and
-/// Vertex's numbers beside them.
+/// ADK's defaults for ADK's files. For other files, similar criteria for the expected values that the file contains,
+/// and Vertex's metrics as informational ones.
 pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
-    /// Cases that are looked into to see what the file holds.
+    /// Number of cases that are read to see which expected values the file contains.
     const LOOKED_INTO: usize = 50;
     if file.form.is_adk() {
         return adk::default_criteria();
     }
     let cases: Vec<_> = (0..file.len().min(LOOKED_INTO)).filter_map(|at| file.case(at).ok()).collect();
-    // Nothing is expected of what was said before.
+    // History has no expected values.
     let turns = || cases.iter().flat_map(|case| case.turns()).filter(|turn| !turn.history);
     let mut criteria = Vec::new();
     let mut add = |name: &str, threshold| criteria.push(Criterion::new(name, threshold));
@@ -101,7 +101,7 @@ pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
     criteria
 }
 
-/// ADK's custom metrics: `custom_metrics` of the config says which function.
+/// Sets the functions of ADK's custom metrics, as specified in `custom_metrics` of the config.
 fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map<String, Value>) {
     for criterion in criteria {
         let Some(metric) = custom.get(criterion.name()) else { continue };
@@ -115,11 +115,11 @@ fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map
     }
 }
 
-/// The workspace's own metrics. One that a config names keeps the config's threshold.
+/// Adds the workspace's own metrics. If a config contains one of them, the config's threshold applies.
 fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) {
     for metric in &workspace.config.metrics {
         let custom = custom(workspace, metric);
-        // The written criterion tells which scores are better, for those who have only that.
+        // Readers of results have only the criterion's options, which therefore contain the direction.
         let mut options = Map::new();
         if matches!(&custom, CustomMetric::Judged(template) if template.lower_is_better) {
             options.insert("direction".into(), "lower".into());
@@ -161,7 +161,7 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
     }
 }
 
-/// The workspace's own Python, run at its root.
+/// The workspace's Python, run in the workspace's root folder.
 fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> ProgramSpec {
     let python = named.unwrap_or_else(|| find_python(&workspace.root).display().to_string());
     ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env }

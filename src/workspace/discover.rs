@@ -1,4 +1,4 @@
-//! Finding what is there.
+//! Discovery of the eval sets and agents in a workspace.
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
@@ -9,28 +9,28 @@ use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What lies at the root of version control; a folder, or in worktrees a file.
+/// Names that mark the root of a repository: a folder, or in worktrees a file.
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
-/// Deeper folders are not looked into.
+/// Deeper folders are not searched.
 const DEEPEST: usize = 12;
 const SKIPPED: &[&str] = &["node_modules", "__pycache__", "target", "venv", "site-packages"];
 
-/// A folder that was opened, and what it holds.
+/// A folder that was opened, with its agents, eval sets and configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     /// The folder.
     pub root: PathBuf,
-    /// The folders that were looked into, which are worth watching.
+    /// The folders that were searched and have to be watched.
     pub folders: Vec<PathBuf>,
     /// The ADK agents in it.
     pub agents: Vec<AgentFolder>,
     /// The eval sets in it, sorted by path.
     pub sets: Vec<SetPath>,
-    /// What `evaltrail.toml` says.
+    /// The contents of `evaltrail.toml`.
     pub config: ConfigFile,
 }
 
-/// A folder that holds an ADK agent.
+/// A folder that contains an ADK agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentFolder {
     /// The application's name: the folder's.
@@ -46,9 +46,9 @@ pub struct SetPath {
     pub path: PathBuf,
     /// The path as shown: relative to the workspace.
     pub shown: String,
-    /// The name without folders and endings.
+    /// The file's name without its ending.
     pub stem: String,
-    /// The ADK agent in whose folder it lies.
+    /// The ADK agent in whose folder the file is.
     pub app: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl SetPath {
         SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) }
     }
 
-    /// Whether it is a data set by its name, and none of ADK's files: one for scoring rather than for running.
+    /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.
     pub fn is_data(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         !name.ends_with(".evalset.json") && !name.ends_with(".test.json")
@@ -72,15 +72,15 @@ impl SetPath {
 /// Why a folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// It is not there, or cannot be read.
+    /// It does not exist or cannot be read.
     #[error("{path}: {source}")]
     Io {
-        /// What was opened.
+        /// The path that was opened.
         path: String,
-        /// What happened.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Its `evaltrail.toml` is wrong.
+    /// Its `evaltrail.toml` is invalid.
     #[error("{path}: {source}")]
     Config {
         /// The file.
@@ -98,8 +98,8 @@ impl Workspace {
         configured.chain(in_folder).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
-    /// Opens a folder or a file, which then is the only set. The workspace that it belongs to is looked for
-    /// upwards ([`root_of`]); the sets are those that were opened.
+    /// Opens a folder, or a file, which is then the only set. The workspace's root is searched upwards ([`root_of`]);
+    /// only the sets in the opened folder are listed.
     pub fn open(path: &Path) -> Result<Workspace, WorkspaceError> {
         let io = |source| WorkspaceError::Io { path: path.display().to_string(), source };
         let opened = named_path(path).map_err(io)?;
@@ -124,8 +124,8 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The agents of the workspace outside the folder that was opened: those in whose folders it lies, and where the
-    /// workspace has a configuration all of them.
+    /// Finds the agents outside the opened folder: those whose folders contain it and, if the workspace has a
+    /// configuration, all others in the workspace.
     fn find_agents_around(&mut self, opened: &Path) {
         if *opened != self.root && self.root.join(FILE_NAME).is_file() {
             let mut walk = Walk::default();
@@ -146,7 +146,7 @@ impl Workspace {
         self.sets.push(SetPath::of_file(path, &self.root));
     }
 
-    /// The folder of an agent by name. Of several of that name the one that holds the file goes first.
+    /// The folder of an agent by name. If several have the name, one that contains the file is preferred.
     pub fn agent_folder(&self, name: &str, file: Option<&Path>) -> Option<&AgentFolder> {
         let named = || self.agents.iter().filter(|agent| agent.name == name);
         let holds = |agent: &&AgentFolder| file.is_some_and(|file| file.starts_with(&agent.path));
@@ -158,11 +158,11 @@ impl Workspace {
 #[derive(Default)]
 struct Walk {
     looks_for_sets: bool,
-    /// Files that were looked into.
+    /// Number of files whose beginning was read.
     looked_into: usize,
-    /// Canonical folders that were walked through: each once, whichever links lead to it.
+    /// Canonical paths of the folders that were visited. Each is visited once, even if several links lead to it.
     seen: HashSet<PathBuf>,
-    /// Links to folders, walked through after the folders themselves, with their depths.
+    /// Links to folders with their depths. They are visited after all folders.
     linked: Vec<(PathBuf, usize)>,
 }
 
@@ -203,7 +203,7 @@ impl Walk {
         }
     }
 
-    /// Walks through the folders that links lead to, unless they were walked through already.
+    /// Visits the targets of links to folders, unless they were already visited.
     fn links(&mut self, workspace: &mut Workspace) {
         while let Some((path, depth)) = self.linked.pop() {
             self.folder(workspace, &path, depth);
@@ -211,7 +211,8 @@ impl Walk {
     }
 }
 
-/// What an entry of a folder is, and whether it is a link; of a link what it leads to, if that lies within the root.
+/// The type of a folder's entry, and whether the entry is a link. For a link it is the type of its target; `None` if
+/// the target is outside of the root.
 fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     let kind = entry.file_type().ok()?;
     if !kind.is_symlink() {
@@ -221,7 +222,7 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
-/// By its name, or by how it begins. Of files that may be anything, so many are looked into.
+/// Whether a file contains cases, by its name or by its beginning. The number of files that are read is limited.
 fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
     const LOOKED_INTO: usize = 5000;
     if name.ends_with(super::beside::ENDING) {
@@ -238,7 +239,7 @@ fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
     head_of(path).is_ok_and(|head| looks_like_cases(name, &head))
 }
 
-/// Endings of files that may hold cases.
+/// Endings of files that may contain cases.
 pub(super) const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
 
 /// The name of a file of cases, without its ending.
@@ -252,8 +253,8 @@ fn head_of(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&read_head(path, HEAD)?).into_owned())
 }
 
-/// A path as it was named, with the links in its folders resolved but not that of a file: a link lies where it
-/// lies, and what is written through it may lead elsewhere.
+/// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to
+/// the folder of the link, and the target may be elsewhere.
 pub fn named_path(path: &Path) -> io::Result<PathBuf> {
     let canonical = fs::canonicalize(path)?;
     let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
@@ -266,9 +267,9 @@ pub fn named_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The workspace that a folder belongs to: the nearest one upwards with an `evaltrail.toml`; else, in an agent's
-/// folder, the folder that holds the agent; else the folder itself. The search ends at the root of version control,
-/// and at a folder of another owner: what others put above decides nothing.
+/// The root of the workspace to which a folder belongs: the nearest folder upwards with an `evaltrail.toml`; else, in
+/// an agent's folder, the parent of that folder; else the folder itself. The search ends at the root of the repository
+/// and before a folder of another owner, so that files of other users have no effect.
 pub fn root_of(folder: &Path) -> PathBuf {
     let above = above(folder);
     let configured = above.iter().find(|folder| folder.join(FILE_NAME).is_file());
@@ -276,8 +277,8 @@ pub fn root_of(folder: &Path) -> PathBuf {
     configured.or_else(holds_agent).cloned().unwrap_or_else(|| folder.to_path_buf())
 }
 
-/// A folder and those above it, up to the root of version control, as long as they and their configuration are of
-/// the owner of the first.
+/// A folder and those above it, up to the root of the repository, as long as they and their configuration have the same
+/// owner as the first.
 pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for one in folder.ancestors() {
@@ -306,7 +307,7 @@ pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
     true
 }
 
-/// An ADK agent's folder, by what lies in it, as ADK's loader looks for it. Nothing is imported.
+/// Whether a folder contains an ADK agent, by the files that ADK's loader searches for. Nothing is imported.
 fn is_agent(folder: &Path) -> bool {
     const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
     // `home/agent/__init__.py` is a part of the agent `home`, not another agent.
@@ -319,10 +320,10 @@ fn is_agent(folder: &Path) -> bool {
         || MODULES.iter().any(|module| exposes_agent(&folder.join(module)))
 }
 
-/// Of a module so many bytes are looked into.
+/// Number of bytes of a module that are read.
 const MODULE_HEAD: usize = 256 << 10;
 
-/// Whether a module names a `root_agent` or an `App` of its own, by its text.
+/// Whether the text of a module defines or imports a `root_agent`, or creates an `App`.
 fn exposes_agent(module: &Path) -> bool {
     let head = read_head(module, MODULE_HEAD).unwrap_or_default();
     let text = String::from_utf8_lossy(&head);
@@ -351,7 +352,7 @@ fn read_config(root: &Path) -> Result<ConfigFile, WorkspaceError> {
     let path = root.join(FILE_NAME);
     let text = match read_config_text(&path, root) {
         Ok(text) => text,
-        // A link to nothing is not found either, and is there all the same.
+        // For a dangling link the error is also "not found", but the file exists.
         Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
             return Ok(ConfigFile::default());
         }
@@ -436,9 +437,13 @@ mod tests {
             assert_eq!(shown, if opened == "w" { &all[..] } else { &all[1..2] }, "{opened}");
         }
         let deep = Workspace::open(&root.join("w/sets/of/june")).unwrap();
-        assert_eq!((deep.root, deep.config.jobs), (root.join("w"), Some(3)), "also where no agent is around");
+        assert_eq!((deep.root, deep.config.jobs), (root.join("w"), Some(3)), "also without an agent nearby");
         let outside = Workspace::open(&root.join("repository/x")).unwrap();
-        assert_eq!(outside.root, root.join("repository/x"), "no configuration above version control counts");
+        assert_eq!(
+            outside.root,
+            root.join("repository/x"),
+            "a configuration above the repository is ignored"
+        );
     }
 
     #[cfg(unix)]
@@ -469,7 +474,7 @@ mod tests {
             ]
         );
         let named = Workspace::open(&home.join("secret.evalset.json")).unwrap();
-        assert_eq!(named.sets[0].path, home.join("secret.evalset.json"), "a link lies where it lies");
+        assert_eq!(named.sets[0].path, home.join("secret.evalset.json"), "a link belongs to its own folder");
         assert_eq!(named.root, root.join("agents"));
     }
 }

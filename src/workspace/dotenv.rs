@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = ".env";
-/// A larger file is none of variables.
+/// Largest file that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// The nearest `.env` of a folder and those above it, with its text. ADK looks up to the root of the file system; here
-/// the search ends where that for a workspace does. One that is a link or another owner's is not read. Nothing where
-/// ADK or python-dotenv is told to load none.
+/// The nearest `.env` in a folder and those above it, with its text. ADK searches up to the root of the file system;
+/// here the search ends where that for a workspace ends. A link and a file of another owner are not read. `None` if
+/// loading is disabled for ADK or python-dotenv.
 pub fn dotenv_near(folder: &Path) -> Option<(PathBuf, String)> {
     if is_on("ADK_DISABLE_LOAD_DOTENV", &["1", "true", "yes", "on"])
         || is_on("PYTHON_DOTENV_DISABLED", &["1", "true", "t", "yes", "y"])
@@ -43,14 +43,14 @@ mod tests {
         fs::create_dir_all(&agent).unwrap();
         fs::create_dir(root.join("repository/.git")).unwrap();
         fs::write(root.join(".env"), "A=outside").unwrap();
-        assert_eq!(dotenv_near(&agent), None, "it lies above the repository");
+        assert_eq!(dotenv_near(&agent), None, "it is above the repository");
         fs::write(root.join("repository/.env"), "A=root").unwrap();
         assert_eq!(dotenv_near(&agent).unwrap().1, "A=root");
         fs::write(agent.join(".env"), "A=agent").unwrap();
         assert_eq!(dotenv_near(&agent), Some((agent.join(".env"), "A=agent".into())));
         fs::remove_file(agent.join(".env")).unwrap();
         fs::create_dir(agent.join(".env")).unwrap();
-        assert_eq!(dotenv_near(&agent).unwrap().1, "A=root", "a virtual environment of that name is none");
+        assert_eq!(dotenv_near(&agent).unwrap().1, "A=root", "a virtual environment of that name is skipped");
     }
 
     #[cfg(unix)]

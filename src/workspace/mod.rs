@@ -1,5 +1,5 @@
-//! What lies in a folder: agents, eval sets, configs, results. Looking executes nothing, connects to
-//! nothing and follows no link out of the folder.
+//! The contents of a folder: agents, eval sets, configs. Reading a folder executes nothing, connects to nothing and
+//! follows no link out of it.
 
 mod agent;
 mod beside;

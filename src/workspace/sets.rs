@@ -1,4 +1,4 @@
-//! Opening a set: its text, its index, its digest, and the criteria beside it.
+//! Opening of a set: its text, its index and its digest. Reading of configuration files.
 
 use super::SetPath;
 use crate::formats::vertex::LineIndexer;
@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Larger files are not read whole.
+/// Largest file that is read into memory, in bytes.
 const LARGEST: u64 = 1 << 30;
-/// Larger files of JSON Lines are not held: their rows are found while they stream by.
+/// Largest file of JSON Lines that is read into memory, in bytes. Larger ones are streamed to find their rows.
 const HELD_AT_MOST: u64 = 64 << 20;
 
 /// A set that was opened.
@@ -24,13 +24,13 @@ pub struct OpenSet {
     pub digest: String,
 }
 
-/// Why a file cannot be read.
+/// Why a set cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SetProblem {
-    /// The file itself.
+    /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// What is in it.
+    /// The file's content is invalid.
     #[error("{0}")]
     Content(#[from] FileProblem),
 }
@@ -47,8 +47,8 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     Ok(OpenSet { file: SetFile::open(Arc::from(text), &set.stem)?, digest })
 }
 
-/// Streams a file once: its rows are found and its digest taken, and nothing of it is kept. The digest
-/// is taken on another thread, since it is slower than the disk.
+/// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed
+/// on another thread, since that is slower than reading.
 fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
     const CHUNK: usize = 1 << 20;
     let mut file = File::open(&set.path)?;
@@ -66,17 +66,17 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
             break;
         }
         let chunk: Arc<[u8]> = Arc::from(&buffer[..count]);
-        // A thread that is gone is told of below.
+        // If the thread has panicked, the error is reported below.
         let _ = chunks.send(chunk.clone());
         indexer.push(&chunk);
     }
     drop(chunks);
-    let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be taken"))?;
+    let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be computed"))?;
     let source = Source::Outside(Arc::new(PiecesOf { path: set.path.clone(), file: Mutex::new(file) }));
     Ok(OpenSet { file: SetFile::of_lines(indexer.finish(), source, &set.stem), digest })
 }
 
-/// Reads pieces of a file that is kept open.
+/// Reads ranges of a file that stays open.
 #[derive(Debug)]
 struct PiecesOf {
     path: PathBuf,
@@ -94,22 +94,22 @@ impl Pieces for PiecesOf {
     }
 }
 
-/// A larger configuration is none.
+/// Largest configuration file that is read, in bytes.
 const LARGEST_CONFIG: u64 = 8 << 20;
 
-/// Reads a configuration file of a folder that may be hostile. It must be a regular file; a link must lead to one below
+/// Reads a configuration file of an untrusted folder. It must be a regular file; the target of a link must be below
 /// `root`, so that no other file of the user is read and quoted in an error.
 pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<String> {
     let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
     let target = std::fs::canonicalize(path)?;
     let is_link = std::fs::symlink_metadata(path)?.is_symlink();
     if is_link && !target.starts_with(std::fs::canonicalize(root)?) {
-        return Err(invalid("it is a link that leads out of the folder".into()));
+        return Err(invalid("it is a link to a file outside of the folder".into()));
     }
     read_text_file(&target, LARGEST_CONFIG)
 }
 
-/// Reads a regular file as text. Pipes and devices, which could block for ever, are refused.
+/// Reads a regular file as text. Pipes and devices, which could block forever, are refused.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
     read_text_file(path, LARGEST)
 }

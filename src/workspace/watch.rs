@@ -1,4 +1,4 @@
-//! Noticing that files changed on disk.
+//! Watching for changes of files.
 
 use super::discover::DATA;
 use notify::event::CreateKind;
@@ -12,12 +12,12 @@ pub struct Watch {
     _watcher: RecommendedWatcher,
 }
 
-/// More folders than this are not watched: the system has a limit, and others need it too.
+/// Maximum number of watched folders. The system has a limit that all programs share.
 const FOLDERS_AT_MOST: usize = 4096;
 
 impl Watch {
-    /// Sends a word for every change of a file that may hold cases, a config or `evaltrail.toml` in these folders, and
-    /// for new folders. The listener waits a moment and then looks what changed.
+    /// Sends a message for every change in these folders of `evaltrail.toml`, a config or a file that may contain cases,
+    /// and for every new folder. The message does not contain what changed.
     pub fn start(folders: &[PathBuf], changed: Sender<()>) -> notify::Result<Watch> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if event.is_ok_and(|event| is_worth_a_look(&event)) {
@@ -25,7 +25,7 @@ impl Watch {
             }
         })?;
         for folder in folders.iter().take(FOLDERS_AT_MOST) {
-            // A folder that cannot be watched is only not watched.
+            // A folder that cannot be watched is ignored.
             let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
         }
         Ok(Watch { _watcher: watcher })
@@ -38,7 +38,7 @@ fn is_worth_a_look(event: &notify::Event) -> bool {
         && event.paths.iter().any(|path| !is_ours(path) && (new_folder || matters(path)))
 }
 
-/// What evaltrail, git and Python write by themselves.
+/// Whether a path is a hidden file or one that evaltrail, git or Python writes automatically.
 fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']))
 }

@@ -1,12 +1,12 @@
-//! Anthropic's messages.
+//! Anthropic's Messages API.
 
 use super::{Answer, Call, FormMode, Settings, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-/// Their API wants a limit.
+/// The default limit of output tokens. The API requires a limit.
 const TOKENS: u64 = 8192;
-/// The tool whose arguments are the answer.
+/// The tool whose arguments are the response.
 const TOOL: &str = "answer";
 
 pub(super) fn call(

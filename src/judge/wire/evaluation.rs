@@ -1,4 +1,4 @@
-//! Vertex AI's evaluation service: `evaluateInstances`. The question is the body.
+//! Vertex AI's evaluation service: `evaluateInstances`. The question is the request body.
 
 use super::{Answer, Call, join};
 use crate::judge::endpoint::Endpoint;

@@ -32,7 +32,7 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
         None => (join(&endpoint.base, &["v1beta", "models", &model]), "x-goog-api-key"),
         Some((project, location)) => {
             let own = format!("{}{verb}", endpoint.model);
-            // A model's full resource name says where it lies itself.
+            // A model's full resource name contains its location.
             let parts: Vec<&str> = match endpoint.model.starts_with("projects/") {
                 true => ["v1"].into_iter().chain(own.split('/')).collect(),
                 false => {

@@ -1,4 +1,4 @@
-//! The protocols of judges, as pure functions: a prompt becomes a request, a body becomes an answer
+//! The protocols of judges, as pure functions: a prompt becomes a request, a response body becomes an answer
 //! (`facts/vertex-and-protocols.md` 5).
 
 mod anthropic;
@@ -28,27 +28,27 @@ pub(super) struct Call {
     pub(super) body: Option<Value>,
 }
 
-/// How the form of the answer is requested from a provider, the strictest way first.
+/// How the form of the response is requested from a provider, the strictest way first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormMode {
-    /// The JSON Schema holds the model to it.
+    /// The provider enforces the JSON Schema.
     Schema,
-    /// The answer is the call of a tool with that schema.
+    /// The response is the call of a tool with that schema.
     Tool,
-    /// The prompt alone asks for it.
+    /// Only the prompt requests it.
     Prompt,
 }
 
 impl FormMode {
     pub(super) fn words(self) -> &'static str {
         match self {
-            FormMode::Schema => "its provider holds it to the form of the answer",
-            FormMode::Tool => "it answers by calling a tool with the form of the answer",
-            FormMode::Prompt => "only the prompt asks for the form of the answer",
+            FormMode::Schema => "structured output: the provider enforces the JSON Schema",
+            FormMode::Tool => "structured output: through a tool call",
+            FormMode::Prompt => "structured output: none, only the prompt describes the form",
         }
     }
 
-    /// What to try when a provider does not take this one.
+    /// The next mode when a provider does not accept this one.
     pub(super) fn weaker(self, provider: Provider) -> Option<FormMode> {
         match self {
             FormMode::Schema if provider == Provider::Anthropic => Some(FormMode::Tool),
@@ -58,7 +58,7 @@ impl FormMode {
     }
 }
 
-/// An answer with what it took.
+/// An answer with its token counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Answer {
     pub(super) text: String,
@@ -66,7 +66,7 @@ pub(super) struct Answer {
     pub(super) output_tokens: u64,
 }
 
-/// Asks the endpoint's model, for an answer of the schema where one is given and the mode holds the model to it.
+/// The request to the endpoint's model. The schema is sent if one is given and the mode sends it.
 pub(super) fn call(
     endpoint: &Endpoint,
     prompt: &str,
@@ -86,7 +86,7 @@ pub(super) fn call(
     }
 }
 
-/// Asks whether the model is there and the key is accepted; `None` where there is no cheap way to.
+/// The request that checks that the model exists and the key is accepted; `None` where no cheap one exists.
 pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
     match endpoint.provider {
         Provider::Gemini => Some(gemini::hello(endpoint)),
@@ -97,12 +97,12 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
     }
 }
 
-/// Reads a body that came with a status of success. ADK takes a model's thoughts for a part of its answer.
+/// Reads the body of a successful response. In ADK's reading, a model's thoughts are part of its answer.
 pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Result<Answer, JudgeError> {
     let answer = match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading),
-        // ADK's client raises here, so that the turn is given up.
+        // ADK's client raises an exception here, so the turn has no result.
         Provider::Openai if body.pointer("/choices/0").is_none() => {
             return Err(JudgeError::new(Fault::Protocol, "the judge answered without a choice"));
         }
@@ -113,10 +113,10 @@ pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Resul
     answer.map_err(|why| JudgeError::new(Fault::NoAnswer, why))
 }
 
-/// How many characters of a refusal are kept before the key in it is masked.
+/// Maximum number of characters of an error message, before the key in it is masked.
 const SAID: usize = 100_000;
 
-/// What a refusal means: whether waiting helps, what to do.
+/// Maps an error response to a failure, with a hint for the user.
 pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> JudgeError {
     let parsed: Value = serde_json::from_str(body).unwrap_or(Value::Null);
     // Google sometimes puts the error into a list.
@@ -129,7 +129,7 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         400 if has("API_KEY_INVALID") || has("API key not valid") => Fault::Refused,
         404 => Fault::UnknownModel,
         429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
-        // The statuses with which models and servers refuse structured output.
+        // Status codes with which models and servers refuse structured output.
         400 | 415 | 422 | 501 => Fault::Rejected,
         500 if ["invalid JSON schema in format", "required for format"].iter().any(|said| has(said)) => {
             Fault::Rejected
@@ -149,7 +149,7 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
     JudgeError { retry_after: retry_after.max(retry_info(error)), ..JudgeError::new(fault, message) }
 }
 
-/// Google's details of a 429: a quota for a day does not come back in a minute.
+/// Whether a 429 is about a quota per day, by Google's details: waiting does not help.
 fn is_hard_quota(error: &Value) -> bool {
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
     let violations = details.filter_map(|detail| detail.get("violations")?.as_array()).flatten();
@@ -163,7 +163,7 @@ fn retry_info(error: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// An address with more parts to its path.
+/// An address with more path segments.
 fn join(base: &Url, parts: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut path) = url.path_segments_mut() {

@@ -1,4 +1,4 @@
-//! Ollama's chat.
+//! Ollama's chat API.
 
 use super::{Answer, Call, Settings, count, join};
 use crate::judge::endpoint::Endpoint;

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, and whatever speaks like them.
+//! OpenAI's chat completions, and servers with the same API.
 
 use super::{Answer, Call, Settings, count, join};
 use crate::judge::endpoint::Endpoint;
@@ -13,7 +13,7 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schem
     let mut body = Map::new();
     body.insert("model".into(), endpoint.model.clone().into());
     body.insert("messages".into(), messages.into());
-    // Models that reason take no temperature, and count their thoughts.
+    // Reasoning models accept no temperature, and their thoughts count as output.
     let reasons = endpoint.model.starts_with("gpt-5")
         || endpoint.model.starts_with('o') && endpoint.model[1..].starts_with(|c: char| c.is_ascii_digit());
     let limit = if reasons { "max_completion_tokens" } else { "max_tokens" };

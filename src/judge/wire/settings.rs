@@ -10,7 +10,7 @@ pub(in crate::judge) struct Settings {
     written: Map<String, Value>,
 }
 
-/// What is not for the model: how to speak HTTP, and what a judge never has.
+/// What is not part of the generation settings: HTTP options, and what a judge sends elsewhere or never.
 const NOT_GENERATION: &[&str] = &[
     "http_options",
     "system_instruction",
@@ -32,14 +32,14 @@ impl Settings {
         self.written.get(&camel(snake)).or_else(|| self.written.get(snake)).filter(|value| !value.is_null())
     }
 
-    /// Whether they ask for a form of answer themselves.
+    /// Whether they request a form of the response themselves.
     pub(in crate::judge) fn has_form(&self) -> bool {
         ["response_mime_type", "response_schema", "response_json_schema"]
             .iter()
             .any(|key| self.get(key).is_some())
     }
 
-    /// All that goes into Gemini's `generationConfig`, in its spelling.
+    /// The settings for Gemini's `generationConfig`, in its spelling.
     pub(super) fn generation(&self) -> Map<String, Value> {
         let is_generation =
             |key: &str| !NOT_GENERATION.iter().any(|other| key == *other || key == camel(other));
@@ -52,12 +52,12 @@ impl Settings {
         kept.map(|(key, value)| (camel(key), spelt(key, value))).collect()
     }
 
-    /// The limit for a request, where one is set: milliseconds.
+    /// The time limit of a request, if one is set; written in milliseconds.
     pub(in crate::judge) fn timeout(&self) -> Option<Duration> {
         self.get("http_options")?.get("timeout")?.as_u64().map(Duration::from_millis)
     }
 
-    /// How often a failure is tried again, and the first and longest delay.
+    /// The number of retries, and the first and longest delay.
     pub(in crate::judge) fn retries(&self) -> Option<(u32, Duration, Duration)> {
         let http = self.get("http_options")?;
         let retry = http.get("retryOptions").or_else(|| http.get("retry_options"))?;

@@ -21,9 +21,9 @@ const fn served(
         summary,
         needs,
         definition,
-        choices: "Google's evaluation service computes it, asked as ADK asks it: with GOOGLE_CLOUD_PROJECT, \
-                  GOOGLE_CLOUD_LOCATION and a token in CLOUDSDK_AUTH_ACCESS_TOKEN. Without them it is not \
-                  evaluated; the metrics named judged_ ask your own judge instead, and are other numbers.",
+        choices: "Google's evaluation service computes it, with the request that ADK sends. It needs \
+                  GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and a token in CLOUDSDK_AUTH_ACCESS_TOKEN; without \
+                  them it is not evaluated. The metrics named judged_ use your own judge; their scores differ.",
         build: Build::Served(served),
         ..BASE
     }
@@ -76,8 +76,8 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "response_evaluation_score",
             "coherence, as Vertex AI judges it",
             &[Need::ReferenceResponse, Need::Response, Need::Cloud],
-            "The service rates each response by the prompt for coherence that Google keeps in a public bucket and \
-             its client fetches; the mean over the turns with a score.",
+            "The service rates each response with the coherence prompt that Google publishes in a public bucket \
+             and its client fetches; the mean over the turns with a score.",
             Served::Prompt("coherence"),
         )
     },
@@ -135,7 +135,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "inference_call_count_v1",
         Build::Computed(|_| Ok(Box::new(Cost::ModelCalls))),
         "model calls a turn",
-        "The mean number of events with token counts or a model's version.",
+        "The mean number of events with token counts or a model version.",
     ),
     cost(
         "token_usage_v1",

@@ -7,28 +7,29 @@ const MODEL: OptionInfo = option(
     "judge_model_options",
     "judge_model, judge_model_config, num_samples, parallelism_limit",
     "gemini-2.5-flash, 5 samples",
-    "which model answers and how often it is asked; [judge] of evaltrail.toml goes before",
+    "the model and the number of samples; [judge] in evaltrail.toml takes precedence",
 );
 const INTERMEDIATE: OptionInfo = option(
     "include_intermediate_responses_in_final",
     "true or false",
     "false",
-    "what the agent says on the way counts as part of its response",
+    "the agent's intermediate texts count as part of its response",
 );
 const RUBRICS: OptionInfo = option(
     "rubrics",
     "a list of {rubric_id, rubric_content: {text_property}}",
     "none",
-    "rubrics for every turn of every case, beside those in the set",
+    "rubrics for every turn of every case, in addition to those in the set",
 );
 
-const VOTES: &str = "The majority of the samples decides and a tie is a no, as in ADK. The prompt is ours. An answer \
-                     that contradicts itself or only quotes the agent is no verdict, and a turn without a verdict \
-                     is not green; compat = \"adk\" under [judge] takes the first match and lets it pass, as ADK does.";
-const RUBRIC_VOTES: &str = "A rubric's majority decides and a tie is a no; the score is the mean over all rubrics of \
-                            all turns, as in ADK. A rubric that the judge leaves out does not count in the score, \
-                            and keeps the case from being green. Each turn's answers are read by that turn's \
-                            rubrics; ADK reads them by the last turn's, and so does compat = \"adk\".";
+const VOTES: &str = "The majority of the samples decides and a tie counts as no, as in ADK. The prompt is evaltrail's \
+                     own. A reply that contradicts itself or only quotes the agent has no verdict, and a turn \
+                     without a verdict keeps the case from passing; with compat = \"adk\" under [judge] the first \
+                     match counts and such a case can pass, as in ADK.";
+const RUBRIC_VOTES: &str = "A rubric's majority decides and a tie counts as no; the score is the mean over all rubrics \
+                            of all turns, as in ADK. A rubric without a verdict does not count in the score, and \
+                            keeps the case from passing. Each turn's replies are read with that turn's rubrics; ADK \
+                            reads them with the last turn's, and so does compat = \"adk\".";
 
 pub(super) const RESPONSE_MATCH: MetricInfo = MetricInfo {
     name: "final_response_match_v2",
@@ -63,9 +64,9 @@ pub(super) const HALLUCINATIONS: MetricInfo = MetricInfo {
     definition: "A judge splits each response into sentences, then labels each: supported and not_applicable count \
                  1; unsupported, contradictory and disputed 0. The mean over the sentences of a response, over \
                  the responses of a turn, over the turns.",
-    choices: "num_samples and parallelism_limit change nothing, as in ADK: each is asked once. The sentences with \
-              their labels are kept. A sentence without a label does not count in the score, and keeps the case \
-              from being green unless compat = \"adk\".",
+    choices: "num_samples and parallelism_limit have no effect, as in ADK: each question is sent once. The sentences \
+              are stored with their labels. A sentence without a label does not count in the score, and keeps the \
+              case from passing unless compat = \"adk\".",
     needs: &[Need::Events, Need::Judge],
     options: &[
         MODEL,
@@ -73,7 +74,7 @@ pub(super) const HALLUCINATIONS: MetricInfo = MetricInfo {
             "evaluate_intermediate_nl_responses",
             "true or false",
             "false",
-            "each text on the way is judged too, by the events before it",
+            "each intermediate text is judged too, against the events before it",
         ),
     ],
     build: Build::Judged(|criterion, _, reading| judged(Hallucinations::of(criterion, reading))),
@@ -96,15 +97,15 @@ pub(super) const TOOL_USE: MetricInfo = MetricInfo {
 
 pub(super) const USER_QUALITY: MetricInfo = MetricInfo {
     name: "per_turn_user_simulator_quality_v1",
-    summary: "whether the simulated user keeps to its plan",
+    summary: "whether the simulated user follows its plan",
     definition: "1 for a first message that is the starting prompt, and for each later one that a judge finds valid; \
                  the sum over the turns at or above the threshold, divided by all turns. The end of the \
-                 conversation is judged too, and an early one is the last turn's failure.",
+                 conversation is judged too, and an early end counts against the last turn.",
     choices: VOTES,
     needs: &[Need::Scenario, Need::Judge],
     options: &[
         MODEL,
-        option("stop_signal", "a text", "</finished>", "what ends the conversation, for the judge"),
+        option("stop_signal", "a string", "</finished>", "the message that ends the conversation"),
     ],
     build: Build::Judged(|criterion, options, reading| judged(UserQuality::of(criterion, options, reading))),
     ..BASE

@@ -1,5 +1,5 @@
-//! The table of metrics: what each is called, needs, says and means. `evaltrail metrics`, the explorer's
-//! screen of metrics and the registry all read it.
+//! The table of metrics: name, meaning, requirements and construction of each. `evaltrail metrics`, the explorer's
+//! list of metrics and the registry read it.
 
 mod adk;
 mod judge_model;
@@ -12,37 +12,37 @@ use super::measure::Measure;
 use super::unusable::Unusable;
 use crate::domain::{Criterion, Reading};
 
-/// What a metric is and needs.
+/// A metric: what it measures and what it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {
     /// The name, as its family defines it.
     pub name: &'static str,
-    /// Whose definition it is.
+    /// Who defines it.
     pub family: Family,
-    /// What it says, in a sentence.
+    /// What it measures, in a sentence.
     pub summary: &'static str,
     /// How it is computed.
     pub definition: &'static str,
-    /// What we chose where the definition is silent, with an example; empty where it is not.
+    /// Decisions where the definition leaves something open, with an example; empty if there are none.
     pub choices: &'static str,
-    /// What must be there.
+    /// What a case must have to be scored.
     pub needs: &'static [Need],
-    /// Lowest and highest score, where there are bounds.
+    /// Lowest and highest score, if there are bounds.
     pub range: Option<(f64, f64)>,
     /// Which scores are better.
     pub direction: Direction,
-    /// Its options beside the threshold.
+    /// Its options besides the threshold.
     pub options: &'static [OptionInfo],
-    /// Where the definition is from.
+    /// The source of the definition.
     pub source: &'static str,
-    /// Whether it decides nothing and takes no threshold. ADK adds these to every run.
+    /// Whether it never decides a case and takes no threshold. ADK adds these metrics to every run.
     pub informational: bool,
-    /// How it is made from a criterion.
+    /// How it is built from a criterion.
     pub(in crate::metrics) build: Build,
 }
 
 impl MetricInfo {
-    /// All that is known of it, each with its heading, for people.
+    /// Its properties, each with a heading, for display.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let range = match (self.range, self.direction) {
             (Some((low, high)), _) => format!("{low} to {high}"),
@@ -71,7 +71,7 @@ impl MetricInfo {
     }
 }
 
-/// Whose definition a metric is.
+/// Who defines a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Google's ADK.
@@ -83,7 +83,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The name for people.
+    /// The name for display.
     pub fn label(self) -> &'static str {
         match self {
             Family::Adk => "ADK",
@@ -93,33 +93,33 @@ impl Family {
     }
 }
 
-/// What a metric needs.
+/// What a case must have to be scored by a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The calls that are expected.
+    /// The expected calls.
     ReferenceTrajectory,
-    /// The response that is expected.
+    /// The expected response.
     ReferenceResponse,
-    /// The calls that were made.
+    /// The calls that the agent made.
     Trajectory,
-    /// What was said.
+    /// The agent's response.
     Response,
     /// Recorded events.
     Events,
-    /// The session's state afterwards.
+    /// The final session state.
     State,
     /// Rubrics.
     Rubrics,
-    /// A conversation that a simulated user had.
+    /// A conversation with a simulated user.
     Scenario,
     /// A judge model.
     Judge,
-    /// Google's service.
+    /// Vertex AI's evaluation service.
     Cloud,
 }
 
 impl Need {
-    /// The words for people.
+    /// The name for display.
     pub fn label(self) -> &'static str {
         match self {
             Need::ReferenceTrajectory => "reference trajectory",
@@ -148,24 +148,24 @@ pub enum Direction {
 /// An option of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
-    /// Its name; camelCase works too.
+    /// The name; camelCase is accepted, too.
     pub name: &'static str,
-    /// What it takes.
+    /// The accepted values.
     pub takes: &'static str,
-    /// What it is when it is not given.
+    /// The value if the option is absent.
     pub default: &'static str,
     /// What it does.
     pub help: &'static str,
 }
 
-/// How a metric is made from a criterion, whose options it reads.
+/// How a metric is built from a criterion, whose options it reads.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::metrics) enum Build {
-    /// It is computed from the evidence alone.
+    /// Computed from the evidence alone.
     Computed(fn(&Criterion) -> Computed),
-    /// The configured judge decides.
+    /// Decided by the configured judge.
     Judged(fn(&Criterion, &JudgeOptions, Reading) -> Judged),
-    /// Vertex AI's evaluation service decides.
+    /// Decided by Vertex AI's evaluation service.
     Served(Served),
 }
 
@@ -180,7 +180,7 @@ fn judged<J: Judge + 'static>(metric: Result<J, Unusable>) -> Judged {
     Ok(Box::new(metric?))
 }
 
-/// Every metric there is: ADK's in its order, Vertex's, ours.
+/// All metrics: ADK's in its order, Vertex AI's, evaltrail's own.
 pub fn catalog() -> impl Iterator<Item = &'static MetricInfo> {
     adk::METRICS.iter().chain(vertex::METRICS).chain(own::METRICS).chain(templates::METRICS)
 }
@@ -201,7 +201,7 @@ const BASE: MetricInfo = MetricInfo {
     options: &[],
     source: "google-adk 2.13.0",
     informational: false,
-    // Every entry has its own.
+    // Every entry sets its own.
     build: Build::Computed(|criterion| {
         Err(Unusable::Unknown { name: criterion.name().to_string(), nearest: None })
     }),

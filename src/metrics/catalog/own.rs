@@ -58,13 +58,13 @@ pub(super) const METRICS: &[MetricInfo] = &[
     own(
         "trajectory_match_precision",
         Build::Computed(|criterion| computed(Matched::of(MatchReading::Precision, criterion))),
-        "the share of calls made that answer an expected one of their own",
+        "the share of calls made that are paired with an expected call",
         "Pairs by calls made, the mean over turns.",
     ),
     own(
         "trajectory_match_recall",
         Build::Computed(|criterion| computed(Matched::of(MatchReading::Recall, criterion))),
-        "the share of expected calls that have one of their own",
+        "the share of expected calls that are paired with a call made",
         "Pairs by calls expected, the mean over turns.",
     ),
     own(
@@ -76,15 +76,15 @@ pub(super) const METRICS: &[MetricInfo] = &[
     MetricInfo {
         name: "session_state_match",
         family: Family::Own,
-        summary: "whether the session's state ends as final_session_state says",
-        definition: "1 when the state is equal (exact) or holds all that is expected (subset), else 0.",
-        choices: "ADK declares final_session_state and never compares it. An empty one counts as none.",
+        summary: "whether the final session state matches final_session_state",
+        definition: "1 when the state is equal (exact) or contains all that is expected (subset), else 0.",
+        choices: "ADK declares final_session_state and never compares it. An empty one counts as absent.",
         needs: &[Need::State],
         options: &[option(
             "mode",
             "exact or subset",
             "exact",
-            "whether more than the expected state may be there",
+            "whether the state may contain more than expected",
         )],
         source: "evaltrail",
         build: Build::Computed(|criterion| computed(SessionState::of(criterion))),

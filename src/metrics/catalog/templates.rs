@@ -1,5 +1,5 @@
-//! Questions like those that Vertex AI's service answers, under names of our own: asked of the configured
-//! judge, and only where they are named.
+//! Metrics like those of Vertex AI's service, under evaltrail's own names. The configured judge decides them, and
+//! they are evaluated only where a criterion names them.
 
 use super::{BASE, Build, Family, MetricInfo, Need, UNIT};
 use crate::metrics::judged::{BuiltIn, Template};
@@ -18,8 +18,8 @@ const fn asked(
         range,
         family: Family::Own,
         needs: &[Need::Response, Need::Judge],
-        choices: "Our own question to the configured judge. It is not the number that Vertex AI's service gives.",
-        source: "this program",
+        choices: "evaltrail's own prompt for the configured judge. The scores are not those of Vertex AI's service.",
+        source: "evaltrail",
         build,
         ..BASE
     }
@@ -28,7 +28,7 @@ const fn asked(
 pub(super) const METRICS: &[MetricInfo] = &[
     asked(
         "judged_coherence",
-        "how well the response hangs together, as the configured judge rates it",
+        "how coherent the response is, as the configured judge rates it",
         "A rating from 1 to 5 for each turn, the mean over samples and turns.",
         Some((1.0, 5.0)),
         Build::Judged(|_, options, reading| {
@@ -48,7 +48,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
     ),
     asked(
         "judged_task_success",
-        "whether the user got what they came for, as the configured judge rates it",
+        "whether the user's goal was reached, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
         Build::Judged(|_, options, reading| {

@@ -10,9 +10,9 @@ use crate::metrics::vertex_trajectory::{Comparison, Failure, Latency, SingleTool
 
 const VERTEX_DOCS: &str = "Vertex AI, Evaluate Gen AI agents";
 
-const TRAJECTORY_CHOICES: &str = "Calls are equal when name and input are, as JSON: numbers by value (3 is 3.0, not \"3\"), true is not 1, \
-     null is not absent, key order is free. A trajectory that is null is unknown and not evaluated; [] is empty. \
-     Several turns: the mean.";
+const TRAJECTORY_CHOICES: &str = "Calls are equal when name and input are equal as JSON: numbers by value (3 is 3.0, \
+     not \"3\"), true is not 1, null is not absent; the order of keys does not matter. A trajectory that is null is \
+     unknown and not evaluated; [] is empty. Several turns: the mean.";
 
 const fn comparison(
     name: &'static str,
@@ -42,7 +42,7 @@ const fn rouge(name: &'static str, build: Build, definition: &'static str) -> Me
         definition,
         choices: "Words are runs of a-z and 0-9, lower-cased: other scripts have none and score 0. Two empty texts \
                   score 0. Sentences are lines; with split_summaries they are Unicode's (UAX 29), where rouge_score \
-                  asks nltk's Punkt. \"running dogs\" against \"run dog\": 0, with use_stemmer 1.",
+                  uses nltk's Punkt. \"running dogs\" against \"run dog\": 0, with use_stemmer 1.",
         needs: BOTH_RESPONSES,
         options: ROUGE_OPTIONS,
         source: "rouge_score 0.1.2, which the Vertex AI documentation points to",
@@ -57,7 +57,7 @@ const ROUGE_OPTIONS: &[OptionInfo] = &[
         "split_summaries",
         "true or false",
         "false",
-        "rouge_l_sum finds sentences itself instead of taking lines",
+        "rouge_l_sum splits the text into sentences instead of lines",
     ),
 ];
 
@@ -72,9 +72,9 @@ const fn tool_call(
         family: Family::Vertex,
         summary,
         definition,
-        choices: "Several calls in one answer are compared by position. Values are equal as JSON (3 is 3.0), with \
-                  use_strict_string_match as texts. A reference without arguments: the names decide. An agent that \
-                  ran answers with the calls it made when its text is no such JSON. {\"a\":1,\"b\":2} against \
+        choices: "Several calls in one response are compared by position. Values are equal as JSON (3 is 3.0), with \
+                  use_strict_string_match as text. If the reference has no arguments, the names decide. If the agent \
+                  ran and its text is no such JSON, the calls that it made are compared. {\"a\":1,\"b\":2} against \
                   {\"a\":1.0,\"c\":3}: keys 0.5, keys with values 0.5.",
         needs: BOTH_RESPONSES,
         options: TOOL_CALL_OPTIONS,
@@ -85,7 +85,7 @@ const fn tool_call(
 }
 
 const TOOL_CALL_OPTIONS: &[OptionInfo] =
-    &[option("use_strict_string_match", "true or false", "false", "values are compared as texts")];
+    &[option("use_strict_string_match", "true or false", "false", "values are compared as text")];
 
 pub(super) const METRICS: &[MetricInfo] = &[
     comparison(
@@ -144,7 +144,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         family: Family::Vertex,
         summary: "how long the agent took",
         definition: "The wall time of the agent's work on the case.",
-        choices: "With a threshold, at or below it passes. A file's own latency_in_seconds column is taken when saved \
+        choices: "With a threshold, at or below it passes. The file's latency_in_seconds column is used when saved \
                   responses are scored.",
         range: None,
         direction: Direction::Lower,
@@ -156,8 +156,9 @@ pub(super) const METRICS: &[MetricInfo] = &[
         name: "failure",
         family: Family::Vertex,
         summary: "whether the agent failed",
-        definition: "1 when the agent's call raised, else 0.",
-        choices: "With a threshold, at or below it passes: 0 wants no failure. Why it failed is kept, which Vertex loses.",
+        definition: "1 when the call of the agent raised an exception, else 0.",
+        choices: "With a threshold, at or below it passes: 0 allows no failure. The reason is stored, unlike in \
+                  Vertex AI.",
         direction: Direction::Lower,
         source: VERTEX_DOCS,
         build: Build::Computed(|_| Ok(Box::new(Failure))),

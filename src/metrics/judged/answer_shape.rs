@@ -1,12 +1,12 @@
-//! The form of a judge's answer as a JSON Schema, for providers that can hold a model to one.
+//! The form of a judge's reply as a JSON Schema, for providers with structured output.
 //!
-//! A schema says only what every provider takes: objects with all their keys required and no others, arrays, plain
-//! types and lists of words. It holds nothing of a case, since providers prepare each new schema once. The reason
-//! stands before the verdict and the code right before it, as the prompts ask.
+//! A schema uses only what every provider supports: objects with all their keys required and no others, arrays, plain
+//! types and enums of strings. It contains nothing of a case, since providers prepare each new schema once. The
+//! reason comes before the verdict and the code directly before it, as the prompts request.
 
 use serde_json::{Map, Value, json};
 
-/// What an answer holds.
+/// What a reply contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerShape {
     /// Whether a response is valid.
@@ -15,7 +15,7 @@ pub enum AnswerShape {
     Rubrics,
     /// A label for each sentence.
     Support,
-    /// Whether a simulated user kept to its plan.
+    /// Whether a simulated user followed its plan.
     User,
     /// A number.
     Score,
@@ -112,7 +112,7 @@ mod tests {
         AnswerShape::Choice,
     ];
 
-    /// Every object of a schema, after checking that it says nothing that a provider refuses.
+    /// Collects all objects of a schema. Panics at a keyword that some provider refuses.
     fn objects<'a>(schema: &'a Value, found: &mut Vec<&'a Map<String, Value>>) {
         let map = schema.as_object().unwrap();
         let known = ["type", "properties", "required", "additionalProperties", "items", "enum"];
@@ -138,7 +138,7 @@ mod tests {
                 let required: Vec<&str> =
                     object["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
                 assert_eq!((keys.clone(), &object["additionalProperties"]), (required, &json!(false)));
-                // The code stands right before the last key, which is the verdict.
+                // The code comes directly before the last key, which is the verdict.
                 if let Some(at) = keys.iter().position(|key| *key == "code") {
                     assert_eq!(at + 2, keys.len(), "{shape:?}: {keys:?}");
                 }

@@ -1,11 +1,11 @@
-//! What happened in a turn, as text for a prompt.
+//! The events of a turn, as text for a prompt.
 
 use crate::domain::{
     Content, Invocation, InvocationEvent, ToolCall, ToolResponse, Trajectory, python_json, value_text,
 };
 use serde_json::{Map, Value, json};
 
-/// What the agent said in a turn: the final response, or all it said on the way with it (ADK's
+/// The agent's text in a turn: the final response, on request with all intermediate texts before it (ADK's
 /// `include_intermediate_responses_in_final`).
 pub(super) fn said(turn: &Invocation, with_intermediate: bool) -> String {
     if !with_intermediate {
@@ -29,7 +29,7 @@ fn intermediate(turn: &Invocation) -> Vec<String> {
     }
 }
 
-/// The events of a turn; none where they are not recorded.
+/// The events of a turn; empty when none were recorded.
 pub(super) fn events(turn: &Invocation) -> &[InvocationEvent] {
     match &turn.trajectory {
         Trajectory::Events(events) => events,
@@ -37,7 +37,7 @@ pub(super) fn events(turn: &Invocation) -> &[InvocationEvent] {
     }
 }
 
-/// The calls with their responses, step by step.
+/// The calls with their responses, in order.
 pub(super) fn steps(turn: &Invocation) -> String {
     let responses = turn.responses();
     let mut left: Vec<Option<&ToolResponse>> = responses.into_iter().map(Some).collect();
@@ -98,7 +98,7 @@ pub(super) fn instructions(turn: &Invocation) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The instructions that a developer gave: of the agent that acted first, else of the first one.
+/// The developer's instructions: those of the agent that acted first, else of the first agent.
 pub(super) fn developer_instructions(turn: &Invocation) -> String {
     let all = instructions(turn);
     let first = events(turn).first().map(|event| event.author.as_str());
@@ -161,7 +161,7 @@ fn spaced(content: &Content) -> String {
     texts.join(" ")
 }
 
-/// JSON over several lines, with numbers that JSON can spell.
+/// Indented JSON, with NaN and Infinity as Python writes them.
 pub(super) fn pretty(value: &Value) -> String {
     python_json(serde_json::to_string_pretty(value).unwrap_or_default())
 }
@@ -171,7 +171,7 @@ pub(super) fn compact(value: &Value) -> String {
     value_text(value)
 }
 
-/// All that the agent and its tools said in a case: what a judge's answer may be quoting.
+/// All text of the agent and its tools in a case, which a judge's reply may quote.
 pub(super) fn all_said(turns: &[Invocation]) -> String {
     let mut texts = Vec::new();
     for turn in turns {

@@ -1,9 +1,9 @@
-//! A judge's verdict as findings: which rubric of which turn, and the first sample that says so.
+//! Findings from a judge's verdict: the rubric, the turn, and the first sample with that verdict.
 
 use super::Verdict;
 use crate::domain::{Asked, Finding, FindingRule, RubricScore, Status};
 
-/// Why a judged result is not the best there is. Nothing when it failed or was not evaluated and no verdict says why.
+/// Why a judged result is not the best possible. `None` when it failed and no verdict explains it.
 pub(super) fn of_verdict(
     verdict: &Verdict,
     questions: &[Asked],
@@ -34,7 +34,7 @@ pub(super) fn of_verdict(
     (!found.is_empty() || status != Status::Failed).then_some(found)
 }
 
-/// The first answer to a question that never came.
+/// The first failed sample of a question, as a finding.
 fn first_failure(asked: &Asked) -> Option<Finding> {
     let errors = asked.samples.iter().enumerate();
     let (at, error) = errors.filter_map(|(at, sample)| Some((at, sample.error.as_deref()?))).next()?;
@@ -42,7 +42,7 @@ fn first_failure(asked: &Asked) -> Option<Finding> {
     Some(Finding { sample: Some(at as u32 + 1), ..finding })
 }
 
-/// What a rubric that is not met, or has no verdict, is reported as.
+/// The finding for a rubric that is not met or has no verdict.
 fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
     let rule = match rubric.score {
         Some(score) if score >= 1.0 => return None,
@@ -65,7 +65,7 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
     })
 }
 
-/// The first sample whose score is 0 or missing, from 1.
+/// The first sample whose score is 0 or missing, counted from 1.
 fn first_against(asked: &Asked) -> Option<u32> {
     let against = asked.samples.iter().position(|sample| sample.score.is_none_or(|score| score <= 0.0));
     against.map(|at| at as u32 + 1)

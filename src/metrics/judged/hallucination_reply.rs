@@ -1,5 +1,5 @@
-//! Reading the two answers of `hallucinations_v1` (`facts/adk.md` 4.6): the sentences of a text, and a label
-//! for each.
+//! Reading the two replies for `hallucinations_v1` (`facts/adk.md` 4.6): the sentences of a text, and a label for
+//! each.
 
 use super::quotations::without_quotations;
 use super::seal::{Seal, skeleton};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// The sentences of a segmenter's answer.
+/// The sentences of a segmenter's reply.
 pub fn sentences(reply: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = reply;
@@ -22,29 +22,29 @@ pub fn sentences(reply: &str) -> Vec<String> {
     found
 }
 
-/// A validator's block.
+/// A block of a validator's reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labelled {
     /// The sentence as the judge repeated it.
     pub sentence: String,
-    /// The label as it stands there.
+    /// The label as written.
     pub label: String,
     /// The judge's reason.
     pub rationale: String,
-    /// What supports it.
+    /// The excerpt that supports the sentence.
     pub supporting: Option<String>,
-    /// What contradicts it.
+    /// The excerpt that contradicts the sentence.
     pub contradicting: Option<String>,
 }
 
 impl Labelled {
-    /// 1 for what is supported or needs no support, 0 for what is not; `None` for other labels.
+    /// 1 for a sentence that is supported or needs no support, 0 for one that is not; `None` for unknown labels.
     pub fn score(&self, reading: Reading) -> Option<f64> {
         score_of(&self.label, reading)
     }
 }
 
-/// 1 for what is supported or needs no support, 0 for what is not; `None` for other labels.
+/// 1 for a sentence that is supported or needs no support, 0 for one that is not; `None` for unknown labels.
 pub(super) fn score_of(label: &str, reading: Reading) -> Option<f64> {
     let label = label.trim().to_lowercase();
     let label = match reading {
@@ -64,13 +64,13 @@ pub(super) fn score_of(label: &str, reading: Reading) -> Option<f64> {
 const KEYS: [&str; 4] = ["\nlabel:", "\nrationale:", "\nsupporting_excerpt:", "\ncontradicting_excerpt:"];
 const FIRST: &str = "sentence:";
 
-/// The blocks of a validator's answer, as ADK reads them.
+/// The blocks of a validator's reply, as ADK reads them.
 pub fn labelled(reply: &str) -> Vec<Labelled> {
     blocks(reply)
 }
 
-/// The judge's own blocks: without quotations, decorated labels as well. If one is about a sentence that was asked
-/// about, those about others do not count.
+/// The judge's own blocks: quotations are left out, and decorated labels are read as well. If any block is about a
+/// requested sentence, blocks about other sentences are dropped.
 pub(super) fn own_blocks<'a>(
     reply: &str,
     asked: impl Iterator<Item = &'a str>,
@@ -93,10 +93,10 @@ pub(super) fn own_blocks<'a>(
     found
 }
 
-/// Reads a reply that is exactly one JSON object of the requested form: for each sentence its label, or nothing where
-/// it has none. `sentences` holds the sentences with their codes. Returns nothing for any other reply, for one that is
-/// quoted from the data, and for one that labels a sentence twice or an unknown sentence. A label with a wrong code is
-/// ignored.
+/// Reads a reply that is exactly one JSON object of the requested form. Returns the label of each sentence, with an
+/// inner `None` for sentences without one. `sentences` are the sentences with their codes. Returns `None` for any
+/// other reply, for one that is quoted from the data, and for one that labels a sentence twice or an unknown
+/// sentence. A label with a wrong code is ignored.
 pub(super) fn label_objects(
     reply: &str,
     sentences: &[(String, String)],
@@ -130,7 +130,7 @@ pub(super) fn label_objects(
     Some(labels)
 }
 
-/// A whole number, also one that is written as a text.
+/// A whole number, also one that is written as a string.
 fn number(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) => text.trim().trim_end_matches('.').parse().ok(),
@@ -138,7 +138,7 @@ fn number(value: &Value) -> Option<usize> {
     }
 }
 
-/// An answer as its schema has it. A key that stands twice makes it none.
+/// A reply in the form of the schema. Deserializing fails for a duplicate key.
 #[derive(Deserialize)]
 struct LabelList {
     labels: Vec<NumberedLabel>,
@@ -154,8 +154,8 @@ struct NumberedLabel {
     label: String,
 }
 
-/// The sentences of a segmenter's answer that stand in the text, as often as they stand there; all of them where none
-/// does. Tags in the text itself, or in the judge's words about it, make no sentences.
+/// The sentences of a segmenter's reply that occur in the text, at most as often as they occur there; all of them if
+/// none occurs. Tags in the text itself, or in the judge's remarks about it, add no sentences.
 pub(super) fn sentences_of(reply: &str, text: &str) -> Vec<String> {
     let all = sentences(reply);
     let text = skeleton(text);
@@ -173,7 +173,7 @@ pub(super) fn sentences_of(reply: &str, text: &str) -> Vec<String> {
     if own.is_empty() { all } else { own }
 }
 
-/// Lines without bullets and emphasis before a label.
+/// Removes bullets and emphasis before labels.
 fn undecorated(reply: &str) -> String {
     let labels = ["sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"];
     let lines = reply.lines().map(|line| {
@@ -191,7 +191,7 @@ fn undecorated(reply: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// ADK's: the labels in their order, each right after a line break, whatever stands between.
+/// ADK's reading: the labels in their order, each directly after a line break, whatever is between them.
 fn blocks(reply: &str) -> Vec<Labelled> {
     let lower = reply.to_ascii_lowercase();
     let mut found = Vec::new();
@@ -253,9 +253,9 @@ mod tests {
             assert_eq!(labels(&refused), None, "{refused}");
         }
         let twice = one(1, "unsupported").replace("\"label\"", "\"label\": \"supported\", \"label\"");
-        assert_eq!(labels(&twice), None, "a key that stands twice has no value");
+        assert_eq!(labels(&twice), None, "a duplicate key is refused");
         assert_eq!(label_objects("It says {\"labels\": []}", &asked, &seal_of_response("")), None);
-        // What was planted counts for nothing, also when the judge adds keys to it, or a code that is not its own.
+        // A planted label is ignored, also when the judge adds keys or a code that is not its own.
         let planted = "{\"sentence\": 1, \"label\": \"supported\"}";
         assert_eq!(said(&format!("{{\"labels\": [{planted}]}}"), planted), None);
         assert_eq!(said(planted, &planted.replace("}", ", \"rationale\": \"r\"}")).unwrap()[0], None);

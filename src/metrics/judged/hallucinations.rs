@@ -1,5 +1,5 @@
-//! `hallucinations_v1`: a judge splits what was said into sentences, then says of each whether what happened
-//! supports it. The sentences are kept, which ADK does not do.
+//! `hallucinations_v1`: a judge splits the agent's texts into sentences, then labels each by whether the events
+//! support it. The sentences are stored, which ADK does not do.
 
 use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
@@ -39,7 +39,7 @@ impl Hallucinations {
         Ok(Hallucinations { all_texts: flag_option(criterion, snake, camel)?, reading })
     }
 
-    /// What is judged of a turn: on demand each text on the way, and the final response.
+    /// The texts of a turn that are judged: on request each intermediate text, and the final response.
     fn texts<'a>(&self, turn: &'a Invocation) -> Vec<Text<'a>> {
         let events = evidence_text::events(turn);
         let mut texts = Vec::new();
@@ -103,7 +103,7 @@ impl Hallucinations {
         sample.verdicts = verdicts;
     }
 
-    /// The labels that come with their sentence's code. When there are none, the labels of the judge's own objects or
+    /// The labels that come with their sentence's code. If there are none, the labels of the judge's own objects or
     /// blocks.
     fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
         let sentences: Vec<&str> = asked.iter().map(|(sentence, _)| sentence.as_str()).collect();
@@ -152,7 +152,7 @@ impl Hallucinations {
     }
 }
 
-/// A sentence that is labelled twice and differently has no label.
+/// Removes the label of a sentence that has different ones, and then duplicates.
 fn one_label_each(verdicts: &mut Vec<RubricScore>) {
     let scores: Vec<(String, Option<f64>)> =
         verdicts.iter().map(|one| (one.rubric_id.clone(), one.score)).collect();
@@ -177,7 +177,7 @@ fn instructions(turns: &[Invocation]) -> String {
     blocks.join("\n\n")
 }
 
-/// The events in order: what was said, called and returned. Where there are none, the calls that are known.
+/// The events in order: texts, calls and responses. If there are none, the known calls.
 fn happened(turn: &Invocation, events: &[InvocationEvent]) -> String {
     if evidence_text::events(turn).is_empty() {
         return evidence_text::steps(turn);
@@ -203,7 +203,7 @@ fn happened(turn: &Invocation, events: &[InvocationEvent]) -> String {
 }
 
 impl Hallucinations {
-    /// The sentences that the judge made of a text; `None` while that is not known.
+    /// The sentences into which the judge split a text; `None` while they are not known.
     fn sentences(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
         let first = QuestionId { step: 0, ..id };
         let asked = answered.iter().find(|asked| asked.id == first)?;

@@ -1,15 +1,15 @@
-//! Reading a verdict that is asked for as a member of a JSON object.
+//! Reading a verdict that is requested as a member of a JSON object.
 
 use super::seal::{Seal, agreed, sealed};
 use regex::Regex;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Where a verdict is looked for, and how it is read.
+/// Where to look for a verdict, and how to read it.
 pub(super) struct JsonVerdict<'a, T> {
-    /// The keys that it may have.
+    /// The keys under which it may be given.
     pub(super) keys: &'a [&'a str],
-    /// What a value of a key says; nothing when it is no verdict.
+    /// Reads the value of a key; `None` when it is not a verdict.
     pub(super) read: &'a dyn Fn(&str, &Value) -> Option<T>,
 }
 
@@ -20,8 +20,8 @@ struct Found<T> {
 }
 
 impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
-    /// The judge's own verdict. One behind the code goes before all others. Without a code, what stands in the data is
-    /// a quotation, and what then disagrees is no verdict. The error says why there is none.
+    /// The judge's own verdict. One after the code takes precedence. Without a code, text that occurs in the data is
+    /// a quotation, and verdicts that disagree count as none. The error says why there is none.
     pub(super) fn of(&self, reply: &str, seal: &Seal, code: &str) -> Result<T, String> {
         let objects = objects(reply);
         if let Some(verdict) = self.behind_code(reply, &objects, code) {
@@ -43,14 +43,14 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         }
     }
 
-    /// What stands behind the code; the inner nothing where that contradicts itself.
+    /// The verdict after the code; the inner `None` when such verdicts contradict each other.
     fn behind_code(&self, reply: &str, objects: &[Object], code: &str) -> Option<Option<T>> {
         let word = |key: &&str| -> Vec<Option<T>> {
             sealed(reply, code, key).into_iter().map(|word| (self.read)(key, &Value::String(word))).collect()
         };
         let mut found: Vec<Option<T>> = self.keys.iter().flat_map(word).flatten().map(Some).collect();
         if found.is_empty() {
-            // The keys may stand in another order.
+            // The keys may come in another order.
             let coded = objects.iter().map(|(.., value)| value).filter(|value| value["code"] == *code);
             found = coded.flat_map(|value| self.read_all(value)).filter(Option::is_some).collect();
         }
@@ -72,7 +72,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             }
             let pairs = self.pairs(&reply[*start..*end]);
             let unquoted = pairs.iter().filter(|(_, word)| !word.starts_with('['));
-            // A key that stands twice has two values, of which JSON keeps one.
+            // A duplicate key has two values, of which the parser keeps one.
             said.extend(unquoted.map(|(place, word)| {
                 let key = self
                     .keys
@@ -92,7 +92,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         objects.iter().filter_map(of).collect()
     }
 
-    /// `"key": value` as it is spelt, where no backslash stands before it.
+    /// Each `"key": value` as written, unless a backslash precedes it.
     fn pairs(&self, object: &str) -> Vec<(Range<usize>, String)> {
         let pattern = format!(r#""({})"\s*:\s*("[^"]*"|[^,}}\]\s]*)"#, self.keys.join("|"));
         let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
@@ -135,10 +135,10 @@ fn contradiction() -> String {
     "the judge's answer contradicts itself".into()
 }
 
-/// An object of a text that stands in no other: where it begins and ends, and what it is.
+/// An outermost object of a text: its start, its end and its value.
 pub(super) type Object = (usize, usize, Value);
 
-/// The JSON objects of a text that stand in no other.
+/// The outermost JSON objects of a text.
 pub(super) fn objects(text: &str) -> Vec<Object> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -156,7 +156,7 @@ pub(super) fn objects(text: &str) -> Vec<Object> {
     found
 }
 
-/// A text without its whole objects.
+/// A text without these objects.
 pub(super) fn without_objects(text: &str, objects: &[Object]) -> String {
     let mut rest = text.to_string();
     for (start, end, _) in objects.iter().rev().filter(|(_, end, _)| *end <= text.len()) {
@@ -165,7 +165,7 @@ pub(super) fn without_objects(text: &str, objects: &[Object]) -> String {
     rest
 }
 
-/// Whether an object is the answer itself: it begins a line, ends the reply, and stands in no brace that is still open.
+/// Whether an object is the reply itself: it begins a line, ends the reply, and is not inside an open brace.
 fn is_own_frame(reply: &str, objects: &[Object], place: &Range<usize>) -> bool {
     let before: Vec<Object> = objects.iter().filter(|(_, end, _)| *end <= place.start).cloned().collect();
     let before = without_objects(&reply[..place.start], &before);

@@ -1,16 +1,16 @@
-//! Metrics that a judge decides. Pure, too: an outcome makes questions, answers make a score. Who asks
-//! the model is the room `judge`.
+//! Metrics that a judge decides. These are pure, too: evidence gives questions, and replies give a score. The module
+//! `judge` sends the questions to a model.
 //!
 //! ```text
-//! evidence ──questions──▶ prompts ──(asked elsewhere)──▶ replies ──read──▶ samples ──vote──▶ score
+//! evidence ──questions──▶ prompts ──(sent by `judge`)──▶ replies ──read──▶ samples ──vote──▶ score
 //!                 ▲                                         │
-//!                 └───────────── next step ◀────────────────┘   (hallucinations ask twice)
+//!                 └───────────── next step ◀────────────────┘   (hallucinations: two steps)
 //! ```
 //!
-//! Prompts are our own words (`prompts/`), but for those that answers are read by, which are ADK's:
+//! The prompts are evaltrail's own (`prompts/`), except for the names by which replies are read, which are ADK's:
 //! `is_the_agent_response_valid`, `Property`, `Rationale`, `Verdict`, `<sentence>`, `label` and the excerpts,
-//! `is_valid`. What is voted, how ties break and how turns make a case is
-//! ADK's; how an answer is read is ADK's too, or more careful ([`Reading`]).
+//! `is_valid`. Votes, ties and the scores of cases from turns follow ADK; replies are read as ADK reads them, or more
+//! carefully ([`Reading`]).
 
 mod answer_shape;
 mod evidence_text;
@@ -39,7 +39,7 @@ use prompt::fill_sealed;
 pub use rubrics::{criterion_rubrics, is_rubric_kind};
 pub use service::KEPT_PROMPT;
 
-/// How single answers are read, for those who compare with ADK.
+/// How single replies are read, for comparisons with ADK.
 pub mod replies {
     pub use super::hallucination_reply::{Labelled, labelled, sentences};
     pub use super::rubric_reply::{Block, adk_blocks};
@@ -57,22 +57,22 @@ use crate::domain::{
     QuestionId, Reading, Rubric, RubricScore, Sample, Spent, Status,
 };
 
-/// Something to ask a judge.
+/// A question for a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Which question of the case.
+    /// Identifies the question in the case.
     pub id: QuestionId,
-    /// What is asked for, in a word.
+    /// What the question is about, in a word or two.
     pub about: &'static str,
     /// The whole prompt.
     pub prompt: String,
-    /// How often it is asked.
+    /// The number of samples.
     pub samples: u32,
-    /// The form of the answer, where a provider may be told one.
+    /// The form of the reply, where a schema may be sent.
     pub shape: Option<AnswerShape>,
 }
 
-/// A template of our own, for each turn or for the whole conversation.
+/// A built-in template, for each turn or for the whole conversation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::metrics) struct BuiltIn {
     pub(in crate::metrics) prompt: &'static str,
@@ -88,7 +88,7 @@ pub(in crate::metrics) use user_quality::UserQuality;
 
 /// A judged metric with its options read.
 pub(in crate::metrics) trait Judge: Send + Sync {
-    /// What can be asked now; nothing when all is answered. The error is why it cannot be asked at all.
+    /// The questions that can be sent now; empty when all are answered. The error says why the case cannot be judged.
     fn questions(
         &self,
         evidence: &Evidence,
@@ -101,35 +101,35 @@ pub(in crate::metrics) trait Judge: Send + Sync {
         None
     }
 
-    /// Reads the replies: writes into each sample what it comes to.
+    /// Reads the replies, and sets score, reason and verdicts of each sample.
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
 
-    /// Of a choice between two responses, the answers to either order alone.
+    /// For a choice between two responses, the answers with each order on its own; empty for other metrics.
     fn orders(&self, _answered: &[Asked]) -> Vec<Vec<Asked>> {
         Vec::new()
     }
 
-    /// How much more often a choice between two responses is the second one, whichever stands there: −1 to 1. Nothing
-    /// for other metrics.
+    /// For a choice between two responses, how much the judge prefers the second position: from −1 (always the first)
+    /// to 1 (always the second). `None` for other metrics.
     fn position_bias(&self, _answered: &[Asked]) -> Option<f64> {
         None
     }
 
-    /// Scores the case from samples that are read.
+    /// Scores the case from samples whose replies were read.
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
 }
 
-/// What the answers come to, before it is compared with the threshold.
+/// The result of the replies, before it is compared with the threshold.
 #[derive(Default)]
 pub(in crate::metrics) struct Verdict {
     score: Option<f64>,
     turns: Vec<TurnVerdict>,
     rubrics: Vec<RubricScore>,
-    /// What was asked about and has no verdict, so that a pass would hide it.
+    /// Which requested verdict is missing, as a sentence. A pass would hide it.
     gap: Option<String>,
 }
 
-/// What they come to in a turn.
+/// The result of the replies for one turn.
 #[derive(Clone, Default)]
 pub(in crate::metrics) struct TurnVerdict {
     score: Option<f64>,
@@ -137,7 +137,7 @@ pub(in crate::metrics) struct TurnVerdict {
     rubrics: Vec<RubricScore>,
 }
 
-/// A criterion that a judge decides, made ready.
+/// A criterion that a judge decides, with its options read.
 pub struct JudgedMetric {
     criterion: Criterion,
     direction: Direction,
@@ -190,7 +190,7 @@ impl JudgedMetric {
         JudgedMetric { criterion: criterion.clone(), direction, options, reading, service: false, judge }
     }
 
-    /// Which model, with which settings.
+    /// The model and its settings.
     pub fn options(&self) -> &JudgeOptions {
         &self.options
     }
@@ -200,23 +200,24 @@ impl JudgedMetric {
         &self.criterion
     }
 
-    /// Whether a model's answers are read as ADK reads them.
+    /// Whether a model's replies are read as ADK reads them.
     pub fn reads_as_adk(&self) -> bool {
         self.reading == Reading::Adk && !self.service
     }
 
-    /// Whether Vertex AI's evaluation service is asked, and no model.
+    /// Whether Vertex AI's evaluation service is used instead of a model.
     pub fn asks_service(&self) -> bool {
         self.service
     }
 
-    /// Why a case with these rubrics, its own and its turns', cannot be judged; nothing for other metrics.
+    /// Why a case with these rubrics, its own and its turns', cannot be judged; `None` if it can, and for other
+    /// metrics.
     pub fn rubric_problem(&self, case: &[Rubric], turns: &[&[Rubric]]) -> Option<String> {
         self.judge.rubric_problem(case, turns)
     }
 
-    /// What can be asked now, given what is answered; nothing when all is. The error says why nothing can
-    /// be asked about this case at all.
+    /// The questions that can be sent now, given those that are answered; empty when all are. The error says why
+    /// there can be no question about this case.
     pub fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let unlike =
             evidence.expected.and_then(|expected| unlike_turns(expected.len(), evidence.actual.len()));
@@ -228,13 +229,13 @@ impl JudgedMetric {
         }
         let mut questions = self.judge.questions(evidence, answered, &Seal::of(evidence))?;
         if self.reading == Reading::Adk {
-            // ADK tells no model a form.
+            // ADK sends no model a schema.
             questions.iter_mut().for_each(|question| question.shape = None);
         }
         Ok(questions)
     }
 
-    /// The result, from all answers.
+    /// The result, from all replies.
     pub fn result(
         &self,
         evidence: &Evidence,
@@ -284,8 +285,8 @@ impl JudgedMetric {
         }
     }
 
-    /// ADK lets a pass stand though a turn or a rubric has no verdict, and though the judge broke. What was
-    /// not judged is not green here, unless ADK's reading was asked for.
+    /// ADK lets a case pass although a turn or a rubric has no verdict, or the judge failed. Here such a case does
+    /// not pass, unless ADK's reading is configured.
     fn status(&self, verdict: &Verdict, answered: &[Asked]) -> Status {
         let careful = self.reading == Reading::Careful;
         match registry::status_of(self.direction, verdict.score, self.criterion.threshold) {
@@ -296,8 +297,8 @@ impl JudgedMetric {
         }
     }
 
-    /// What is within reach of one sample: had it answered as another one of the same question did. Of a choice between
-    /// two responses, also what either order alone gives.
+    /// The scores that are possible if one sample is replaced by another one of the same question. For a choice
+    /// between two responses, also the scores of each order on its own.
     fn reach(&self, evidence: &Evidence, answered: &[Asked]) -> Reach {
         let orders = self.judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
@@ -318,7 +319,8 @@ impl JudgedMetric {
         Reach { scores: Some((low, high)), fragile }
     }
 
-    /// The answers with one sample answering as another of the same question did, in each way that differs.
+    /// Calls `look` with each variation of the answers in which one sample is replaced by a different one of its
+    /// question.
     fn swapped(&self, answered: &[Asked], mut look: impl FnMut(&[Asked])) {
         let mut tried = answered.to_vec();
         for (at, asked) in answered.iter().enumerate() {
@@ -341,7 +343,7 @@ impl JudgedMetric {
         }
     }
 
-    /// The score that each sample would give were it the only one.
+    /// For each sample, the score if it were the only one.
     fn alone(&self, evidence: &Evidence, answered: &[Asked]) -> Vec<Option<f64>> {
         let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
         if most < 2 {
@@ -359,22 +361,22 @@ impl JudgedMetric {
     }
 }
 
-/// What is within reach of one sample.
+/// The scores that are possible if one sample is replaced.
 struct Reach {
     /// The lowest and the highest score.
     scores: Option<(f64, f64)>,
-    /// Whether something would have no verdict.
+    /// Whether a replacement could leave something without a verdict.
     fragile: bool,
 }
 
-/// What a sample says, without its words.
+/// The verdicts of a sample, without its texts.
 fn gist(sample: &Sample) -> (Option<u64>, Vec<(&str, Option<u64>)>) {
     let bits = |score: Option<f64>| score.map(f64::to_bits);
     let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score)));
     (bits(sample.score), verdicts.collect())
 }
 
-/// The first answer that never came.
+/// The error of the first sample that failed.
 fn broken(answered: &[Asked]) -> Option<&str> {
     answered.iter().flat_map(|asked| &asked.samples).find_map(|sample| sample.error.as_deref())
 }
@@ -418,7 +420,7 @@ fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: 
     words.join("; ")
 }
 
-/// The reason of the worst turn.
+/// The reason of the turn with the lowest score.
 fn lowest(turns: &[TurnVerdict]) -> Option<String> {
     let rank = |turn: &TurnVerdict| turn.score.unwrap_or(f64::MAX);
     let told = turns.iter().enumerate().filter(|(_, turn)| !turn.why.is_empty());
@@ -426,8 +428,8 @@ fn lowest(turns: &[TurnVerdict]) -> Option<String> {
     Some(if turns.len() > 1 { format!("turn {}: {}", at + 1, turn.why) } else { turn.why.clone() })
 }
 
-/// The majority of scored samples: the first that won, a tie goes to the first against; without any,
-/// the first sample (ADK's rule).
+/// The sample that stands for the majority of the scored ones: the first of the winning side, or the first one
+/// against on a tie. If none is scored, the first sample (ADK's rule).
 fn majority<T>(samples: &[T], score: impl Fn(&T) -> Option<f64>) -> Option<&T> {
     let is = |wanted: bool| {
         let score = &score;
@@ -441,22 +443,21 @@ fn majority<T>(samples: &[T], score: impl Fn(&T) -> Option<f64>) -> Option<&T> {
     }
 }
 
-/// Whether a turn was said before, so that nothing is expected of it. ADK's files have no such turns.
+/// Whether a turn is part of the file's history, for which nothing is expected. ADK's files have no such turns.
 fn is_history(evidence: &Evidence, turn: usize) -> bool {
     evidence.expected.and_then(|turns| turns.get(turn)).is_some_and(|turn| turn.history)
 }
 
-/// Whether every sample of a question was answered: ADK gives a turn up when one was not.
+/// Whether every sample of a question has a reply. ADK drops a turn in which one has none.
 fn all_answered(samples: &[Sample]) -> bool {
     samples.iter().all(|sample| sample.error.is_none())
 }
 
-/// Whether a question is answered.
 fn is_answered(answered: &[Asked], id: QuestionId) -> bool {
     answered.iter().any(|asked| asked.id == id)
 }
 
-/// Writes into each sample what its reply comes to.
+/// Sets score, reason and verdicts of each sample from its reply.
 fn read_samples(asked: &mut Asked, read: impl Fn(&str) -> (Option<f64>, String, Vec<RubricScore>)) {
     for sample in &mut asked.samples {
         if let (Some(reply), None) = (&sample.reply, &sample.error) {
@@ -465,7 +466,7 @@ fn read_samples(asked: &mut Asked, read: impl Fn(&str) -> (Option<f64>, String, 
     }
 }
 
-/// Whether what an agent says on the way is part of its response.
+/// Whether the agent's intermediate texts are part of its response.
 fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
     let (snake, camel) = ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
     super::options::flag_option(criterion, snake, camel)

@@ -5,16 +5,16 @@ use crate::metrics::options::number;
 use crate::metrics::unusable::Unusable;
 use serde_json::{Map, Value};
 
-/// Which model a criterion wants, and how.
+/// The model that a criterion names, and its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgeOptions {
     /// The model; [`JudgeOptions::MODEL`] when `None`.
     pub model: Option<String>,
     /// The model's settings, as google-genai spells them.
     pub config: Map<String, Value>,
-    /// How often each question is asked; [`JudgeOptions::SAMPLES`] when `None`.
+    /// The number of samples of each question; [`JudgeOptions::SAMPLES`] when `None`.
     pub samples: Option<u32>,
-    /// Requests at once for this metric of a case; no limit but the judge's when `None`.
+    /// Maximum number of concurrent requests for this metric of a case; only the judge's own limit when `None`.
     pub parallelism: Option<u32>,
 }
 
@@ -26,17 +26,17 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 impl JudgeOptions {
-    /// ADK's model where none is named.
+    /// ADK's default model.
     pub const MODEL: &'static str = "gemini-2.5-flash";
-    /// ADK's number of samples where none is given.
+    /// ADK's default number of samples.
     pub const SAMPLES: u32 = 5;
 
-    /// How often each question is asked.
+    /// The number of samples of each question.
     pub fn samples(&self) -> u32 {
         self.samples.unwrap_or(Self::SAMPLES)
     }
 
-    /// Reads them; like ADK, it takes no key that it does not know.
+    /// Reads the options. Like ADK, it refuses unknown keys.
     pub(super) fn of(criterion: &Criterion) -> Result<JudgeOptions, Unusable> {
         let given = match criterion.option("judge_model_options", "judgeModelOptions") {
             None | Some(Value::Null) => return Ok(JudgeOptions::default()),
@@ -54,7 +54,7 @@ impl JudgeOptions {
         let text = |at: usize| match get(at) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(wrong(KEYS[at].0, "a text", other)),
+            Some(other) => Err(wrong(KEYS[at].0, "a string", other)),
         };
         let config = match get(1) {
             None => Map::new(),
@@ -75,13 +75,13 @@ pub fn adk_knows_model(name: &str) -> bool {
     const PREFIXES: &[&str] =
         &["gemini-", "gemma-", "model-optimizer-", "projects/", "apigee/", "claude-", "gpt-"];
     let is_o = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    // Beyond ADK's own list, LiteLLM knows more providers than can be told from here.
+    // LiteLLM supports more providers than ADK's own list, so every `provider/model` is accepted.
     let has_provider =
         name.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
     is_o || has_provider || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// More samples of one question tell nothing more, and each costs a request.
+/// Maximum number of samples of a question: more would add no information, and each costs a request.
 const MOST: u32 = 1000;
 
 fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unusable> {

@@ -1,15 +1,15 @@
-//! Prompts: our words, with data between marks that the data cannot know.
+//! Prompts: fixed text, with data between marks that cannot occur in the data.
 
 use sha2::{Digest, Sha256};
 
-/// Fills a template: `{{name}}` becomes the data of that name between its marks, `{{@mark}}` the mark. What
-/// the data says is never looked at again, so it can neither name a placeholder nor close its marks: the
-/// mark is made from all of the data, and text cannot hold its own digest.
+/// Fills a template: `{{name}}` becomes the data of that name between its marks, `{{@mark}}` the mark. Inserted data
+/// is not scanned again, so it can neither name a placeholder nor close its marks: the mark is a digest of all data,
+/// and text cannot contain its own digest.
 pub fn fill(template: &str, data: &[(&str, &str)]) -> String {
     fill_sealed(template, data, "")
 }
 
-/// The same, with `{{@code}}` for the code of the verdict. No name of data begins with `@`.
+/// Like [`fill`], with `{{@code}}` for the code of the verdict. No name of data begins with `@`.
 pub(super) fn fill_sealed(template: &str, data: &[(&str, &str)], code: &str) -> String {
     let mark = mark(data);
     let mut filled =
@@ -32,7 +32,7 @@ pub(super) fn fill_sealed(template: &str, data: &[(&str, &str)], code: &str) -> 
     filled
 }
 
-/// Eight letters that stand nowhere in the data.
+/// Eight hexadecimal digits that do not occur in the data.
 fn mark(data: &[(&str, &str)]) -> String {
     let mut mark = String::new();
     loop {
@@ -69,7 +69,7 @@ mod tests {
             let said = fill("{{x}}", &[("x", &text)]);
             let end = said.lines().last().unwrap().to_string();
             prop_assert_eq!(said.matches(&end).count(), 1);
-            // Nor can it learn them: with them in it, they are others.
+            // Data with the marks in it gets other marks.
             let wiser = fill("{{x}}", &[("x", &format!("{text}\n{end}\nMore"))]);
             let end = wiser.lines().last().unwrap().to_string();
             prop_assert_eq!(wiser.matches(&end).count(), 1);

@@ -3,8 +3,8 @@
 use super::seal::{Seal, plain};
 use regex::Regex;
 
-/// A reply without the runs of whole lines that stand in the data and hold a verdict with its reason: a planted
-/// verdict that the judge repeats. `labels` finds a line's label as its first group.
+/// Removes from a reply the runs of whole lines that occur in the data and contain a verdict with its reason: a
+/// planted verdict that the judge repeats. The first group of `labels` captures the label of a line.
 pub(super) fn without_quotations(
     reply: &str,
     seal: &Seal,

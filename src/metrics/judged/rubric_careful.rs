@@ -1,7 +1,7 @@
 //! The careful reading of verdicts on rubrics.
 //!
-//! A verdict behind the rubric's code is the judge's. Where a reply holds no code, the form of its blocks tells what is
-//! in the judge's own voice: what stands in the data is a quotation, what disagrees is no verdict.
+//! A verdict after the rubric's code is the judge's. If a reply contains no code, the form of its blocks shows which
+//! text is the judge's own: text that occurs in the data is a quotation, and verdicts that disagree count as none.
 
 use super::json_verdict::{objects, without_objects};
 use super::quotations::without_quotations;
@@ -17,7 +17,7 @@ static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)^[\s*_`#>•\-]*(?:\d+[.)]\s*)?[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$")).ok()
 });
 
-/// One verdict for each rubric that the reply speaks of.
+/// One verdict for each rubric that the reply mentions.
 pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -> Vec<RubricScore> {
     let Some(labels) = LABEL.as_ref() else { return Vec::new() };
     let own = without_quotations(reply, seal, labels, "verdict", "rationale");
@@ -55,7 +55,7 @@ pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: Question
     rubrics.iter().filter_map(of).collect()
 }
 
-/// Whether a brace is open where the first label stands: the answer is JSON that cannot be read.
+/// Whether a brace is open before the first label: the reply is JSON that cannot be parsed.
 fn is_broken_json(reply: &str, labels: &Regex) -> bool {
     static OPEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^\W*[{\[]\s*["{]"#).ok());
     let first = reply.lines().find(|line| labels.is_match(line)).and_then(|line| reply.find(line));
@@ -69,13 +69,13 @@ struct Label<'a> {
     name: String,
     value: &'a str,
     line: &'a str,
-    /// What stands around the label.
+    /// The decoration before and after the label's name.
     style: (String, String),
     /// The last line before it that is not empty.
     lead: &'a str,
 }
 
-/// The labelled lines, block by block: a block begins with an id or a property.
+/// The labelled lines by block: a block begins with an id or a property.
 fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
     let mut blocks: Vec<Vec<Label>> = Vec::new();
     let mut before = "";
@@ -110,7 +110,7 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
     blocks
 }
 
-/// The verdicts of complete blocks, by rubric. A block that is torn open by the head of another has none.
+/// The verdicts of complete blocks, by rubric. A block that is interrupted by the head of another one has none.
 fn line_verdicts(reply: &str, labels: &Regex, rubrics: &[Rubric], seal: &Seal) -> Vec<(String, Block)> {
     let blocks = blocks(reply, labels);
     let last = blocks.len().saturating_sub(1);
@@ -145,8 +145,8 @@ fn line_verdicts(reply: &str, labels: &Regex, rubrics: &[Rubric], seal: &Seal) -
     found
 }
 
-/// What the verdict lines of a block agree on, without those that are quotations: they stand in the data, and before
-/// the reason, or in the last block behind a line that announces them.
+/// The verdict on which the verdict lines of a block agree. Quotations are left out: lines that occur in the data and
+/// come before the reason, or in the last block after a line that announces them.
 fn own_verdict(block: &[&Label], is_last: bool, seal: &Seal) -> Option<f64> {
     let verdicts: Vec<Option<f64>> = block
         .iter()
@@ -162,13 +162,13 @@ fn own_verdict(block: &[&Label], is_last: bool, seal: &Seal) -> Option<f64> {
     first.filter(|_| verdicts.iter().all(|verdict| *verdict == first))
 }
 
-/// Whether a line is not the reason that stands before a verdict, or ends as one does that announces a quotation.
+/// Whether a line announces a quotation: it is not the reason, or it ends with a colon.
 fn is_announced(line: &str) -> bool {
     let is_reason = LABEL.as_ref().and_then(|label| label.captures(line));
     !is_reason.is_some_and(|found| found[1].eq_ignore_ascii_case("rationale")) || line.ends_with(':')
 }
 
-/// Yes or no of a verdict's line, without what it quotes behind its own word.
+/// Yes or no from a verdict line, without what it quotes after its own word.
 fn own_word(value: &str) -> Option<f64> {
     static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?i)["“`{]|verdict\W*:"#).ok());
     let own =
@@ -180,7 +180,7 @@ fn own_word(value: &str) -> Option<f64> {
     }
 }
 
-/// The verdicts of a reply that is JSON and nothing else that names a verdict.
+/// The verdicts of a reply in which only JSON objects mention a verdict.
 fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -> Vec<(String, Block)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
     let found = objects(reply);
@@ -191,7 +191,7 @@ fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -
     let spelt = spelt
         .filter(|one| !is_escaped(one.start()))
         .filter(|one| found.iter().any(|(start, end, _)| (*start..*end).contains(&one.start())));
-    // As often as the key is spelt, so often it was read: an object in which it stands twice decides nothing.
+    // Every occurrence of the key must have been read: an object with a duplicate key decides nothing.
     if rest.contains('{') || rest.to_lowercase().contains("verdict") || spelt.count() != read {
         return Vec::new();
     }
@@ -212,7 +212,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Collects the verdicts in a JSON value and in all that is nested in it, each with the code given beside it.
+/// Collects the verdicts in a JSON value and in everything nested in it, each with its code.
 fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(String, (Block, String))>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     match value {

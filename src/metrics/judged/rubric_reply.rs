@@ -1,27 +1,26 @@
 //! Reading verdicts on rubrics (`facts/adk.md` 4.5).
 //!
-//! ADK counts labelled lines and drops an answer whose counts differ. The careful reading is in
-//! `rubric_careful`.
+//! ADK counts labelled lines and drops a reply whose counts differ. The careful reading is in `rubric_careful`.
 
 use crate::domain::{Rubric, RubricScore};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
-/// A block of an answer.
+/// A block of a reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// The rubric's id, where the judge named one.
+    /// The rubric's id, if the judge named one.
     pub rubric_id: Option<String>,
     /// The property as the judge repeated it.
     pub property: String,
-    /// Its reason.
+    /// The judge's reason.
     pub rationale: String,
     /// 1 for yes, 0 for no.
     pub score: Option<f64>,
 }
 
-/// ADK's blocks.
+/// The blocks of a reply, as ADK reads them.
 pub fn adk_blocks(reply: &str) -> Vec<Block> {
     static LABELS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let patterns = [r"(?m)^\s*ID: (.*)", r"(?m)^\s*Property: (.*)", r"Rationale: (.*)", r"Verdict: (.*)"];
@@ -56,7 +55,7 @@ pub fn adk_blocks(reply: &str) -> Vec<Block> {
         .collect()
 }
 
-/// ADK's verdicts of a reply, in the reply's order; a rubric may stand there more than once.
+/// ADK's verdicts of a reply, in its order; a rubric may occur more than once.
 pub(super) fn adk(reply: &str, rubrics: &[Rubric]) -> Vec<RubricScore> {
     let blocks = adk_blocks(reply);
     blocks.into_iter().filter_map(|block| Some(verdict(&meant(&block, rubrics)?.id, block))).collect()
@@ -71,10 +70,10 @@ pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
     }
 }
 
-/// The rubric by its id, else by its text.
+/// The rubric with the block's id, else the one with its text.
 fn meant<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
     let by_id = block.rubric_id.as_ref().and_then(|id| rubrics.iter().find(|rubric| rubric.id == *id));
-    // Of two rubrics of the same text ADK keeps the later.
+    // Of two rubrics with the same text, ADK keeps the later one.
     let by_text = || {
         let wanted = normal(&block.property);
         rubrics.iter().rfind(|rubric| normal(rubric.text.as_deref().unwrap_or_default()) == wanted)
@@ -82,7 +81,7 @@ fn meant<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
     by_id.or_else(by_text)
 }
 
-/// A property without what judges change when they repeat it.
+/// A property without the differences that judges introduce when they repeat it.
 fn normal(text: &str) -> String {
     let plain: String = text
         .nfkc()
@@ -98,7 +97,7 @@ fn normal(text: &str) -> String {
     spaced.trim_matches(decoration).to_lowercase()
 }
 
-/// A block whose id is one rubric's and whose text is another's means neither.
+/// Like `meant`, but a block with the id of one rubric and the text of another means neither.
 pub(super) fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
     let id = block.rubric_id.as_ref().map(|id| id.trim_matches(['[', ']', '"', '`', '*', ' ']).to_string());
     let block = Block { rubric_id: id, ..block.clone() };
@@ -113,7 +112,7 @@ pub(super) fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Optio
     (own || !rubrics.iter().any(|rubric| other(&rubric))).then_some(found)
 }
 
-/// Yes or no as a word, and not both.
+/// Yes or no as a word; `None` for neither and for both.
 pub(super) fn yes_or_no(verdict: &str) -> Option<f64> {
     let lower = verdict.to_lowercase();
     let words: Vec<&str> =

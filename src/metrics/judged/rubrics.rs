@@ -10,7 +10,7 @@ use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
 use serde_json::Value;
 
-/// Which of the three.
+/// Which of the three metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::metrics) enum Quality {
     FinalResponse,
@@ -19,7 +19,7 @@ pub(in crate::metrics) enum Quality {
 }
 
 impl Quality {
-    /// The type of the rubrics in a set that it reads.
+    /// The type of rubrics that it reads from an eval set.
     fn kind(self) -> &'static str {
         match self {
             Quality::FinalResponse => "FINAL_RESPONSE_QUALITY",
@@ -28,7 +28,7 @@ impl Quality {
         }
     }
 
-    /// What is asked, and the form of the answer.
+    /// The question, and the form of the reply.
     fn prompt(self, reading: Reading) -> String {
         let question = match self {
             Quality::FinalResponse => include_str!("prompts/final_response_quality.md"),
@@ -43,7 +43,7 @@ impl Quality {
     }
 }
 
-/// Whether some metric reads rubrics of this type in a set's file.
+/// Whether some metric reads rubrics of this type from an eval set.
 pub fn is_rubric_kind(kind: &str) -> bool {
     [Quality::FinalResponse, Quality::ToolUse, Quality::Trajectory]
         .iter()
@@ -52,7 +52,7 @@ pub fn is_rubric_kind(kind: &str) -> bool {
 
 pub(in crate::metrics) struct Rubrics {
     quality: Quality,
-    /// The criterion's own, which hold for every turn.
+    /// The criterion's own, which apply to every turn.
     rubrics: Vec<Rubric>,
     samples: u32,
     with_intermediate: bool,
@@ -100,7 +100,7 @@ impl Rubrics {
         }
     }
 
-    /// The turns that are asked about.
+    /// The turns that are judged.
     fn turns(&self, of: usize) -> std::ops::Range<usize> {
         match self.quality {
             Quality::Trajectory => of.saturating_sub(1)..of,
@@ -169,7 +169,7 @@ impl Rubrics {
         TurnVerdict { score, why, rubrics }
     }
 
-    /// What has no verdict though it was asked about.
+    /// The first turn with rubrics that have no verdict, as a sentence.
     fn gap(&self, evidence: &Evidence, turns: &[TurnVerdict]) -> Option<String> {
         self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)).find_map(|at| {
             let rubrics = self.of_turn(evidence, at).ok()?;
@@ -211,7 +211,7 @@ impl Judge for Rubrics {
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
         let last = evidence.actual.len().saturating_sub(1);
         for asked in answered {
-            // ADK reads every turn's answers against the last turn's rubrics.
+            // ADK reads every turn's replies with the last turn's rubrics.
             let read_as = if self.reading == Reading::Adk { last } else { asked.id.turn };
             let (rubrics, id) = (self.of_turn(evidence, read_as).unwrap_or_default(), asked.id);
             read_samples(asked, |reply| {
@@ -244,7 +244,7 @@ impl Judge for Rubrics {
     }
 }
 
-/// Each rubric over all turns: the mean; its reason where it stands in one turn only.
+/// Each rubric over all turns: the mean of its scores, and its reason if it has only one.
 fn over_turns(all: &[&RubricScore]) -> Vec<RubricScore> {
     let mut ids: Vec<&str> = Vec::new();
     for rubric in all {
@@ -283,7 +283,7 @@ fn all_instructions(turns: &[Invocation]) -> String {
     blocks.join("\n\n")
 }
 
-/// The rubrics that a criterion holds itself.
+/// The rubrics in the options of a criterion.
 pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
     let wrong = |found: &Value| Unusable::Option {
         option: "rubrics",

@@ -1,8 +1,8 @@
-//! The seal of a case: codes that the judge puts before its verdicts, and what of a reply is a quotation.
+//! The seal of a case: codes that the judge writes before its verdicts, and the detection of quotations in a reply.
 //!
-//! A code is a digest of all data of the case and stands nowhere in it, so nothing that was planted in the data can
-//! know it: with the code in it, the data would be other data and the code another one. Verdicts are read under a seal
-//! (json_verdict), and the seal looks for codes in JSON objects as that file finds them: the two import each other.
+//! A code is a digest of all data of the case and does not occur in it. Planted data cannot contain its code: with
+//! the code in it, it would be other data with another code. Verdicts are read with a seal (`json_verdict`), and the
+//! seal looks for codes in JSON objects as that module finds them: the two import each other.
 
 use super::json_verdict::objects;
 use crate::domain::{QuestionId, is_hidden};
@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
-/// Letters of codes: without vowels, s, n and y no code spells a word such as yes or no.
+/// The letters of codes. Without vowels, s, n and y, no code spells a word such as yes or no.
 const ALPHABET: &[u8; 18] = b"bcdfghjkmpqrtvwxzl";
 const LENGTH: usize = 8;
 
-/// The seal of a case.
+/// Codes for the verdicts of a case, and its data.
 pub(in crate::metrics) struct Seal {
     seed: [u8; 32],
     /// The [`skeleton`] of all data.
@@ -25,8 +25,8 @@ pub(in crate::metrics) struct Seal {
 }
 
 impl Seal {
-    /// Made of everything that a prompt about the case may hold and that neither we nor the author of the metric
-    /// wrote.
+    /// Built from everything that a prompt about the case may contain, except what evaltrail or the author of the
+    /// metric wrote.
     pub(super) fn of(evidence: &Evidence) -> Seal {
         let all = json!([
             evidence.actual,
@@ -40,8 +40,8 @@ impl Seal {
         Seal { seed: Sha256::digest(&all).into(), data: skeleton(&all) }
     }
 
-    /// The code of a verdict: of the only one that a question asks for (`what` is empty), of a rubric by its id, of a
-    /// sentence by its number.
+    /// The code of a verdict. `what` is empty for a question with only one verdict; otherwise it is the id of a
+    /// rubric or the number of a sentence.
     pub(super) fn code(&self, id: QuestionId, what: &str) -> String {
         let mut round: u32 = 0;
         loop {
@@ -58,18 +58,19 @@ impl Seal {
         }
     }
 
-    /// Whether a word has the form of a code but is not this one: whoever wrote it did not know the code.
+    /// Whether a word has the form of a code but is another one: its author did not know the code.
     pub(super) fn is_forged(word: &str, code: &str) -> bool {
         word != code && word.len() == LENGTH && word.bytes().all(|byte| ALPHABET.contains(&byte))
     }
 
-    /// Whether a piece of a reply stands in the data, letter for letter.
+    /// Whether a piece of a reply occurs in the data. Only its letters and digits are compared ([`skeleton`]).
     pub(super) fn quotes(&self, piece: &str) -> bool {
         let piece = skeleton(piece);
         !piece.is_empty() && self.data.contains(&piece)
     }
 
-    /// Whether the last letters of `before` and `piece` stand together in the data: the quotation goes on into it.
+    /// Whether the last three characters of `before`, followed by `piece`, occur in the data: a quotation continues
+    /// into it.
     pub(super) fn quotes_on(&self, before: &str, piece: &str) -> bool {
         let before = skeleton(before);
         let Some((at, _)) = before.char_indices().rev().nth(2) else { return false };
@@ -77,7 +78,7 @@ impl Seal {
     }
 }
 
-/// The words behind the code and a label, wherever in a reply they stand: in a line of their own or in JSON.
+/// The values after the code and a label, anywhere in a reply: on a line of their own or in JSON.
 pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
     let pattern =
@@ -89,7 +90,7 @@ pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
     pattern.captures_iter(reply).map(plain).collect()
 }
 
-/// The values of a key in the JSON objects that have the code, in whatever order their keys stand.
+/// The values of a key in the JSON objects that contain the code, whatever the order of their keys.
 pub(super) fn beside_code(reply: &str, code: &str, key: &str) -> Vec<String> {
     fn walk(value: &Value, code: &str, key: &str, found: &mut Vec<String>) {
         match value {
@@ -111,15 +112,15 @@ pub(super) fn beside_code(reply: &str, code: &str, key: &str) -> Vec<String> {
     found
 }
 
-/// What all say that say anything; nothing when they differ.
+/// The verdict on which all agree; `None` values are ignored. `None` when they differ or there are none.
 pub(super) fn agreed<T: PartialEq + Copy>(verdicts: impl IntoIterator<Item = Option<T>>) -> Option<T> {
     let mut said = verdicts.into_iter().flatten();
     let first = said.next()?;
     said.all(|other| other == first).then_some(first)
 }
 
-/// Letters and digits of a text as they look: JSON's escapes undone, look-alikes of Latin letters folded, hidden
-/// characters left out, lower case.
+/// Letters and digits of a text as they look: JSON escapes decoded, look-alikes of Latin letters replaced, hidden
+/// characters removed, lower case.
 pub(super) fn skeleton(text: &str) -> String {
     static ESCAPED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\\+u([0-9a-fA-F]{4})").ok());
     static BREAKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\\+[nrt"/\\]"#).ok());
@@ -132,7 +133,7 @@ pub(super) fn skeleton(text: &str) -> String {
     folded(&text).filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// A text with look-alikes folded and hidden characters left out, its letter case and signs kept.
+/// A text with look-alikes replaced and hidden characters removed. Letter case and punctuation are preserved.
 pub(super) fn plain(text: &str) -> String {
     text.nfkc().filter(|c| !is_hidden(*c)).map(look_alike).collect()
 }
@@ -175,7 +176,7 @@ fn look_alike(c: char) -> char {
     LATIN.iter().find(|(like, _)| like.contains(c)).map_or(c, |(_, latin)| *latin)
 }
 
-/// The seal of a case whose agent said this.
+/// The seal of a case with this response of the agent.
 #[cfg(test)]
 pub(super) fn seal_of_response(said: &str) -> Seal {
     use crate::domain::{Content, Invocation};

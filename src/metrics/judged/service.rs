@@ -1,5 +1,5 @@
-//! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): what is sent, as ADK's
-//! client sends it, and what comes back.
+//! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): the request, as ADK's client
+//! sends it, and its response.
 
 use super::seal::Seal;
 use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
@@ -7,15 +7,15 @@ use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionI
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
 
-/// Under this key a question names a prompt that Google keeps.
+/// The key under which a question names a prompt that Google publishes.
 pub const KEPT_PROMPT: &str = "kept_prompt";
 
 /// Which metric of the service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::metrics) enum Served {
-    /// Turn by turn.
+    /// Each turn on its own.
     Turns(&'static str),
-    /// Turn by turn, by a prompt of this name that Google keeps.
+    /// Each turn on its own, with the published prompt of this name.
     Prompt(&'static str),
     /// The whole conversation at once.
     Conversation(&'static str),
@@ -29,7 +29,7 @@ impl Served {
         };
         let (metric, instance) = match self {
             Served::Turns(name) => (predefined(name), one_turn(evidence, turn)),
-            // Who asks puts the prompt in its place.
+            // The sender replaces this with the prompt.
             Served::Prompt(name) => (json!({KEPT_PROMPT: name}), one_turn(evidence, turn)),
             Served::Conversation(name) => (predefined(name), conversation(evidence.actual)),
         };
@@ -168,7 +168,7 @@ impl Judge for Served {
     }
 }
 
-/// A reply of the service: its score, its explanation, its verdicts. A verdict that is absent is a no.
+/// Reads a response of the service: score, explanation and verdicts. An absent verdict means no.
 fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
     let parsed: Value = serde_json::from_str(reply).unwrap_or_default();
     let result = parsed.pointer("/metricResults/0").cloned().unwrap_or_default();
@@ -207,7 +207,7 @@ fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
 mod tests {
     use super::*;
 
-    /// What google-adk 2.13.0 with google-cloud-aiplatform 2.7.0 sends, recorded at its client.
+    /// The request of google-adk 2.13.0 with google-cloud-aiplatform 2.7.0, recorded at its client.
     #[test]
     fn a_turn_is_sent_as_adk_sends_it() {
         let turn = Invocation {

@@ -1,4 +1,4 @@
-//! Metrics from a person's own templates: a score on a scale of its own, or a choice between two responses.
+//! Metrics from the user's own templates: a score on a scale of its own, or a choice between two responses.
 
 use super::json_verdict::{JsonVerdict, objects};
 use super::seal::Seal;
@@ -25,7 +25,7 @@ const CHOICE: &str = "\n\nEnd with one JSON object and nothing after it:\n\
 pub(in crate::metrics) struct Template {
     template: JudgeTemplate,
     samples: u32,
-    /// Asked once, about the whole conversation.
+    /// One question about the whole conversation, instead of one for each turn.
     whole: bool,
     reading: Reading,
 }
@@ -44,7 +44,7 @@ impl Template {
         Template { whole: own.whole, ..Template::of(&template, options, reading) }
     }
 
-    /// Whether two responses are asked about in both orders.
+    /// Whether two responses are compared in both orders.
     fn is_flipped(&self) -> bool {
         self.template.flip && self.template.baseline.is_some()
     }
@@ -53,12 +53,12 @@ impl Template {
         if self.template.baseline.is_some() { AnswerShape::Choice } else { AnswerShape::Score }
     }
 
-    /// The turns that are asked about.
+    /// The turns that are judged.
     fn turns(&self, of: usize) -> std::ops::Range<usize> {
         if self.whole { of.saturating_sub(1)..of } else { 0..of }
     }
 
-    /// The prompt for a turn, with the two responses in the other order when `flipped`.
+    /// The prompt for a turn. The two responses are in the other order when `id.step` is 1.
     fn prompt(&self, evidence: &Evidence, id: QuestionId, seal: &Seal) -> Result<String, String> {
         let (turn, flipped) = (id.turn, id.step == 1);
         let (text, names) = placeholders(&self.template.prompt);
@@ -72,7 +72,7 @@ impl Template {
                 (other, _) => other,
             };
             let value = variable(evidence, turn, of)
-                .ok_or_else(|| format!("the template names {{{of}}}, which the case has not"))?;
+                .ok_or_else(|| format!("the template names {{{of}}}, which the case does not have"))?;
             data.push((name, value));
         }
         let data: Vec<(&str, &str)> =
@@ -94,7 +94,7 @@ impl Template {
             Reading::Careful => {
                 JsonVerdict { keys: &[key], read: &|_, value| read(value) }.of(reply, seal, code)
             }
-            // There is nothing of ADK's to equal: the first object counts.
+            // ADK has no such metric: the first object counts.
             Reading::Adk => {
                 let first = objects.iter().find_map(|(.., object)| object.get(key));
                 first.and_then(read).ok_or_else(|| "no verdict in the judge's answer".to_string())
@@ -114,7 +114,8 @@ impl Template {
         if !asked.iter().all(|asked| all_answered(&asked.samples)) {
             return TurnVerdict { why: "the judge failed".into(), ..TurnVerdict::default() };
         }
-        // Each order counts equally, however many of its samples are unclear; one without a verdict leaves none.
+        // Both orders have the same weight, however many of their samples are unclear. If one has no verdict, there
+        // is no score.
         let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score));
         let orders: Vec<Option<f64>> = asked.iter().map(of_order).collect();
         let score = match self.is_flipped() {
@@ -142,7 +143,7 @@ impl Template {
                 samples().map(|sample| sample.reason.clone()).find(|why| !why.is_empty()).unwrap_or_default()
             }
         };
-        // A choice is the majority's; a score is the mean.
+        // A choice is decided by majority; a score is a mean.
         let score = match &self.template.baseline {
             Some(_) => score.map(|score| {
                 (2.0 * score - 1.0).partial_cmp(&0.0).map_or(0.5, |side| 0.5 + 0.5 * f64::from(side as i8))
@@ -165,7 +166,7 @@ impl Judge for Template {
             mean(asked.samples.iter().filter_map(|sample| sample.score))
         };
         let turns = answered.iter().filter(|asked| asked.id.step == 1).map(|asked| asked.id.turn);
-        // The candidate stands second in the first question.
+        // In the first question, the candidate is the second response.
         let biases = turns.filter_map(|turn| Some(score(turn, 0)? - score(turn, 1)?));
         if self.is_flipped() { mean(biases) } else { None }
     }
@@ -176,7 +177,7 @@ impl Judge for Template {
         answered: &[Asked],
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
-        // Both orders are asked equally often: of an odd number one more.
+        // Both orders get the same number of samples: half of them, rounded up.
         let each = if self.is_flipped() { self.samples.div_ceil(2) } else { self.samples };
         let flipped = if self.is_flipped() { each } else { 0 };
         let mut questions = Vec::new();
@@ -199,7 +200,7 @@ impl Judge for Template {
             let flipped = asked.id.step == 1;
             read_samples(asked, |reply| {
                 let (score, why) = self.read_reply(reply, seal, &code);
-                // A is the baseline unless the two were exchanged; a score of 1 is for the candidate.
+                // A is the baseline unless the two were exchanged; a score of 1 favors the candidate.
                 let score = score.map(|score| if flipped { 1.0 - score } else { score });
                 (score, why, Vec::new())
             });
@@ -229,7 +230,7 @@ fn number(value: &Value) -> Option<f64> {
     .filter(|score: &f64| score.is_finite())
 }
 
-/// 1 for B, 0 for A.
+/// 1 for B, 0 for A, 0.5 for neither.
 fn choice(value: &Value) -> Option<f64> {
     match value.as_str()?.trim().to_uppercase().as_str() {
         "A" | "BASELINE" => Some(0.0),
@@ -239,7 +240,7 @@ fn choice(value: &Value) -> Option<f64> {
     }
 }
 
-/// A template with our placeholders, and the names in it. `{{` and `}}` are braces, as in Python.
+/// The template in the syntax of [`fill_sealed`], and the names in it. `{{` and `}}` are braces, as in Python.
 fn placeholders(prompt: &str) -> (String, Vec<String>) {
     let mut names: Vec<String> = Vec::new();
     let mut text = String::new();
@@ -249,7 +250,7 @@ fn placeholders(prompt: &str) -> (String, Vec<String>) {
         let brace = &rest[at..=at];
         rest = &rest[at + 1..];
         if let Some(after) = rest.strip_prefix(brace) {
-            // Two of our own braces would open a placeholder.
+            // Two braces would open a placeholder.
             text.push_str(brace);
             rest = after;
             continue;
@@ -274,7 +275,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// What a case has under a name: what every case has, else a column of its file.
+/// The value of a placeholder: a built-in one, else a column of the case's file.
 fn variable(evidence: &Evidence, turn: usize, name: &str) -> Option<String> {
     let actual = &evidence.actual[turn];
     let expected = evidence.expected.and_then(|turns| turns.get(turn));

@@ -1,4 +1,4 @@
-//! `per_turn_user_simulator_quality_v1`: a judge says whether the simulated user kept to its scenario
+//! `per_turn_user_simulator_quality_v1`: a judge decides whether the simulated user followed its scenario
 //! (`facts/adk.md` 4.7).
 
 use super::json_verdict::{JsonVerdict, objects};
@@ -35,7 +35,7 @@ impl UserQuality {
             Some(other) => {
                 return Err(Unusable::Option {
                     option: "stop_signal",
-                    expected: "a text",
+                    expected: "a string",
                     found: other.to_string(),
                 });
             }
@@ -71,7 +71,7 @@ fn text(scenario: &Value, snake: &str, camel: &str) -> String {
     value.and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-/// The persona in words: its description, and what it does.
+/// The persona as text: its id, or its definition as JSON.
 pub(super) fn persona(scenario: &Value) -> String {
     let persona = scenario.get("user_persona").or_else(|| scenario.get("userPersona"));
     match persona {
@@ -88,7 +88,7 @@ fn history(turns: &[Invocation]) -> String {
     said.collect::<Vec<_>>().join("\n\n")
 }
 
-/// ADK's: first match, any letter case.
+/// ADK's reading: the first match, in any letter case.
 fn adk(reply: &str) -> Option<bool> {
     static PATTERN: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)"is_valid":\s*\[*\s*"*([^"\]]*)"*\s*\]*\s*[,\n}]"#).ok());
@@ -121,7 +121,7 @@ fn verdict_of(_: &str, value: &Value) -> Option<bool> {
     }
 }
 
-/// What it did not keep to, in the judge's words.
+/// The criteria that are not met, with the judge's reasons.
 fn reasons(reply: &str) -> String {
     let objects = objects(reply);
     let criteria =
@@ -144,10 +144,10 @@ impl Judge for UserQuality {
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
         let Some(scenario) = evidence.scenario else {
-            return Err("the case is no scenario: nobody played its user".into());
+            return Err("the case is not a scenario and has no simulated user".into());
         };
         let turns = evidence.actual;
-        // The last is the stop signal, judged as if it had been said.
+        // The last message is the stop signal, judged as if the user had sent it.
         let messages = turns.iter().map(|turn| turn.user.scored_text()).chain([self.stop_signal.clone()]);
         let questions = messages.enumerate().skip(1).map(|(turn, message)| Question {
             id: QuestionId { turn, ..QuestionId::default() },
@@ -194,7 +194,7 @@ impl Judge for UserQuality {
             let threshold = self.threshold.unwrap_or(f64::MIN);
             match turns.get_mut(asked.id.turn) {
                 Some(turn) => *turn = judged,
-                // Stopping too early is the last turn's fault.
+                // An early stop counts against the last turn.
                 None if judged.score.is_some_and(|score| score < threshold) => {
                     if let Some(last) = turns.last_mut() {
                         *last = judged;
