@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::output::tell;
-use crate::explorer::{Explorer, explore};
+use crate::explorer::{Explorer, Leaving, explore};
 use crate::workspace::named_path;
 use anyhow::Context;
 use std::io::IsTerminal;
@@ -45,11 +45,13 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = home_relative(&opened);
-    explore(Explorer { opened, title, theme })?;
-    Ok(Exit::Fine)
+    match explore(Explorer { opened, title, theme: theme.clone() })? {
+        Leaving::Quit => Ok(Exit::Fine),
+        Leaving::OpenSample => demo(None, theme),
+    }
 }
 
-/// Copies the sample workspace to a temporary folder (or one that stays) and opens it.
+/// Copies the sample workspace to a temporary folder or to `to`, and opens it.
 pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let (folder, _temporary) = match to {
         Some(folder) => (folder, None),
@@ -67,7 +69,7 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     Ok(Exit::Fine)
 }
 
-/// Nothing that is there is written over.
+/// Writes the sample workspace. Existing files are not overwritten.
 fn write_sample(folder: &Path) -> std::io::Result<()> {
     for (name, text) in SAMPLE {
         let path = folder.join(name);
@@ -80,7 +82,7 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Without a terminal the explorer cannot be; what can be is said.
+/// Without a terminal, prints which command to use instead of the explorer.
 fn no_terminal(instead: &str) -> Option<Exit> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb {

@@ -1,11 +1,10 @@
-//! Which case, by position.
+//! Reference to an eval case by position.
 
-/// A case: its set, and its position in the file.
+/// An eval case, by the index of its set and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseRef {
-    /// Index into [`crate::explorer::Model::sets`]. It stands for the file's path: it stays what it is while other sets come
-    /// and go.
+    /// Index into [`crate::explorer::Model::sets`]. It does not change when other sets are added or deleted.
     pub set: usize,
-    /// Position in the file as it was read last ([`crate::explorer::SetView::read`]).
+    /// Position in the most recently read version of the file ([`crate::explorer::SetView::read`]), from 0.
     pub index: usize,
 }

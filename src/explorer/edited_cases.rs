@@ -1,5 +1,5 @@
-//! After a file was edited: results move with their cases and are re-evaluated, that is, compared with the cases as
-//! they are now.
+//! Results after a file was edited. They move with their cases and are re-evaluated, that is, compared with the cases
+//! as they are now.
 
 use crate::domain::EndedAttempt;
 use crate::explorer::case_ref::CaseRef;
@@ -14,16 +14,17 @@ use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// So many attempts are looked at at once; more are looked at away from the screen.
+/// Maximum number of attempts that are re-evaluated immediately; more are re-evaluated in the background.
 const AT_ONCE: usize = 20;
-/// The same of bytes that have to be read for them.
+/// The same limit in bytes that have to be read.
 const READ_AT_ONCE: u64 = 128 << 10;
 
-/// Attempts by case, as they would have come out of the case as it is now.
+/// Re-evaluated attempts by case.
 type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
 
-/// Where the cases of a file are now: by id, of equal ids the n-th is the n-th, and a case whose id is gone is
-/// matched to the new case at the same position if the two differ only in their ids.
+/// The new positions of the cases of a file. Cases are matched by id; if several have the same id, the n-th is
+/// matched to the n-th. A case whose id no longer exists is matched to the new case at the same position if the two
+/// differ only in their ids.
 pub(crate) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
@@ -51,7 +52,7 @@ fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
     without_id(was).is_some_and(|text| Some(text) == without_id(now))
 }
 
-/// Takes the cases of an edited file along, and asks for those that say something else now.
+/// Updates the positions of the cases of an edited file, and re-evaluates the cases whose content changed.
 pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect> {
     let Some(now) = model.file(set).cloned() else { return Vec::new() };
     let places = positions(was, &now);
@@ -74,8 +75,8 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     effects
 }
 
-/// Keeps the results of cases that are gone, in case they come back: the file may be in the middle of being rewritten,
-/// or another branch may be checked out for now.
+/// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
+/// another branch may be checked out for a while.
 fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
     let file = model.sets[set].path.path.clone();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());
@@ -90,10 +91,10 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
         })
     };
     let results: Vec<PastResult> = gone.filter_map(result).collect();
-    load::let_wait(&mut model.sets[set], results);
+    load::store_until_read(&mut model.sets[set], results);
 }
 
-/// Cases of a set have other positions now: all that names them follows.
+/// Updates everything that refers to cases of a set after their positions changed.
 fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
     let effects = what_if::follow(model, &new);
     model.outcomes.follow(&new);
@@ -106,7 +107,7 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     if model.overlay.as_mut().is_some_and(|overlay| !overlay.dialog_mut().follow(&new)) {
         model.overlay = None;
     }
-    // It is opened again on the case under the cursor.
+    // The preview is opened again for the case under the cursor.
     (model.browse.preview, model.browse.previewed) = (None, None);
     match &mut model.screen {
         Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
@@ -119,7 +120,7 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     effects
 }
 
-/// Re-evaluates cases of a set; away from the screen when they are many.
+/// Re-evaluates cases of a set: immediately if there are few attempts, otherwise in the background.
 pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
     let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
     let (file, digest, notes) = (file.clone(), digest.clone(), model.sets[set].notes.clone());
@@ -133,7 +134,7 @@ pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
         0 => Vec::new(),
         1..=AT_ONCE if attempts().map(|attempt| attempt.bytes_to_read()).sum::<u64>() <= READ_AT_ONCE => {
             let found = reevaluated(&file, &notes, &cases);
-            show(model, &asked(&cases), found)
+            show(model, &requested_cases(&cases), found)
         }
         _ => {
             model.sets[set].reevaluating += 1;
@@ -142,29 +143,29 @@ pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
     }
 }
 
-/// Which cases were asked about, with the revisions of their outcomes.
-pub fn asked(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
+/// The requested cases, with the revisions of their outcomes.
+pub fn requested_cases(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
     cases.iter().map(|one| (one.case, one.revision)).collect()
 }
 
-/// The outcomes that are, whatever is on trial.
+/// The outcomes without the active what-if.
 fn real(model: &Model) -> &crate::explorer::outcomes::Outcomes {
     model.trial.as_ref().map_or(&model.outcomes, |trial| &trial.before)
 }
 
-/// The attempts as they would have come out of the cases of a file. Those that say the same are left out.
+/// Re-evaluates attempts with the cases of a file. Cases whose content did not change are left out.
 pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Reevaluated {
     let of = |one: &CaseAttempts| Some((one.case, reevaluate(file, notes, one.case.index, &one.attempts)?));
     cases.iter().filter_map(of).collect()
 }
 
-/// An answer to [`Effect::Reevaluate`]. One about another version of the file is dropped, and the set is marked, so that
-/// all its outcomes are compared again.
+/// Handles the reply to [`SetEffect::Reevaluate`]. A reply for another version of the file is dropped, and the set is
+/// marked so that all its outcomes are re-evaluated.
 pub(crate) fn answered(
     model: &mut Model,
     set: usize,
     digest: &str,
-    asked: &[(CaseRef, u64)],
+    requested: &[(CaseRef, u64)],
     results: Reevaluated,
 ) -> Vec<Effect> {
     let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
@@ -173,11 +174,11 @@ pub(crate) fn answered(
         view.is_behind = true;
         return Vec::new();
     }
-    show(model, asked, results)
+    show(model, requested, results)
 }
 
-/// Shows what was found, except of cases that were run again since it was asked for.
-fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
+/// Shows re-evaluated results, except for cases that were run again since the request.
+fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
     let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
         real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
@@ -185,8 +186,8 @@ fn show(model: &mut Model, asked: &[(CaseRef, u64)], results: Reevaluated) -> Ve
     let is_other = |case: &CaseRef| {
         results.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)
     };
-    let asked = asked.iter().filter(is_current).map(|(case, _)| *case);
-    let others: Vec<CaseRef> = asked.filter(is_other).collect();
+    let requested = requested.iter().filter(is_current).map(|(case, _)| *case);
+    let others: Vec<CaseRef> = requested.filter(is_other).collect();
     if others.is_empty() {
         return Vec::new();
     }

@@ -1,6 +1,7 @@
-//! What the outside must do, as data.
+//! Effects: requests for side effects, as data.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
+use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
@@ -13,100 +14,102 @@ use crate::store::FileJob;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What cases are run against.
+/// The agent or saved responses that cases are run against.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Against {
     /// The set's agent.
     #[default]
     Agent,
-    /// The set's agent, with options that the person chose for this run.
+    /// The set's agent, with options that the user chose for this run.
     AgentWith(Box<RunOverrides>),
-    /// The set's agent, for this turn alone (from 1), on the history that the case expects before it.
+    /// The set's agent, for a single turn (from 1). The turns before it are sent as the case expects them.
     Turn(u32),
-    /// What the file says an agent already did.
+    /// The agent's responses that are saved in the file.
     Saved,
-    /// What an agent did before, judged again: equally many attempts of each case, in order.
-    Kept(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
+    /// Attempts of earlier runs, to be judged again: the same number of attempts for each case, in order.
+    Recorded(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }
 
-/// Options of one run instead of those of the configuration; none: as configured.
+/// Options of one run that override the configuration. `None`: as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOverrides {
-    /// Attempts of each case.
+    /// Number of attempts for each case.
     pub repeat: Option<u32>,
-    /// Attempts at the same time.
+    /// Number of attempts in flight at the same time.
     pub jobs: Option<u32>,
-    /// The agent, by name or address as `run --agent` takes it.
+    /// The agent, as a name or address in the syntax of `run --agent`.
     pub agent: Option<String>,
-    /// The model that judges, as `run --judge` takes it.
+    /// The judge model, in the syntax of `run --judge`.
     pub judge: Option<String>,
-    /// Samples of the judge for each question, where a criterion does not say.
+    /// Number of judge samples for each question, if the criterion does not specify it.
     pub samples: Option<u32>,
-    /// A file of criteria in ADK's form, relative to the workspace, for all sets of the run.
+    /// Path of a criteria file in ADK's format, relative to the workspace, for all sets of the run.
     pub criteria: Option<String>,
-    /// Which of the cases, in the syntax of the list's filter; empty: all.
+    /// Filter for the cases, in the syntax of the list's filter. Empty: all cases.
     pub filter: String,
 }
 
-/// What a text in the person's editor is of.
+/// What a text that is open in `$EDITOR` belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EditorOf {
     /// A field of the case that is being edited.
     Field(Field),
     /// The whole case.
     Case,
-    /// The criteria of a set: the file, and what was read from it, if it is there.
+    /// The criteria of a set: the file, and its text if the file exists.
     Criteria(PathBuf, Option<Arc<str>>),
 }
 
-/// A request of `update` to the outside, by area; `terminal` executes it. The answer arrives as a message.
+/// A request from `update` for a side effect. `terminal` executes it; the reply arrives as a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// With the terminal, the clipboard and the person's editor.
+    /// Concerns the terminal, the clipboard or `$EDITOR`.
     Terminal(TerminalEffect),
-    /// With files of sets.
+    /// Concerns files of eval sets.
     Sets(SetEffect),
-    /// With runs.
+    /// Concerns runs.
     Run(RunEffect),
-    /// With results.
+    /// Concerns results.
     Results(ResultEffect),
-    /// With edits of files.
+    /// Concerns edits of files.
     Edits(EditEffect),
-    /// With the conversation.
+    /// Concerns the conversation with an agent.
     Chat(ChatEffect),
 }
 
 /// Effects that need the terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminalEffect {
-    /// Put a text on the clipboard.
+    /// Copy a text to the clipboard.
     Copy(String),
-    /// Open a file in the person's editor.
+    /// Open a file in `$EDITOR`.
     OpenEditor {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
-    /// Let the person edit a text in their editor; the answer is [`crate::explorer::EditMsg::TextEdited`].
+    /// Open a text in `$EDITOR`. The reply is [`crate::explorer::EditMsg::TextEdited`].
     EditText {
         /// The text.
         text: String,
-        /// What it is called.
+        /// Prefix of the name of the temporary file.
         name: String,
-        /// The ending of its file, which editors colour by.
+        /// Extension of the temporary file, for syntax highlighting.
         ending: &'static str,
-        /// What it is of.
+        /// What the text belongs to.
         of: EditorOf,
     },
-    /// Let the person edit the criteria beside a set; the text comes as for any other.
+    /// Open the criteria of a set in `$EDITOR`. The reply is [`crate::explorer::EditMsg::TextEdited`].
     EditCriteria(usize),
-    /// Take the mouse, or give it back.
+    /// Turn mouse capture on or off.
     CaptureMouse(bool),
-    /// Back to the shell for a while.
+    /// Suspend the process and return to the shell.
     Suspend,
-    /// Remember what is open, and leave.
+    /// Save which set and case are open, and quit.
     Quit,
+    /// Quit, and open the sample workspace instead.
+    OpenSample,
 }
 
 /// Effects on files of sets.
@@ -116,16 +119,16 @@ pub enum SetEffect {
     Load {
         /// Which set.
         set: usize,
-        /// The answer carries it.
+        /// Identifies the request; repeated in the reply.
         ticket: Ticket,
     },
-    /// Look again which files there are; the answer is [`crate::explorer::SetMsg::Found`].
+    /// Search the workspace for eval sets again. The reply is [`crate::explorer::SetMsg::Found`].
     Rediscover,
     /// Read every case of a set's file, for the filter.
     Summarise {
         /// Which set.
         set: usize,
-        /// The file's digest; the answer carries it.
+        /// The file's digest; repeated in the reply.
         digest: String,
         /// The file.
         file: Arc<SetFile>,
@@ -134,31 +137,32 @@ pub enum SetEffect {
     Reevaluate {
         /// The set.
         set: usize,
-        /// The file's digest; the answer carries it.
+        /// The file's digest; repeated in the reply.
         digest: String,
         /// The file.
         file: Arc<SetFile>,
-        /// What is saved beside it.
+        /// Notes that are stored next to the file.
         notes: Arc<Notes>,
         /// The cases, with their attempts as they ran.
         cases: Vec<CaseAttempts>,
     },
-    /// Look which tools the workspace and the set's agent know; the answer is [`crate::explorer::SetMsg::ToolsSeen`].
-    SeeTools(usize),
+    /// Collect the tools that the workspace and the set's agent use or declare. The reply is
+    /// [`crate::explorer::SetMsg::ToolsCollected`].
+    CollectTools(usize),
 }
 
 /// Effects on runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEffect {
-    /// Run these cases, or score what the files contain.
+    /// Run these cases.
     Start(Vec<CaseRef>, Against),
-    /// Run these cases. The person allowed what these questions ask.
+    /// Run these cases. The user gave the permissions that these questions request.
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
-    /// Do not use the keys that were asked about, and do not ask again in this session.
+    /// Do not use the keys that these questions name, and do not ask about them again in this session.
     DeclineKeys(Vec<TrustQuestion>),
-    /// End the run early.
+    /// Cancel the run.
     Cancel(CancelReason),
-    /// Start no new attempt, or continue.
+    /// Pause the run (no new attempt is started), or continue it.
     Pause(bool),
     /// Cancel one attempt.
     CancelAttempt(AttemptKey),
@@ -167,63 +171,72 @@ pub enum RunEffect {
 /// Effects on results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultEffect {
-    /// Rescore outcomes away from the screen.
+    /// Rescore outcomes in the background.
     Rescore {
-        /// The answer carries it.
+        /// Identifies the request; repeated in the reply.
         ticket: Ticket,
-        /// What is changed.
+        /// The change of criteria.
         change: WhatIf,
-        /// The outcomes as they are.
+        /// The outcomes without the change.
         before: Arc<Outcomes>,
     },
-    /// Free outcomes that are not shown any more: of many, that takes a while.
+    /// Drop outcomes that are no longer shown, in the background: freeing many of them takes noticeable time.
     Forget(Arc<Outcomes>),
     /// Write changed criteria to the configs of these sets.
     WriteCriteria(WhatIf, Vec<usize>),
-    /// Compare large turns away from the screen.
+    /// Build the comparison of large turns in the background.
     BuildBody(BodyKey, Arc<Compared>),
-    /// Read a large attempt away from the screen, to build the lines of this key.
+    /// Read a large attempt in the background, to build the lines for this key.
     ReadAttempt(BodyKey, Arc<EndedAttempt>),
-    /// Save what a person says of verdicts.
-    KeepVerdicts(Vec<HumanVerdict>),
+    /// Save verdicts given by the user.
+    SaveVerdicts(Vec<HumanVerdict>),
 }
 
-/// Effects on files that the person edits.
+/// Effects on files that the user edits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EditEffect {
-    /// Make an edit; the answer is [`crate::explorer::EditMsg::Made`], or says why not.
+    /// Apply an edit. The reply is [`crate::explorer::EditMsg::Made`] or [`crate::explorer::EditMsg::Failed`].
     Make {
-        /// What it does, in words.
+        /// Description of the edit.
         words: String,
-        /// What is done to which file.
+        /// The changes to each file.
         jobs: Vec<FileJob>,
-        /// Links may lead out of the folder.
+        /// Whether links may point outside the workspace.
         anywhere: bool,
     },
-    /// Undo the last edit of what was opened, or make it again.
+    /// Read the conversations of a session, a recording or a trace. The reply is
+    /// [`crate::explorer::EditMsg::Conversations`].
+    ReadConversations {
+        /// Address of the session, or path of a file relative to the opened folder.
+        source: String,
+        /// The set that the case is added to.
+        target: CaptureTarget,
+    },
+    /// Undo or redo the last edit in the workspace.
     Turn {
-        /// Whether to undo.
+        /// True to undo, false to redo.
         back: bool,
     },
 }
 
-/// Effects on the conversation with an agent. There is one at a time: its size does not matter.
+/// Effects on the conversation with an agent. The size of the variants does not matter, since only one value exists
+/// at a time.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatEffect {
-    /// Reach the agent of a set for a conversation; what happens arrives as [`crate::explorer::Msg::Chat`].
+    /// Connect to the agent of a set for a conversation. Replies arrive as [`crate::explorer::Msg::Chat`].
     Open {
         /// The set.
         set: usize,
-        /// Application, user and state.
+        /// Application, user and state of the session.
         session: SessionInput,
-        /// Which conversation.
+        /// Number of the conversation; repeated in the replies.
         number: u64,
-        /// Programs that were allowed.
+        /// Permissions that the user gave.
         granted: Vec<TrustQuestion>,
     },
     /// Send a message to the agent.
-    Say(String),
+    Send(String),
     /// End the conversation.
     Close,
 }

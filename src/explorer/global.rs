@@ -1,4 +1,4 @@
-//! What can be done everywhere.
+//! Functions for commands that are available on every screen.
 
 use crate::domain::Status;
 use crate::explorer::effect::Effect;
@@ -8,13 +8,13 @@ use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use serde_json::json;
 
-/// How many notices the message log keeps.
+/// Maximum number of notices in the message log.
 pub const NOTICES_AT_MOST: usize = 200;
-/// How long a notice is shown, in seconds.
+/// How long a notice is shown, in seconds; errors are shown longer.
 const NOTICE_S: f64 = 4.0;
 const BAD_NOTICE_S: f64 = 10.0;
 
-pub(crate) fn tell(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
+pub(crate) fn notify(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
     let until = model.now + if bad { BAD_NOTICE_S } else { NOTICE_S };
     let notice = Notice { text, bad, until };
     model.notices.push(notice.clone());
@@ -30,7 +30,7 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
     }
 }
 
-/// Quits; where that would cut off or lose something, asks first.
+/// Quits. Asks for confirmation first if a run would be interrupted or unsaved work lost.
 pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
     let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.then == Confirmed::Quit);
     match what_would_end(model).filter(|_| !asked) {
@@ -39,14 +39,11 @@ pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// What leaving would cut off or lose, and what becomes of it.
+/// What quitting would interrupt or lose: the question, and an explanation.
 fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
     match &model.screen {
         Screen::Edit(edit) if edit.is_changed() => {
-            return Some((
-                "The case is not saved. Quit?",
-                "What was changed in the editor is not in the file.",
-            ));
+            return Some(("The case is not saved. Quit?", "The changes in the editor are lost."));
         }
         Screen::Chat(chat) if chat.is_unkept() => {
             return Some((
@@ -64,26 +61,27 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
 pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
     let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };
-    tell(model, words.into(), false);
+    notify(model, words.into(), false);
     vec![Effect::Terminal(TerminalEffect::CaptureMouse(model.mouse))]
 }
 
-/// An id as it can be pasted anywhere: a line break or a control character, which a shell would act on, is escaped.
+/// Escapes line breaks and control characters in an id, so that it can be pasted into a shell safely.
 fn on_one_line(id: &str) -> String {
     let quoted = serde_json::Value::from(id).to_string();
     quoted[1..quoted.len() - 1].replace("\\\"", "\"")
 }
 
-/// Copies the case: its id, its scores and both sides of every turn. The raw data, as JSON.
+/// Copies the case as JSON: its id, its status, why it did not pass, and both sides of every turn. A case that was
+/// not run is copied as its id only.
 pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
-    let attempt = model.attempt_at_hand();
+    let attempt = model.current_attempt();
     let Some(attempt) = attempt else {
         return vec![Effect::Terminal(TerminalEffect::Copy(on_one_line(&model.eval_id(at))))];
     };
     let attempt = match attempt.read() {
         Ok(attempt) => attempt,
-        Err(why) => return tell(model, format!("nothing is copied: {why}"), true),
+        Err(why) => return notify(model, format!("not copied: {why}"), true),
     };
     let turn = |turn: &crate::domain::Invocation| {
         let calls: Vec<_> =

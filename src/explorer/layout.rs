@@ -1,10 +1,10 @@
-//! Where things are on the screen: one answer for drawing, for page sizes and for the mouse.
+//! Positions of the parts of the screen, shared by drawing, page sizes and mouse handling.
 
 use ratatui::layout::Rect;
 
-/// Below this the screen only says that it is too small.
+/// Smallest size that is drawn, in columns and rows. On smaller terminals only a message is shown.
 pub const SMALLEST: (u16, u16) = (40, 12);
-/// Narrower than this, the two panes of a screen take turns.
+/// Width in columns from which two panes are shown side by side. On narrower screens only one of them is visible.
 pub(crate) const TWO_PANES_FROM: u16 = 90;
 
 /// The parts of the screen.
@@ -12,9 +12,9 @@ pub(crate) const TWO_PANES_FROM: u16 = 90;
 pub struct Layout {
     /// The line at the top.
     pub header: Rect,
-    /// The change on trial, below the header; empty when there is none.
+    /// The active what-if, below the header; empty when there is none.
     pub banner: Rect,
-    /// Everything between.
+    /// Everything between the header or banner and the notice or footer.
     pub body: Rect,
     /// The lines of a notice, above the hints; empty when there is none.
     pub notice: Rect,
@@ -33,8 +33,7 @@ pub fn is_too_small(size: (u16, u16)) -> bool {
     size.0 < SMALLEST.0 || size.1 < SMALLEST.1
 }
 
-/// The lines at the top and at the bottom, and the body between them, before a screen divides it. None when the
-/// terminal is too small.
+/// The layout before a screen divides the body. `None` if the terminal is too small.
 pub(crate) fn base(size: (u16, u16), has_banner: bool, notice_lines: u16) -> Option<Layout> {
     if is_too_small(size) {
         return None;
@@ -48,7 +47,7 @@ pub(crate) fn base(size: (u16, u16), has_banner: bool, notice_lines: u16) -> Opt
     Some(Layout { header, banner, body, notice, footer, main: body, ..Layout::default() })
 }
 
-/// What is inside a border.
+/// The area inside a border of one cell.
 pub fn inside(area: Rect) -> Rect {
     Rect {
         x: area.x.saturating_add(1),
@@ -58,7 +57,7 @@ pub fn inside(area: Rect) -> Rect {
     }
 }
 
-/// The rows of the case list: inside the border, below the column heads.
+/// The rows of the case list: inside the border, below the column headings.
 pub fn case_rows(layout: &Layout) -> Rect {
     let inner = inside(layout.main);
     Rect { y: inner.y.saturating_add(1), height: inner.height.saturating_sub(1), ..inner }

@@ -1,4 +1,4 @@
-//! Files that were read, and past outcomes.
+//! Loading of set files and past results.
 
 use crate::domain::RunRef;
 use crate::explorer::case_ref::CaseRef;
@@ -10,25 +10,25 @@ use crate::explorer::model::{CaseSummary, Model, Screen, SetState, SetView};
 use crate::explorer::screens::browse::{node_of_set, relist};
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, place, says_the_same};
+use crate::history::{PastResult, is_unchanged, place};
 use crate::workspace::SetPath;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// So many results of a set wait for their cases; the oldest go first.
+/// Maximum number of results of a set that wait for their cases; beyond it the oldest are dropped.
 const MOST_WAITING: usize = 100_000;
 
-/// A request to open a set's file.
+/// Requests that a set's file be loaded.
 pub fn load_set(model: &mut Model, set: usize) -> Effect {
     Effect::Sets(SetEffect::Load { set, ticket: model.ticket() })
 }
 
-/// Shows an answer unless a newer one is shown already. An answer is not dropped only because the file was asked
-/// for again since: a file that changes all the time would never be shown.
+/// Shows a loaded file unless a newer one is already shown. A reply is not dropped only because the file was
+/// requested again in the meantime: otherwise a file that changes all the time would never be shown.
 pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     let SetLoaded { set, ticket, result } = loaded;
-    let Some(view) = model.sets.get_mut(set).filter(|view| view.is_there() && ticket > view.loaded) else {
+    let Some(view) = model.sets.get_mut(set).filter(|view| view.exists() && ticket > view.loaded) else {
         return Vec::new();
     };
     view.loaded = ticket;
@@ -50,7 +50,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     effects
 }
 
-/// Takes over what is kept beside a file; what cannot be read is said, and the last that could stays.
+/// Updates the notes of a set. If they cannot be read, shows the error and keeps the previous ones.
 pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
     match notes {
         Ok(notes) if *model.sets[set].notes != notes => {
@@ -63,14 +63,14 @@ pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, Stri
             effects
         }
         Ok(_) => Vec::new(),
-        Err(why) => crate::explorer::global::tell(model, why, true),
+        Err(why) => crate::explorer::global::notify(model, why, true),
     }
 }
 
-/// Shows a file as it is now; the results of its cases follow the cases.
+/// Shows a new version of a file. Results move with their cases.
 pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
     let view = &mut model.sets[set];
-    // What is asked already is about an older version of the file.
+    // Pending requests are for an older version of the file.
     view.is_behind |= view.reevaluating > 0;
     let was = view.read.replace(file.clone());
     view.state = SetState::Ready(file.clone(), digest.clone());
@@ -85,7 +85,7 @@ pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
     effects
 }
 
-/// Compares all outcomes of a set with the file as it is, where answers about an older version were dropped.
+/// Re-evaluates all outcomes of a set if replies for an older version of the file were dropped.
 pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     let is_ready = |view: &SetView| view.is_behind && matches!(view.state, SetState::Ready(..));
     let Some(view) = model.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
@@ -94,7 +94,7 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     edited_cases::reevaluate_cases(model, set, cases)
 }
 
-/// A case that is open and no longer there closes.
+/// Closes the case screen if its case no longer exists.
 fn close_lost_case(model: &mut Model, set: usize) {
     if let Some(preview) = &mut model.browse.preview {
         preview.key = None;
@@ -109,7 +109,7 @@ fn close_lost_case(model: &mut Model, set: usize) {
     }
 }
 
-/// Summaries of a file are shown while that file is.
+/// Stores the summaries of a file, unless they are for another version of it.
 pub(crate) fn summarised(
     model: &mut Model,
     set: usize,
@@ -126,8 +126,8 @@ pub(crate) fn summarised(
     Vec::new()
 }
 
-/// Takes past results in, the oldest run first, so that the newest stays. Those of cases that are not read yet wait
-/// for them.
+/// Adds past results, oldest run first, so that the newest one of each case is shown. Results whose cases have not
+/// been read yet are stored until they are.
 pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult>) -> Vec<Effect> {
     if ticket <= model.history {
         return Vec::new();
@@ -146,8 +146,8 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     effects
 }
 
-/// Keeps results until their cases have been read.
-pub(crate) fn let_wait(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
+/// Stores results until their cases have been read.
+pub(crate) fn store_until_read(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
     view.waiting.extend(results);
     view.waiting.drain(..view.waiting.len().saturating_sub(MOST_WAITING));
 }
@@ -157,7 +157,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
     let view = &mut model.sets[set];
     let mut placed = Vec::new();
-    // Of what came in since, the content is that of the file when it was set aside, not when it ran.
+    // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
     for (list, has_content) in [(&mut view.past, true), (&mut view.waiting, false)] {
         for result in std::mem::take(list) {
             match place(&file, &result.eval_id, &result.content) {
@@ -173,7 +173,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
             for attempt in &result.attempts {
                 model.add_outcome(case, &result.run, attempt.clone());
             }
-            if !(has_content && says_the_same(&file, &notes, case.index, &result)) {
+            if !(has_content && is_unchanged(&file, &notes, case.index, &result)) {
                 cases.push(case);
             }
         }
@@ -183,7 +183,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     edited_cases::reevaluate_cases(model, set, cases)
 }
 
-/// Whether a run is the one whose result is shown, or a later one.
+/// Whether a run is the one whose result is shown for the case, or a later one.
 fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
     let shown = model.outcomes.get(case).map(|outcome| &outcome.run);
     shown.is_none_or(|shown| shown.id == run.id || run.started_at() >= shown.started_at())
@@ -196,11 +196,11 @@ fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
     cases
 }
 
-/// Takes over which files there are now, and reads them all again.
+/// Updates the list of sets with the files that exist now, and loads them all again.
 pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
-    model.looking = false;
+    model.is_searching = false;
     let shown = model.listed_sets().count();
-    let known = |set: &SetPath| model.sets.iter().any(|view| view.is_there() && view.path == *set);
+    let known = |set: &SetPath| model.sets.iter().any(|view| view.exists() && view.path == *set);
     if sets.len() != shown || !sets.iter().all(known) {
         model.put_sets(sets);
         relist(model);
@@ -209,7 +209,7 @@ pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
     sets.into_iter().map(|set| load_set(model, set)).collect()
 }
 
-/// Goes to a set by its shown path and to a case of it, as remembered.
+/// Moves the cursors to a set, given by its displayed path, and to one of its cases.
 pub fn go_to(model: &mut Model, shown: &str, index: Option<usize>) {
     let set = model.sets.iter().position(|set| set.path.shown == shown);
     if let Some(node) = set.and_then(|set| node_of_set(model, set)) {

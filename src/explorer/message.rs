@@ -1,6 +1,7 @@
-//! What can happen.
+//! Messages to `update`.
 
 use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
@@ -12,117 +13,118 @@ use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
 use crate::history::PastResult;
-use crate::runner::{ChatEvent, TrustQuestion};
+use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::workspace::SetPath;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Something that happened.
+/// A message to `update`.
 #[derive(Clone, Debug)]
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted.
     Paste(String),
-    /// A command was given otherwise than by a key.
+    /// A command was started without a key, for example from the palette.
     Command(&'static Command),
-    /// The mouse did something.
+    /// A click, or a turn of the wheel.
     Mouse(Mouse),
-    /// The terminal has another size.
+    /// The terminal was resized: width and height, in cells.
     Resize(u16, u16),
-    /// Time went on: seconds since the explorer opened.
+    /// The current time, in seconds since the explorer opened.
     Tick(f64),
-    /// About files of sets.
+    /// Concerns files of eval sets.
     Sets(SetMsg),
-    /// About results.
+    /// Concerns results.
     Results(ResultMsg),
-    /// About the run.
+    /// Concerns the current run.
     Run(RunMsg),
-    /// About edits of files.
+    /// Concerns edits of files.
     Edits(EditMsg),
-    /// About a conversation: which one, and what.
+    /// Concerns a conversation with an agent, given by its number.
     Chat(u64, ChatMsg),
-    /// Something to tell for a while.
-    Told(String),
-    /// Something went wrong.
+    /// A notice to show.
+    Notice(String),
+    /// An error to show.
     Failed(String),
 }
 
-/// What happened to files of sets.
+/// Messages about files of eval sets.
 #[derive(Clone, Debug)]
 pub enum SetMsg {
-    /// A set's file was opened, or not.
+    /// The reply to [`crate::explorer::SetEffect::Load`].
     Loaded(SetLoaded),
-    /// The cases of a set were read.
+    /// The reply to [`crate::explorer::SetEffect::Summarise`].
     Summarised {
         /// Which set.
         set: usize,
         /// The file's digest.
         digest: String,
-        /// In the file's order.
+        /// Summaries of the cases, in the order of the file.
         summaries: Arc<Vec<CaseSummary>>,
     },
-    /// Results of cases, re-evaluated with the cases as they are in the file of this digest. Cases that say the same
-    /// are not among them.
+    /// The reply to [`crate::explorer::SetEffect::Reevaluate`]. Cases whose content did not change are left out.
     Reevaluated {
         /// The set.
         set: usize,
         /// The file's digest.
         digest: String,
-        /// The cases that were asked about, with the revisions of their outcomes.
-        asked: Vec<(CaseRef, u64)>,
-        /// The attempts as they would have come out.
+        /// The requested cases, with the revisions of their outcomes.
+        requested: Vec<(CaseRef, u64)>,
+        /// The re-evaluated attempts.
         results: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>,
     },
     /// Files changed on disk.
     FilesChanged,
-    /// These eval sets are there now.
+    /// The eval sets that exist now.
     Found(Vec<SetPath>),
-    /// The tools that are known.
-    ToolsSeen(Tools),
+    /// The tools that the workspace and the set's agent use or declare.
+    ToolsCollected(Tools),
 }
 
-/// What happened to results.
+/// Messages about results.
 #[derive(Clone, Debug)]
 pub enum ResultMsg {
-    /// Past results were read.
+    /// Past results were loaded.
     History {
-        /// Of which request.
+        /// Identifies the request.
         ticket: Ticket,
-        /// The oldest run first.
+        /// Results, oldest run first.
         results: Vec<PastResult>,
     },
-    /// What people said of verdicts, the oldest first.
+    /// Verdicts given by people, oldest first.
     Verdicts(Vec<HumanVerdict>),
-    /// Outcomes were rescored: for which request, and what they would be.
+    /// The reply to [`crate::explorer::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
     Rescored(Ticket, Box<Rescored>),
-    /// A comparison is ready.
+    /// The reply to [`crate::explorer::ResultEffect::BuildBody`].
     BodyBuilt(BodyKey, Arc<Body>),
-    /// The answer to [`crate::explorer::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.
+    /// The reply to [`crate::explorer::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
-    /// Changed criteria were written; what was done, in words.
+    /// Changed criteria were written. The text describes what was written.
     CriteriaWritten(String),
 }
 
-/// What happened to edits.
+/// Messages about edits.
 #[derive(Clone, Debug)]
 pub enum EditMsg {
-    /// An edit was made, undone or made again.
+    /// An edit was applied, undone or redone.
     Made(EditDone),
-    /// A text came back from the person's editor.
+    /// The text after the user edited it in `$EDITOR`.
     TextEdited(EditorOf, String),
-    /// An edit was not made, and why.
+    /// An edit failed.
     Failed(EditFailure),
+    /// The conversations of a source to capture a case from, or why they cannot be read.
+    Conversations(CaptureTarget, Result<Vec<RecordedConversation>, String>),
 }
 
-/// A set's file, opened or not.
+/// The result of loading a set's file.
 #[derive(Clone, Debug)]
 pub struct SetLoaded {
     /// Which set.
     pub set: usize,
-    /// Of which request.
+    /// Identifies the request.
     pub ticket: Ticket,
-    /// The file, or why not.
+    /// The file, or why it cannot be read.
     pub result: Result<OpenedSet, String>,
 }
 
@@ -133,91 +135,91 @@ pub struct OpenedSet {
     pub file: Arc<SetFile>,
     /// SHA-256 of its bytes.
     pub digest: String,
-    /// The agent's name, or why there is none.
+    /// Name of the agent, or the reason why there is none.
     pub agent: Result<String, String>,
-    /// What is kept beside it, or why that cannot be read.
+    /// Notes that are stored next to the file, or why they cannot be read.
     pub notes: Result<Notes, String>,
 }
 
-/// About a conversation.
+/// Messages about a conversation with an agent.
 #[derive(Clone, Debug)]
 pub enum ChatMsg {
-    /// It would start these programs.
+    /// The conversation needs permission for these.
     AskTrust(Vec<TrustQuestion>),
-    /// It cannot begin.
+    /// The conversation cannot start, and why.
     Refused(String),
-    /// It went on.
+    /// Progress of the conversation.
     Event(ChatEvent),
 }
 
-/// An edit that was made, taken back or made again.
+/// An edit that was applied, undone or redone.
 #[derive(Clone, Debug, Default)]
 pub struct EditDone {
-    /// What it does, in words.
+    /// Description of the edit.
     pub words: String,
-    /// What to know beside.
+    /// Additional information for the user.
     pub note: Option<String>,
-    /// The files with their new texts; nothing for one that was deleted.
+    /// The changed files with their new texts; `None` for a deleted file.
     pub written: Vec<(PathBuf, Option<Arc<str>>)>,
-    /// Whether it stands now, so that it can be taken back; else it can be made again.
+    /// Whether the edit is applied and can be undone; if false, it was undone and can be redone.
     pub stands: bool,
 }
 
-/// Why an edit was not made.
+/// Why an edit failed.
 #[derive(Clone, Debug)]
 pub enum EditFailure {
-    /// This file is not what was read any more, but has this text.
+    /// The file was changed on disk and now has this text.
     Changed(PathBuf, Arc<str>),
-    /// It is a link to this file, outside the folder.
+    /// The file is a link to this file outside the workspace.
     Outside(PathBuf),
-    /// Something else.
+    /// Another error.
     Other(String),
 }
 
-/// About the run.
+/// Messages about the current run.
 #[derive(Clone, Debug)]
 pub enum RunMsg {
-    /// It began.
+    /// The run started.
     Started(Box<RunState>),
-    /// It went on.
+    /// Events of the run.
     Events(Vec<RunEvent>),
-    /// It cannot begin.
+    /// The run cannot start, and why.
     Refused(String),
-    /// Some of the cases that were to be run are not in it: which, and why.
+    /// Some of the requested cases are not part of the run: which, and why.
     LeftOut(String),
-    /// It would start these programs.
+    /// The run needs permission for these.
     AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
 }
 
-/// What the mouse did, and where.
+/// A mouse event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mouse {
-    /// Column.
+    /// Column of the cell, from 0.
     pub x: u16,
-    /// Row.
+    /// Row of the cell, from 0.
     pub y: u16,
-    /// What.
+    /// The kind of event.
     pub kind: MouseKind,
 }
 
-/// What the mouse did.
+/// Kinds of mouse events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MouseKind {
-    /// The left button went down.
+    /// The left button was pressed.
     Click,
-    /// The wheel went up.
+    /// The wheel was turned up.
     ScrollUp,
-    /// The wheel went down.
+    /// The wheel was turned down.
     ScrollDown,
 }
 
 impl MouseKind {
-    /// Whether a button went down.
+    /// Whether a button was pressed.
     pub fn is_click(self) -> bool {
         self == MouseKind::Click
     }
 
-    /// The direction of the wheel.
+    /// The scroll direction; `None` for a click.
     pub fn wheel(self) -> Option<Motion> {
         match self {
             MouseKind::Click => None,

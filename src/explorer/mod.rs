@@ -31,13 +31,14 @@ pub mod update;
 pub mod what_if;
 pub mod widgets;
 
+pub use authoring::capture::CaptureTarget;
 pub use case_ref::CaseRef;
 pub use commands::bindings::Bindings;
 pub use commands::key::{Key, KeyCode, parse_key};
 pub use commands::{COMMANDS, Command, Context};
 pub use draw::draw;
 pub use draw::svg::svg;
-pub use edited_cases::{asked, reevaluated};
+pub use edited_cases::{reevaluated, requested_cases};
 pub use effect::{
     Against, ChatEffect, EditEffect, EditorOf, Effect, ResultEffect, RunEffect, RunOverrides, SetEffect,
     TerminalEffect,
@@ -60,7 +61,7 @@ pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use screens::layout;
-pub use terminal::{Explorer, edit_text, explore};
+pub use terminal::{Explorer, Leaving, edit_text, explore};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};
 pub use update::update;

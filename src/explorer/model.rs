@@ -1,4 +1,4 @@
-//! All that the explorer knows.
+//! The state of the explorer.
 
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
 use crate::explorer::case_ref::CaseRef;
@@ -23,151 +23,154 @@ use crate::history::{PastResult, place};
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that the explorer knows. Owned by the loop; changed by `update` alone.
+/// The state of the explorer. Owned by the event loop; only `update` changes it.
 #[derive(Debug)]
 pub struct Model {
-    /// Width and height of the terminal.
+    /// Width and height of the terminal, in cells.
     pub size: (u16, u16),
-    /// The workspace's folder, as shown.
+    /// The workspace's folder, as displayed.
     pub title: String,
-    /// Whether the folder is still being looked through.
-    pub looking: bool,
+    /// The opened folder, or the folder of the opened file.
+    pub folder: PathBuf,
+    /// Whether the search for eval sets in the folder is still in progress.
+    pub is_searching: bool,
     /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
     /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
     pub sets: Vec<SetView>,
     /// The latest results of the cases.
     pub outcomes: Outcomes,
-    /// The list of sets and cases; it stays while other screens are open.
+    /// State of the list of sets and cases. It is retained while other screens are open.
     pub browse: Browse,
-    /// What is shown.
+    /// The current screen.
     pub screen: Screen,
-    /// The dialog over it.
+    /// The open dialog, if any.
     pub overlay: Option<Overlay>,
-    /// The keys pressed so far of a command with several.
+    /// The keys pressed so far of a multi-key command.
     pub pressed: Vec<Key>,
-    /// What the run dialog was left with.
+    /// The values last entered in the run options dialog.
     pub run_overrides: RunOverrides,
-    /// The run that goes on, or the last one.
+    /// The current run, or the last one.
     pub run: Option<RunState>,
-    /// What its results refer to.
+    /// Reference to `run`, shared by its results.
     pub current_run: Option<Arc<RunRef>>,
-    /// What the run screen knows.
+    /// State of the run screen.
     pub run_screen: RunScreen,
-    /// The colour theme's name.
+    /// Name of the colour theme.
     pub theme: String,
-    /// Whether the mouse is used here, and not left to the terminal.
+    /// Whether mouse events are captured; otherwise the terminal handles the mouse.
     pub mouse: bool,
     /// Seconds since the explorer opened.
     pub now: f64,
-    /// How many conversations were begun.
+    /// Number of conversations started so far.
     pub chats: u64,
-    /// When it opened, in unix seconds.
+    /// When the explorer opened, in Unix seconds.
     pub opened_at: f64,
-    /// What is shown on a line of its own for a while.
+    /// The notice that is currently shown.
     pub notice: Option<Notice>,
-    /// The notices so far, the newest last: at most [`NOTICES_AT_MOST`](super::global::NOTICES_AT_MOST).
+    /// The message log, newest last: at most [`NOTICES_AT_MOST`](super::global::NOTICES_AT_MOST) notices.
     pub notices: Vec<Notice>,
     /// Issues the tickets of requests.
     pub tickets: Tickets,
-    /// The request whose past results are shown.
+    /// Ticket of the request whose past results are shown.
     pub history: Ticket,
-    /// A change of criteria that is being tried out.
+    /// The active what-if: a change of criteria that is not written to files.
     pub trial: Option<Trial>,
-    /// The metric that was chosen to be changed.
+    /// The metric that the user chose for what-if changes of its threshold.
     pub chosen_metric: Option<String>,
-    /// Set when a comparison is being built elsewhere.
+    /// Key of the comparison that is being built in the background, if any.
     pub awaited_body: Option<BodyKey>,
-    /// The judge that the folder names.
+    /// The judge that the workspace's configuration names.
     pub judge: Option<String>,
-    /// The agents that the folder has or names.
+    /// The agents found in the workspace or named in its configuration.
     pub agents: Vec<String>,
-    /// What people said of verdicts.
+    /// Verdicts given by people.
     pub verdicts: Vec<HumanVerdict>,
-    /// Goes up with every verdict of a person.
+    /// Increases whenever `verdicts` changes.
     pub verdicts_version: u64,
 }
 
-/// An eval set on the screen.
+/// An eval set, as shown on the screen.
 #[derive(Clone, Debug)]
 pub struct SetView {
     /// The file.
     pub path: SetPath,
-    /// What is known of it.
+    /// Whether the file is loaded.
     pub state: SetState,
-    /// The agent's name, or why there is none.
+    /// Name of the agent, or the reason why there is none.
     pub agent: Result<String, String>,
-    /// What is kept beside the file.
+    /// Notes that are stored next to the file.
     pub notes: Arc<Notes>,
-    /// The file as it was read last. It stays when the file cannot be read any more: the positions of cases
-    /// refer to it.
+    /// The most recently read version of the file. It is retained when the file can no longer be read, because the
+    /// positions of cases refer to it.
     pub read: Option<Arc<SetFile>>,
-    /// The request whose answer is shown.
+    /// Ticket of the request whose result is shown.
     pub loaded: Ticket,
-    /// Past results of cases that the file as it was read last does not have.
+    /// Past results whose cases are not in the most recently read version of the file.
     pub past: Vec<PastResult>,
-    /// The same of results that came in since evaltrail began.
+    /// Like `past`, but results that arrived since evaltrail was started.
     pub waiting: Vec<PastResult>,
-    /// How many requests to re-evaluate cases of it are not answered yet.
+    /// Number of pending requests to re-evaluate cases of this set.
     pub reevaluating: usize,
-    /// Whether an answer to one was about another version of the file, so that outcomes may be of an older case.
+    /// Whether such a request was for an older version of the file, so that outcomes may be out of date.
     pub is_behind: bool,
-    /// The cases looked into, for the filter.
+    /// Summaries of the cases, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
 }
 
-/// What is known of a set's file.
+/// State of a set's file.
 #[derive(Clone, Debug)]
 pub enum SetState {
-    /// Being opened.
+    /// The file is being opened.
     Loading,
-    /// Its cases are known; the digest tells whether it changed.
+    /// The file was read. The digest (SHA-256) is used to detect changes.
     Ready(Arc<SetFile>, String),
-    /// It cannot be read.
+    /// The file cannot be read, and why.
     Failed(String),
-    /// There is no such file any more.
+    /// The file was deleted.
     Gone,
 }
 
-/// A case at a glance.
+/// Summary of a case, for the filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseSummary {
-    /// How many turns.
+    /// Number of turns.
     pub turns: usize,
-    /// What the user says, lower-cased, for free text.
+    /// The user messages in lower case, for free-text search.
     pub text: String,
-    /// The tools that are expected.
+    /// Names of the expected tools.
     pub tools: Vec<String>,
-    /// Why it cannot be read.
+    /// Why the case cannot be read, if it cannot.
     pub problem: Option<String>,
 }
 
-/// What is shown.
+/// The screens.
 #[derive(Debug)]
 pub enum Screen {
-    /// Sets and cases.
+    /// The list of sets and cases.
     Browse,
-    /// One case. Boxed, since it holds its comparison.
+    /// One case. Boxed because the state is large.
     Case(Box<CaseScreen>),
-    /// The run.
+    /// The current run, or the last one.
     Run,
-    /// An attempt of the run while it runs.
+    /// An attempt in flight.
     Live(LiveScreen),
     /// A conversation with an agent.
     Chat(Box<ChatScreen>),
-    /// A case being edited.
+    /// The editor of a case.
     Edit(Box<EditScreen>),
 }
 
-/// A message that is shown for a while, and kept in the message log.
+/// A message that is shown for a limited time and saved in the message log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
-    /// What it says.
+    /// The text of the message.
     pub text: String,
-    /// Whether something went wrong.
+    /// Whether it is an error.
     pub bad: bool,
-    /// Until when, on the explorer's clock.
+    /// When to hide it, in seconds since the explorer opened.
     pub until: f64,
 }
 
@@ -190,25 +193,25 @@ impl SetView {
     }
 
     /// Whether the file exists.
-    pub fn is_there(&self) -> bool {
+    pub fn exists(&self) -> bool {
         !matches!(self.state, SetState::Gone)
     }
 
     fn appears_again(&mut self, path: SetPath) {
         self.path = path;
-        if !self.is_there() {
+        if !self.exists() {
             self.state = SetState::Loading;
         }
     }
 }
 
 impl Model {
-    /// Whether a question is open about what may be run, or where things may be sent.
-    pub fn asks_for_trust(&self) -> bool {
+    /// Whether the trust dialog is open.
+    pub fn is_trust_dialog_open(&self) -> bool {
         matches!(self.overlay, Some(Overlay::Trust(_)))
     }
 
-    /// A model of a workspace whose sets are still to be opened.
+    /// Creates the model of a workspace whose sets have not been opened yet.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
         let sets = sorted(sets);
         let nodes = nodes_of(&sets);
@@ -216,7 +219,8 @@ impl Model {
         Model {
             size,
             title,
-            looking: false,
+            folder: PathBuf::new(),
+            is_searching: false,
             sets,
             outcomes: Outcomes::default(),
             browse: Browse {
@@ -260,8 +264,7 @@ impl Model {
         }
     }
 
-    /// Takes over another list of sets. Known sets keep their index and what is known of them; the cursor of
-    /// the tree stays on its row.
+    /// Updates the list of sets. Known sets keep their index and state; the cursor of the tree stays on its row.
     pub(crate) fn put_sets(&mut self, sets: Vec<SetPath>) {
         let row = self.browse.nodes.get(self.browse.node).cloned();
         for view in &mut self.sets {
@@ -279,29 +282,29 @@ impl Model {
         let at = row.and_then(|row| self.browse.nodes.iter().position(|other| *other == row));
         self.browse.node = at.unwrap_or_else(|| first_node(&self.browse.nodes));
         let sets = &self.sets;
-        self.browse.selected.retain(|case| sets[case.set].is_there());
-        if matches!(&self.screen, Screen::Case(case) if !sets[case.at.set].is_there()) {
+        self.browse.selected.retain(|case| sets[case.set].exists());
+        if matches!(&self.screen, Screen::Case(case) if !sets[case.at.set].exists()) {
             self.screen = Screen::Browse;
         }
     }
 
-    /// A ticket for a new request.
+    /// Issues a ticket for a new request.
     pub fn ticket(&mut self) -> Ticket {
         self.tickets.issue()
     }
 
-    /// Which keys count.
+    /// The context that determines which key bindings apply.
     pub fn context(&self) -> Context {
         let of_dialog = self.overlay.as_ref().and_then(|overlay| overlay.dialog().context());
         of_dialog.unwrap_or_else(|| self.screen_context())
     }
 
-    /// Which keys count on the screen below what lies over it.
+    /// The context of the screen, without the open dialog.
     pub fn screen_context(&self) -> Context {
         entry(&self.screen).context
     }
 
-    /// The case that commands are about.
+    /// The case that commands act on.
     pub fn current_case(&self) -> Option<CaseRef> {
         match &self.screen {
             Screen::Case(case) => Some(case.at),
@@ -311,7 +314,7 @@ impl Model {
         }
     }
 
-    /// The set that commands are about.
+    /// The set that commands act on.
     pub fn current_set(&self) -> Option<usize> {
         if let Screen::Chat(chat) = &self.screen {
             return Some(chat.set);
@@ -323,7 +326,7 @@ impl Model {
         }
     }
 
-    /// The sets that are there, in the order of the screen.
+    /// The sets whose files exist, in the order of the tree.
     pub fn listed_sets(&self) -> impl Iterator<Item = usize> {
         self.browse.nodes.iter().filter_map(|node| match node {
             Node::Set(set) => Some(*set),
@@ -331,7 +334,7 @@ impl Model {
         })
     }
 
-    /// The opened file of a set.
+    /// The file of a set, if it is loaded.
     pub fn file(&self, set: usize) -> Option<&Arc<SetFile>> {
         match &self.sets.get(set)?.state {
             SetState::Ready(file, _) => Some(file),
@@ -339,12 +342,13 @@ impl Model {
         }
     }
 
-    /// A case's id.
+    /// The `eval_id` of a case; empty if its file is not loaded.
     pub fn eval_id(&self, case: CaseRef) -> Cow<'_, str> {
         self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
-    /// The case that a run's attempt belongs to: the file may have been edited since the run was planned.
+    /// The case that an attempt of a run belongs to. Takes into account that the file may have been edited since the
+    /// run was planned.
     pub fn case_of(&self, run: &RunState, key: AttemptKey) -> Option<CaseRef> {
         let planned = run.plan.cases.get(key.case)?;
         let path = &run.plan.sets[planned.set].path;
@@ -361,14 +365,14 @@ impl Model {
         self.file(case.set)?.case(case.index).err().map(|problem| problem.to_string())
     }
 
-    /// What identifies a case in whichever version of its file is read next.
+    /// A key that identifies the case in later versions of its file.
     pub fn case_key(&self, case: CaseRef) -> CaseKey {
         let eval_id = self.eval_id(case).into_owned();
         let file = self.file(case.set).filter(|file| file.positions_of(&eval_id).len() > 1);
         CaseKey { content: file.map(|file| file.content_hash(case.index)).unwrap_or_default(), eval_id }
     }
 
-    /// What results of the run that goes on refer to. Shared by them all.
+    /// The reference to a run that all of its results share.
     pub fn run_ref(&mut self, run: &RunState) -> Arc<RunRef> {
         let known = self.current_run.take().filter(|known| known.id == run.plan.run_id);
         let run_ref = known.unwrap_or_else(|| Arc::new(RunRef::of_plan(&run.plan)));
@@ -376,7 +380,7 @@ impl Model {
         run_ref
     }
 
-    /// The case whose comparison is visible: on the case screen, or in the preview of the list.
+    /// The case whose comparison is visible, on the case screen or in the preview of the list.
     pub fn shown_case(&self) -> Option<&CaseScreen> {
         match &self.screen {
             Screen::Case(case) => Some(case),
@@ -385,7 +389,7 @@ impl Model {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable version of [`Model::shown_case`].
     pub(crate) fn shown_case_mut(&mut self) -> Option<&mut CaseScreen> {
         match &mut self.screen {
             Screen::Case(case) => Some(case),
@@ -400,13 +404,13 @@ impl Model {
         self.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
     }
 
-    /// The attempt of the whole case that the case screen is at.
+    /// The current attempt of the visible case; never an attempt of a single turn.
     fn whole_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let case = self.shown_case()?;
         self.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
 
-    /// How many turns the case screen has.
+    /// Number of turns of the visible case.
     pub fn turns_shown(&self) -> usize {
         let Some(case) = self.shown_case() else { return 0 };
         match self.whole_attempt() {
@@ -415,12 +419,12 @@ impl Model {
         }
     }
 
-    /// What is kept of a case beside its file.
+    /// The notes on a case that are stored next to its file.
     pub fn notes(&self, case: CaseRef) -> Option<&CaseNotes> {
         self.sets.get(case.set)?.notes.of(&self.eval_id(case))
     }
 
-    /// Something moves by itself: frames are needed without any key.
+    /// Whether something on the screen changes without input, so that frames are drawn regularly.
     pub fn is_animated(&self) -> bool {
         let talking = |chat: &ChatScreen| matches!(chat.status, ChatStatus::Opening | ChatStatus::Working(_));
         self.run.as_ref().is_some_and(|run| run.is_live())

@@ -6,48 +6,47 @@ use crate::history::is_unsteady;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The attempts of a case as they ran, with the revision of the outcome they were taken from.
+/// The original attempts of a case, with the revision of the outcome that they are from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseAttempts {
     /// Which case.
     pub case: CaseRef,
     /// [`CaseOutcome::revision`].
     pub revision: u64,
-    /// By number.
+    /// Ordered by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
 }
 
-/// The newest outcome of a case.
+/// The latest outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseOutcome {
-    /// The run it is from.
+    /// The run that the attempts belong to.
     pub run: Arc<RunRef>,
-    /// Its attempts, by number.
+    /// The attempts of the case, ordered by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
     /// The original attempts, when the case was edited since and `attempts` are the re-evaluated ones.
     ran: Option<Vec<Arc<EndedAttempt>>>,
-    /// The status a person should look at first.
+    /// The worst status among the attempts.
     pub worst: Status,
-    /// Whether that status hangs on which samples a judge happened to give.
+    /// Whether that status is unsteady: it could change if a judge sample had voted differently.
     pub unsteady: bool,
-    /// Goes up when attempts are added: what was computed from fewer attempts, or from those of another run, is
-    /// known by it.
+    /// Increases when attempts are added. Used to detect values computed from fewer attempts or from another run.
     pub revision: u64,
-    /// Goes up with every other result of the attempts, re-evaluated and what-if ones among them: what was drawn from
-    /// an older one is known by it.
+    /// Increases whenever results change, also by re-evaluation and what-ifs. Used to detect lines built from older
+    /// results.
     pub shown: u64,
 }
 
-/// The newest outcomes of all cases, with the counts of each set kept up to date.
+/// The latest outcomes of all cases, with counts for each set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
     cases: HashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
-    /// How many cases of each set have their outcome from which run.
+    /// For each set, the runs of its outcomes, each with the number of cases.
     runs: HashMap<usize, HashMap<Arc<RunRef>, usize>>,
-    /// The newest attempt of a single turn of a case, where one was run since the case was.
+    /// The latest attempt of a single turn of a case, if it is newer than the last run of the whole case.
     alone: HashMap<CaseRef, Arc<EndedAttempt>>,
-    /// Goes up with every change.
+    /// Increases with every change.
     pub version: u64,
 }
 
@@ -58,12 +57,12 @@ impl CaseOutcome {
         CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0, shown: 0 }
     }
 
-    /// The attempt a person should look at first: the first one with the worst status.
+    /// The first attempt with the worst status.
     pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         self.attempts.get(self.worst_position())
     }
 
-    /// Its position among the attempts, from 0.
+    /// Position of the first attempt with the worst status, from 0.
     pub fn worst_position(&self) -> usize {
         self.attempts.iter().position(|attempt| attempt.status == self.worst).unwrap_or(0)
     }
@@ -73,29 +72,29 @@ impl CaseOutcome {
         self.ran.is_some()
     }
 
-    /// Whether it is of a run that was recorded elsewhere, so that nothing is decided by it.
+    /// Whether the outcome is from a foreign run ([`RunBy::Foreign`]). Such an outcome does not decide anything.
     pub fn is_foreign(&self) -> bool {
         self.run.by == RunBy::Foreign
     }
 
-    /// Whether the case is to be run again: it did not pass in a run of this person's.
+    /// Whether the case did not pass and should be run again. False for foreign runs.
     pub fn is_failing(&self) -> bool {
         self.worst != Status::Passed && !self.is_foreign()
     }
 
-    /// The attempts as they ran, whatever became of the case since.
+    /// The original attempts, even if the case was edited since.
     pub fn as_they_ran(&self) -> &[Arc<EndedAttempt>] {
         self.ran.as_ref().unwrap_or(&self.attempts)
     }
 }
 
 impl Outcomes {
-    /// Takes one attempt in. The first of another run replaces what was there; one that is there already changes
-    /// nothing.
+    /// Adds an attempt. The first attempt of another run replaces the outcome. An attempt that is already present is
+    /// ignored.
     pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
         if attempt.turn.is_some() {
-            // A turn is not the case: the result of the case stays.
+            // An attempt of a single turn does not replace the result of the case.
             self.alone.insert(case, attempt);
             return;
         }
@@ -130,12 +129,12 @@ impl Outcomes {
         totals.add(after);
     }
 
-    /// The attempt of this turn of a case alone (from 0), if that was the last thing run of it.
+    /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.
     pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
         self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
     }
 
-    /// The turn of a case (from 0) of which an attempt alone is the last thing run.
+    /// The turn (from 0) that was run alone, if nothing else of the case was run since.
     pub fn turn_alone(&self, case: CaseRef) -> Option<usize> {
         self.alone.get(&case)?.turn.map(|turn| turn as usize - 1)
     }
@@ -145,23 +144,23 @@ impl Outcomes {
         self.cases.get(&case)
     }
 
-    /// All cases that have an outcome, in no order.
+    /// All cases that have an outcome, in arbitrary order.
     pub fn cases(&self) -> impl Iterator<Item = (CaseRef, &CaseOutcome)> {
         self.cases.iter().map(|(case, outcome)| (*case, outcome))
     }
 
-    /// How many attempts there are.
+    /// Number of attempts of all cases.
     pub fn attempts(&self) -> usize {
         self.cases.values().map(|outcome| outcome.attempts.len()).sum()
     }
 
-    /// How many bytes it takes to read all of every attempt.
+    /// Number of bytes to read when all attempts are read in full.
     pub fn bytes_to_read(&self) -> u64 {
         let attempts = self.cases.values().flat_map(|outcome| &outcome.attempts);
         attempts.map(|attempt| attempt.bytes_to_read()).sum()
     }
 
-    /// The same with other attempts in the places of these.
+    /// Returns outcomes in which every attempt is replaced by the result of `other`.
     pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
         let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
         let runs = self.runs.clone();
@@ -177,22 +176,22 @@ impl Outcomes {
         mapped
     }
 
-    /// The status of a case, by its worst attempt.
+    /// The worst status among the attempts of a case.
     pub fn worst(&self, case: CaseRef) -> Option<Status> {
         self.get(case).map(|outcome| outcome.worst)
     }
 
-    /// The counts of a set.
+    /// The counts of a set's cases by status.
     pub fn totals(&self, set: usize) -> Totals {
         self.totals.get(&set).copied().unwrap_or_default()
     }
 
-    /// The runs that the outcomes of a set are from, in no order.
+    /// The runs that the outcomes of a set are from, in arbitrary order.
     pub fn runs(&self, set: usize) -> impl Iterator<Item = &Arc<RunRef>> {
         self.runs.get(&set).into_iter().flat_map(HashMap::keys)
     }
 
-    /// Shows a case's attempts as they would have come out of the case as it is now, or as they ran.
+    /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.
     pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<EndedAttempt>>>) {
         self.alone.remove(&case);
         let Some(before) = self.cases.get(&case) else { return };
@@ -209,12 +208,13 @@ impl Outcomes {
         self.cases.insert(case, after);
     }
 
-    /// Takes cases along that moved within their files; results of cases that are gone are dropped.
+    /// Updates the positions of cases that moved within their files. Outcomes of cases that no longer exist are
+    /// dropped.
     pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
         self.version += 1;
         let cases = std::mem::take(&mut self.cases).into_iter();
         self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
-        // Edited cases are re-evaluated anew; a turn alone is run again.
+        // Attempts of single turns are not re-evaluated, so they are dropped.
         self.alone.clear();
         self.totals.clear();
         self.runs.clear();

@@ -1,11 +1,11 @@
-//! Which run results are from, in words.
+//! Text about runs: which run a result is from.
 
 use crate::domain::{InFlight, RunBy, RunRef};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use std::collections::BTreeSet;
 
-/// A time before now, as people say it: "3 min ago"; of more than a month the date.
+/// Formats a time relative to now, for example "3 min ago". A time more than a month ago is shown as its date.
 fn ago(then: f64, now: f64, date: &str) -> String {
     let seconds = (now - then).max(0.0);
     let of = |unit: f64, words: &str| format!("{} {words} ago", (seconds / unit) as u64);
@@ -24,7 +24,7 @@ impl Model {
     pub fn run_words(&self, run: &RunRef) -> String {
         let when = run.started_at().map(|then| ago(then, self.opened_at + self.now, &run.started));
         let by = match run.by {
-            RunBy::File => return "scores of the file".into(),
+            RunBy::File => return "scores in the file".into(),
             RunBy::Adk => "ADK run",
             RunBy::Foreign => "foreign run",
             RunBy::Evaltrail => "run",
@@ -35,7 +35,7 @@ impl Model {
         }
     }
 
-    /// The runs that the results of some sets are from; nothing when there are no results.
+    /// The runs that the results of some sets are from. `None` if there are no results.
     pub fn runs_words(&self, sets: &[usize]) -> Option<String> {
         let runs: BTreeSet<(Option<i64>, &str)> = sets
             .iter()
@@ -51,22 +51,22 @@ impl Model {
         })
     }
 
-    /// Whether a run that goes on will replace the result that is shown of a case: the case is in flight, or waits
-    /// for its turn.
+    /// Whether the live run will replace the result that is shown for a case: the case is part of the run and has no
+    /// new result yet.
     pub fn is_superseded(&self, case: CaseRef) -> bool {
         let Some(run) = self.run.as_ref().filter(|run| run.is_live()) else { return false };
         let shown = self.outcomes.get(case).map(|outcome| outcome.run.id.as_str());
         shown != Some(run.plan.run_id.as_str()) && self.planned_in_run(case).is_some()
     }
 
-    /// What a case does in the run that goes on, where it is in flight.
+    /// The progress of a case in the live run, if it is in flight.
     pub fn in_flight(&self, case: CaseRef) -> Option<&InFlight> {
         let run = self.run.as_ref().filter(|run| run.is_live())?;
         let at = self.planned_in_run(case)?;
         run.in_flight.iter().find(|(key, _)| key.case == at).map(|(_, flight)| flight)
     }
 
-    /// The position of a case in the plan of the current run.
+    /// Position of a case in the plan of the current run.
     fn planned_in_run(&self, case: CaseRef) -> Option<usize> {
         let run = self.run.as_ref()?;
         let path = &self.sets.get(case.set)?.path.path;

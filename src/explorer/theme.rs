@@ -1,5 +1,5 @@
-//! Colours by role. Themes are TOML files built into the binary; a role that a theme leaves out
-//! looks like the terminal's own text.
+//! Colours by role. The built-in themes are TOML files embedded in the binary. Roles that a theme omits are drawn in
+//! the terminal's default style.
 
 use crate::domain::Status;
 use ratatui::style::{Color, Modifier, Style};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What a piece of the screen is.
+/// The roles of text and other parts of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Role {
@@ -57,7 +57,7 @@ pub const ROLES: &[(&str, Role)] = &[
     ("bad", Role::Bad),
 ];
 
-/// A theme's file: role names to looks.
+/// The built-in theme files, by name.
 const FILES: &[(&str, &str)] = &[
     ("default", include_str!("../../themes/default.toml")),
     ("dark", include_str!("../../themes/dark.toml")),
@@ -67,19 +67,19 @@ const FILES: &[(&str, &str)] = &[
     ("mono", include_str!("../../themes/mono.toml")),
 ];
 
-/// How everything looks.
+/// A theme: the style of each role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theme {
-    /// Its name.
+    /// Name of the theme.
     pub name: String,
     styles: BTreeMap<Role, Style>,
 }
 
-/// A theme of the person's.
+/// A theme from the user's configuration.
 #[derive(Debug)]
 struct OwnTheme {
     name: String,
-    /// By role, those of its base among them.
+    /// Styles by role, including those of the base theme.
     looks: toml::Table,
 }
 
@@ -120,8 +120,8 @@ struct Look {
 }
 
 impl Theme {
-    /// A theme by name: a built-in one, or one of the person's. Colours that the terminal does not have are brought down
-    /// to those it has.
+    /// Loads a built-in theme or one from the user's configuration. Without `true_colour`, RGB colours are replaced
+    /// by the nearest of 256 colours.
     pub fn named(name: &str, true_colour: bool) -> Result<Theme, ThemeError> {
         let names = || Theme::names().collect::<Vec<_>>().join(", ");
         let own =
@@ -130,17 +130,17 @@ impl Theme {
             Some((_, text)) => toml::from_str(text).map_err(|error| in_theme(name, error))?,
             None => own()
                 .cloned()
-                .ok_or_else(|| ThemeError(format!("no theme is called {name:?}; there are {}", names())))?,
+                .ok_or_else(|| ThemeError(format!("unknown theme {name:?}; there are {}", names())))?,
         };
         Theme::of(name, looks, true_colour)
     }
 
-    /// A theme from its looks by role.
+    /// Builds a theme from its styles by role.
     fn of(name: &str, looks: toml::Table, true_colour: bool) -> Result<Theme, ThemeError> {
         let mut styles = BTreeMap::new();
         for (key, look) in looks {
             let role = ROLES.iter().find(|(known, _)| *known == key).map(|(_, role)| *role);
-            let role = role.ok_or_else(|| in_theme(name, format!("no role is called {key:?}")))?;
+            let role = role.ok_or_else(|| in_theme(name, format!("unknown role {key:?}")))?;
             let look: Look = look.try_into().map_err(|error| in_theme(name, format!("{key}: {error}")))?;
             let style = look.style(true_colour).map_err(|why| in_theme(name, format!("{key}: {why}")))?;
             styles.insert(role, style);
@@ -148,14 +148,15 @@ impl Theme {
         Ok(Theme { name: name.to_string(), styles })
     }
 
-    /// The names of the themes: the built-in ones, then the person's.
+    /// The names of the themes: the built-in ones, then those from the user's configuration.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let own = OWN.get().into_iter().flatten().map(|theme| theme.name.as_str());
         FILES.iter().map(|(name, _)| *name).chain(own)
     }
 
-    /// Adds themes of the person's: looks by role over those of the theme that `base` names, `default` where none is
-    /// named. Only the first call has an effect. The list says which themes cannot be used, and why.
+    /// Adds themes from the user's configuration. Their styles override those of the built-in theme that `base` names
+    /// (`default` if it is omitted). Only the first call has an effect. Returns the errors of themes that cannot be
+    /// used.
     pub fn install(themes: &BTreeMap<String, toml::Table>) -> Vec<ThemeError> {
         let (mut own, mut problems) = (Vec::new(), Vec::new());
         for (name, looks) in themes {
@@ -168,19 +169,19 @@ impl Theme {
         problems
     }
 
-    /// The look of a role.
+    /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
         self.styles.get(&role).copied().unwrap_or_default()
     }
 
-    /// A row of a list: under the cursor, or not.
+    /// The style of a row of a list, under the cursor or not.
     pub fn row(&self, is_cursor: bool) -> Style {
         let text = self.style(Role::Text);
         if is_cursor { text.patch(self.style(Role::Cursor)) } else { text }
     }
 
-    /// The look of a part of a row. Under the cursor the colours of the part would be hard to read, or leave patches
-    /// where colours are reversed; there it only keeps what is bold, italic or underlined.
+    /// The style of a part of a row. Under the cursor only bold, italic and underline of the part are used: its
+    /// colours would be hard to read, or form patches where colours are reversed.
     pub fn within(&self, row: Style, part: Style) -> Style {
         let cursor = self.style(Role::Cursor);
         let is_cursor = row.add_modifier.contains(cursor.add_modifier) && row.bg == self.row(true).bg;
@@ -191,7 +192,7 @@ impl Theme {
         }
     }
 
-    /// The look of a status.
+    /// The style of a status.
     pub fn status(&self, status: Status) -> Style {
         self.style(match status {
             Status::Passed => Role::Passed,
@@ -235,7 +236,7 @@ fn colour(text: &str, true_colour: bool) -> Result<Color, String> {
     })
 }
 
-/// The nearest colour of the 256 that nearly all terminals have: the cube, or the greys.
+/// The nearest of the 256 indexed colours, either in the colour cube or among the greys.
 fn nearest(r: u8, g: u8, b: u8) -> u8 {
     const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
     let step = |v: u8| (0..6).min_by_key(|&i| (STEPS[i as usize] - i32::from(v)).abs()).unwrap_or(0);
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Contrast as WCAG has it: text on its background, 4.5 to 1 at least.
+    /// Contrast of text on its background as defined by WCAG, at least 4.5:1.
     #[test]
     fn text_can_be_read() {
         fn luminance(colour: Color) -> Option<f64> {

@@ -1,7 +1,7 @@
-//! Tickets: a request carries one, its answer brings it back.
+//! Tickets, which identify asynchronous requests and their replies.
 
-/// Identifies one request. Tickets are issued in ascending order and never reused, so of two answers to the
-/// same question the one with the greater ticket is newer. The default is no request at all.
+/// Identifies one request. Tickets are issued in ascending order and never reused, so of two replies the one with the
+/// greater ticket belongs to the newer request. The default value belongs to no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
@@ -12,7 +12,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// The next ticket.
+    /// Issues the next ticket.
     pub fn issue(&mut self) -> Ticket {
         self.last += 1;
         Ticket(self.last)

@@ -1,4 +1,4 @@
-//! What a message does: a router to screens, dialogs and features.
+//! Routes messages to screens, dialogs and features.
 
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
@@ -14,13 +14,13 @@ use crate::explorer::overlays::{self, Overlay};
 use crate::explorer::screens::{TextEntry, browse, case, chat, edit, entry, run};
 use crate::explorer::{authoring, edited_cases, global, load, what_if};
 
-/// Takes a message in; returns what the outside must do.
+/// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let (place, notice) = (place(model), model.notice.clone());
     let mut effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
-        Msg::Command(command) => give(model, command),
+        Msg::Command(command) => run_command(model, command),
         Msg::Mouse(mouse) => mouse_used(model, mouse),
         Msg::Resize(width, height) => {
             model.size = (width, height);
@@ -36,12 +36,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Edits(EditMsg::Made(done)) => authoring::edited(model, done),
         Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
         Msg::Edits(EditMsg::Failed(failure)) => authoring::failed(model, failure),
+        Msg::Edits(EditMsg::Conversations(target, found)) => {
+            authoring::capture::arrived(model, target, found)
+        }
         Msg::Chat(number, msg) => chat::event(model, number, msg),
-        Msg::Told(text) => global::tell(model, text, false),
-        Msg::Failed(text) => global::tell(model, text, true),
+        Msg::Notice(text) => global::notify(model, text, false),
+        Msg::Failed(text) => global::notify(model, text, true),
     };
     if place != self::place(model) && notice == model.notice {
-        // What was said on another screen is in the message log.
+        // A notice of another screen is hidden; it is still in the message log.
         model.notice = None;
     }
     browse::keep_in_sight(model);
@@ -54,14 +57,14 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
     match msg {
         SetMsg::Loaded(loaded) => load::set_loaded(model, loaded),
         SetMsg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
-        SetMsg::Reevaluated { set, digest, asked, results } => {
-            let mut effects = edited_cases::answered(model, set, &digest, &asked, results);
+        SetMsg::Reevaluated { set, digest, requested, results } => {
+            let mut effects = edited_cases::answered(model, set, &digest, &requested, results);
             effects.extend(load::catch_up(model, set));
             effects
         }
         SetMsg::FilesChanged => vec![Effect::Sets(SetEffect::Rediscover)],
         SetMsg::Found(sets) => load::found(model, sets),
-        SetMsg::ToolsSeen(tools) => edit::tools_seen(model, tools),
+        SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
     }
 }
 
@@ -83,18 +86,18 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
     }
 }
 
-/// Which screen and which dialog are open.
+/// The open screen and the open dialog.
 fn place(model: &Model) -> (Context, Option<std::mem::Discriminant<Overlay>>) {
     (model.screen_context(), model.overlay.as_ref().map(std::mem::discriminant))
 }
 
-/// The text field of the screen, when keys go to it.
+/// The text field of the screen, if keys are sent to it.
 fn text_of_screen(model: &Model) -> Option<&'static TextEntry> {
     let text = entry(&model.screen).text.as_ref()?;
     (model.overlay.is_none() && (text.takes)(model)).then_some(text)
 }
 
-/// A key is text where something is typed, else a command, or a part of one.
+/// Handles a key: as text in a text field, otherwise as a command or part of a key sequence.
 fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
     if overlays::takes_text(model) {
         return overlays::key(model, key);
@@ -109,7 +112,7 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
     }
     pressed.push(key);
     match (resolve(model.context(), &pressed), text) {
-        (Meaning::Command(command), _) => give(model, command),
+        (Meaning::Command(command), _) => run_command(model, command),
         (Meaning::Prefix, _) => {
             model.pressed = pressed;
             Vec::new()
@@ -119,7 +122,7 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
     }
 }
 
-/// Says that keys do nothing here, and what they do elsewhere.
+/// Shows that keys are not bound here, and what they do elsewhere.
 fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
     if model.overlay.is_some() {
         return Vec::new();
@@ -127,9 +130,9 @@ fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
     let keys = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
     let words = match elsewhere(pressed) {
         places if places.is_empty() => format!("{keys} is not bound to a command"),
-        places => format!("{keys} does nothing here; elsewhere it is {}", places.join(", ")),
+        places => format!("{keys} is not bound here; elsewhere it is {}", places.join(", ")),
     };
-    global::tell(model, words, false)
+    global::notify(model, words, false)
 }
 
 fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
@@ -150,10 +153,10 @@ fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Gives a command, if it can be given now; else says why not.
-pub(crate) fn give(model: &mut Model, command: &Command) -> Vec<Effect> {
+/// Runs a command if it is enabled, otherwise shows why it is not.
+pub(crate) fn run_command(model: &mut Model, command: &Command) -> Vec<Effect> {
     match (command.enabled)(model) {
         Ok(()) => (command.run)(model),
-        Err(why) => global::tell(model, format!("{}: {why}", command.name), false),
+        Err(why) => global::notify(model, format!("{}: {why}", command.name), false),
     }
 }

@@ -1,17 +1,18 @@
-//! A plan → a stream of run events. One runner for the explorer and the command line.
+//! Executes a run: turns a plan into a stream of run events. The explorer and the command line share this runner.
 //!
 //! ```text
-//! prepare ─▶ RunPlan ─▶ start ─▶ executor ── asks, progress, done ──▶ dispatcher ─▶ journal
+//! prepare ─▶ RunPlan ─▶ start ─▶ executor ── ask, progress, done ───▶ dispatcher ─▶ journal
 //!                                  │  ▲                                   │
 //!                                  ▼  └── may it start? ◀────────────────┤
 //!                               attempt: connect, turns, score            └─▶ RunEvent ─▶ listener
 //! ```
 //!
-//! The executor runs attempts, each on its own; the dispatcher alone orders their events, has them in the
-//! journal before anything is shown, and decides what may still start. It waits neither for the disk
-//! (`journal`) nor for the listener (`outbox`).
+//! The executor runs each attempt in a task of its own. The dispatcher puts their events in order, has them written to
+//! the journal before they are shown, and decides which attempts may still start. It never waits for the disk
+//! (`journal`) or for the listener (`outbox`).
 
 mod attempt;
+mod capture;
 mod chat;
 mod conversation;
 mod dispatcher;
@@ -26,6 +27,7 @@ mod scoring;
 mod start;
 mod trust;
 
+pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use chat::{ChatEvent, chat};
 pub use past::{history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};

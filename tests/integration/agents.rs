@@ -204,7 +204,7 @@ fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
         let out = work.run(&["--agent", &agent, "--timeout", "60s"]);
         let report = report(&out);
         let error = error_of(&report, 0);
-        assert!(error.contains("MB") || error.contains("no JSON"), "{error}");
+        assert!(error.contains("MB") || error.contains("not JSON"), "{error}");
     }
 }
 

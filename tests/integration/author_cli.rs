@@ -91,7 +91,7 @@ fn accept_says_what_it_leaves_out() {
     assert_eq!(broken.status.code(), Some(1));
     assert!(both(&broken).contains("roses_valve: the agent did not finish"), "{}", both(&broken));
     for (arguments, why) in
-        [(&["last", "nobody"][..], "no case \"nobody\""), (&["ffff"], "no run here begins with")]
+        [(&["last", "nobody"][..], "no case \"nobody\""), (&["ffff"], "no run id begins with")]
     {
         let wrong = accept(arguments);
         assert_eq!(wrong.status.code(), Some(2));
@@ -168,11 +168,11 @@ fn new_makes_what_adk_takes() {
     let checked = output(check.arg("check").arg(place.path().join("lights.evalset.json")));
     assert!(text(&checked).contains("0 errors, 0 refused by ADK, 0 warnings"), "{}", both(&checked));
     for (target, more, why) in [
-        ("li-ghts", &[][..], "ADK takes letters, digits and underscores"),
-        ("lights", &[], "is there already"),
+        ("li-ghts", &[][..], "ADK allows only letters, digits and underscores"),
+        ("lights", &[], "already exists"),
         ("lights:first", &["--user", "x"], "there is a case first in this file already"),
-        ("lights:a/b", &["--user", "x"], "cannot be a case's id"),
-        ("lights:silent", &[], "what does the user say?"),
+        ("lights:a/b", &["--user", "x"], "is not a valid case id"),
+        ("lights:silent", &[], "--user TEXT is required"),
     ] {
         let wrong = new(target, more);
         assert_eq!(wrong.status.code(), Some(2), "{target}");
@@ -211,7 +211,7 @@ fn runs_and_recordings_are_captured() {
         (vec!["capture", &recording, "--into", "PLACE"], "which one? --case"),
         (
             vec!["capture", &recording, "--case", "morning_round", "--turns", "3-9", "--into", "PLACE"],
-            "there are turns 1 to 4",
+            "turns range from 1 to 4",
         ),
     ] {
         let place = into("other");

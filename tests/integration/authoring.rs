@@ -203,7 +203,7 @@ fn a_selection_is_accepted_and_what_cannot_be_is_said() {
     desk.ran(0, "water_bed", 5.into(), "yes");
     desk.ran(2, "soak", 1.into(), "done");
     desk.press("* A");
-    assert!(desk.toast().contains("two: no agent has done anything here yet"), "{}", desk.toast());
+    assert!(desk.toast().contains("two: the case has not been run yet"), "{}", desk.toast());
     desk.save();
     let file = desk.model.file(0).unwrap();
     let told = |at: usize| {
@@ -240,7 +240,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
     let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
     assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
-    let effects = desk.press("o");
+    let effects = desk.press("b");
     let Some(Effect::Edits(EditEffect::Make { jobs, words, .. })) = effects.first() else {
         panic!("{effects:?}")
     };
@@ -253,7 +253,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
 fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     let mut desk = Workshop::new();
     let effects = desk.press("e");
-    assert_eq!(effects, [Effect::Sets(SetEffect::SeeTools(0))]);
+    assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
     desk.press("j j j j j enter");
     let Screen::Edit(edit) = &desk.model.screen else { panic!() };
     assert_eq!(edit.row().unwrap().label, "bed");
@@ -327,7 +327,7 @@ fn what_others_write_into_the_case_being_edited_is_met() {
 fn an_id_of_another_case_or_with_a_slash_is_refused() {
     let mut desk = Workshop::new();
     desk.press("e enter ctrl-u");
-    for (typed, why) in [("two", "there is a case two"), ("a/b", "ADK takes letters"), ("", "at least one")] {
+    for (typed, why) in [("two", "there is a case two"), ("a/b", "ADK allows only"), ("", "at least one")] {
         desk.press("ctrl-u");
         desk.paste(typed);
         desk.press("enter");
@@ -412,7 +412,7 @@ fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
     let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
     chat(&mut desk, ChatEvent::Opened);
     for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
-        assert_eq!(desk.press("h i enter"), [Effect::Chat(ChatEffect::Say("hi".into()))]);
+        assert_eq!(desk.press("h i enter"), [Effect::Chat(ChatEffect::Send("hi".into()))]);
         let done = turn("water_bed", litres.into(), "done");
         chat(&mut desk, ChatEvent::Turn(Box::new(done), Some(state)));
     }
@@ -630,7 +630,7 @@ fn a_link_out_of_the_folder_is_asked_about_and_a_lost_file_is_said() {
         Some(Overlay::Proposal(proposal)) => proposal.problem.clone().unwrap_or_default(),
         other => panic!("{other:?}"),
     };
-    assert!(problem(&desk).contains("it is gone"), "{}", problem(&desk));
+    assert!(problem(&desk).contains("it no longer exists"), "{}", problem(&desk));
     std::os::unix::fs::symlink(&target, desk.path("a.evalset.json")).unwrap();
     desk.save();
     assert!(problem(&desk).contains("outside the folder; enter again writes there"));

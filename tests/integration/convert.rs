@@ -175,8 +175,8 @@ fn what_a_row_cannot_hold_is_said() {
         lost,
         [
             "ids of tool calls",
-            "tool calls expected in turns before the last: a row expects one turn's",
-            "what tools answered"
+            "tool calls expected in turns before the last: a row contains those of one turn",
+            "tool responses"
         ]
     );
 }

@@ -148,7 +148,11 @@ fn an_interrupt_in_a_busy_run_is_heard() {
         said.read_to_end(&mut Vec::new()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "round {round}: {}", both(&output));
-        assert!(both(&output).contains("finishing what is in flight"), "round {round}: {}", both(&output));
+        assert!(
+            both(&output).contains("finishing the attempts in flight"),
+            "round {round}: {}",
+            both(&output)
+        );
     }
 }
 

@@ -8,12 +8,13 @@ use evaltrail::domain::{
     RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, EditEffect, Effect, Model, Mouse, MouseKind, Msg, OpenedSet, Overlay,
-    ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect, SetLoaded, SetMsg, SetState,
-    TerminalEffect, update, verdict_lines,
+    Against, CaptureTarget, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
+    OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect,
+    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
-use evaltrail::runner::TrustQuestion;
+use evaltrail::runner::{RecordedConversation, TrustQuestion};
+use evaltrail::store::{FileAction, FileJob};
 use evaltrail::workspace::{Workspace, open_set};
 use std::sync::Arc;
 
@@ -137,7 +138,7 @@ fn r_runs_the_case_the_selection_or_the_set() {
 fn rerun_failed_takes_what_did_not_pass() {
     let mut model = sample();
     assert_eq!(press(&mut model, "R"), [], "nothing has failed");
-    assert!(model.notice.as_ref().unwrap().text.contains("nothing listed has failed"));
+    assert!(model.notice.as_ref().unwrap().text.contains("no listed case failed"));
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
     assert_eq!(
@@ -245,7 +246,7 @@ fn a_yes_counts_only_when_all_of_the_question_was_seen() {
 fn a_key_that_may_not_be_used_is_declined_for_the_session() {
     let question = TrustQuestion {
         deed: evaltrail::runner::TrustAction::Use,
-        command: "use GOOGLE_API_KEY of /w/.env to ask gemini-2.5-flash".into(),
+        command: "use GOOGLE_API_KEY of /w/.env to call gemini-2.5-flash".into(),
         folder: "/w".into(),
         fingerprint: "f".into(),
     };
@@ -313,10 +314,10 @@ fn answers_outlive_a_file_change_that_does_not_concern_them() {
 fn a_large_folder_is_looked_through_after_the_first_frame() {
     let full = sample();
     let mut model = Model::new("w".into(), vec![], (100, 30));
-    model.looking = true;
+    model.is_searching = true;
     let effects =
         update(&mut model, Msg::Sets(SetMsg::Found(full.sets.iter().map(|set| set.path.clone()).collect())));
-    assert!(!model.looking);
+    assert!(!model.is_searching);
     assert_eq!((model.sets.len(), effects.len()), (6, 6));
     load(&mut model, 0);
     assert_eq!(model.browse.visible.len(), 10, "the first set is listed as soon as it is there");
@@ -452,7 +453,7 @@ fn judging_again_takes_what_the_agent_did() {
     assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
     let mut model = with_something_done();
     let effects = press(&mut model, "space space m j");
-    let [Effect::Run(RunEffect::Start(cases, Against::Kept(kept)))] = &effects[..] else {
+    let [Effect::Run(RunEffect::Start(cases, Against::Recorded(kept)))] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
@@ -488,7 +489,7 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
         format!("{:?}", case.body.as_ref().expect("lines"))
     };
     let key = asked(press(&mut model, "enter"));
-    assert_eq!(press(&mut model, "tab"), [], "it is asked for once");
+    assert_eq!(press(&mut model, "j"), [], "it is requested once");
     assert_eq!(update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Ok(whole)))), []);
     assert!(lines(&model).contains("done"), "{}", lines(&model));
     let key = asked(press(&mut model, "v"));
@@ -496,7 +497,7 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
         update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Err("the run was removed".into())))),
         []
     );
-    assert!(lines(&model).contains("cannot be read any more"), "{}", lines(&model));
+    assert!(lines(&model).contains("can no longer be read"), "{}", lines(&model));
 }
 
 #[test]
@@ -513,7 +514,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     press(&mut model, "enter m v tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");
-    let [Effect::Results(ResultEffect::KeepVerdicts(kept))] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Results(ResultEffect::SaveVerdicts(kept))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(
         (kept[0].computed, kept[0].verdict, kept[0].note.as_str()),
         (Some(false), Some(true), "it is fine")
@@ -529,7 +530,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");
     assert!(
-        matches!(&effects[..], [Effect::Results(ResultEffect::KeepVerdicts(kept))] if kept[0].verdict.is_none()),
+        matches!(&effects[..], [Effect::Results(ResultEffect::SaveVerdicts(kept))] if kept[0].verdict.is_none()),
         "{effects:?}"
     );
     assert!(model.verdicts.is_empty());
@@ -547,7 +548,7 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     press(&mut model, "q enter");
     assert_eq!(model.current_case(), Some(case(0, 0)));
     let first = |model: &Model| format!("{:?}", verdict_lines(model, 100, false).first());
-    assert!(first(&model).contains("what is shown is of an earlier run"), "{}", first(&model));
+    assert!(first(&model).contains("the results shown are from an earlier run"), "{}", first(&model));
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
     assert!(!first(&model).contains("earlier run"), "{}", first(&model));
     assert_eq!(model.outcomes.worst(case(0, 0)), Some(Status::Passed));
@@ -763,7 +764,7 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     };
     assert_eq!(width(&model).1, None);
     press(&mut model, "ctrl-d");
-    assert!(model.notice.as_ref().unwrap().text.contains("nothing stands beside"), "{:?}", model.notice);
+    assert!(model.notice.as_ref().unwrap().text.contains("too narrow for a side pane"), "{:?}", model.notice);
     update(&mut model, Msg::Resize(200, 50));
     assert_eq!(width(&model), (118, Some(78)));
 }
@@ -820,4 +821,96 @@ fn columns_are_chosen_and_order_the_list() {
     press(&mut model, "up up up up up enter esc");
     let first = model.eval_id(model.browse.visible[0]).into_owned();
     assert_eq!(first, "beans_are_wet", "by name");
+}
+
+fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
+    let turn = |text: &&str| Invocation { user: Content::text("user", *text), ..Invocation::default() };
+    RecordedConversation {
+        id: id.into(),
+        turns: messages.iter().map(turn).collect(),
+        input: None,
+        notes: Vec::new(),
+        problem: None,
+    }
+}
+
+/// The proposal that is open: its words, and the paths and texts of the files that it creates.
+fn created(model: &Model) -> (String, Vec<(String, String)>) {
+    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    let file = |job: &FileJob| match &job.deed {
+        FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
+        other => panic!("{other:?}"),
+    };
+    (proposal.words.clone(), proposal.jobs.iter().map(file).collect())
+}
+
+#[test]
+fn a_folder_without_sets_offers_what_can_be_done() {
+    let mut model = Model::new("empty".into(), Vec::new(), (100, 30));
+    model.folder = "/work/empty".into();
+    assert_eq!(press(&mut model, "S"), [Effect::Terminal(TerminalEffect::OpenSample)]);
+    press(&mut model, "c s");
+    type_text(&mut model, "lights");
+    press(&mut model, "enter");
+    let (words, files) = created(&model);
+    assert_eq!(
+        (words.as_str(), files[0].0.as_str()),
+        ("create the set lights", "/work/empty/lights.evalset.json")
+    );
+    press(&mut model, "esc c g");
+    type_text(&mut model, "trace.json");
+    let (source, target) = ("trace.json".to_string(), CaptureTarget::NewSet);
+    assert_eq!(
+        press(&mut model, "enter"),
+        [Effect::Edits(EditEffect::ReadConversations { source, target: target.clone() })]
+    );
+    let found = vec![conversation("3f2a", &["Good morning!"])];
+    update(&mut model, Msg::Edits(EditMsg::Conversations(target, Ok(found))));
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "greeting");
+    press(&mut model, "enter");
+    let (_, files) = created(&model);
+    assert_eq!(files[0].0, "/work/empty/captured.evalset.json");
+    let set: serde_json::Value = serde_json::from_str(&files[0].1).unwrap();
+    assert_eq!(set["eval_cases"][0]["eval_id"], "greeting");
+    assert_eq!(set["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"], "Good morning!");
+}
+
+#[test]
+fn one_of_several_conversations_is_captured() {
+    let mut model = sample();
+    press(&mut model, "S");
+    assert!(model.notice.as_ref().unwrap().text.contains("only where there are no eval sets"));
+    press(&mut model, "c g");
+    type_text(&mut model, "garden.jsonl");
+    press(&mut model, "enter");
+    let target = CaptureTarget::Set(0);
+    let unusable = RecordedConversation { problem: Some("no message".into()), ..conversation("none", &[""]) };
+    let found = vec![
+        unusable,
+        conversation("water_tomatoes", &["Water!"]),
+        conversation("long", &["One", "Two", "Three"]),
+    ];
+    let arrive = |model: &mut Model| {
+        update(model, Msg::Edits(EditMsg::Conversations(target.clone(), Ok(found.clone()))));
+    };
+    arrive(&mut model);
+    press(&mut model, "enter");
+    assert!(model.notice.as_ref().unwrap().text.contains("no message"), "it says why it cannot be a case");
+    arrive(&mut model);
+    press(&mut model, "down enter");
+    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("an id is asked for") };
+    assert_eq!(line.input.value(), "water_tomatoes_2", "the id that is free");
+    press(&mut model, "esc");
+    arrive(&mut model);
+    press(&mut model, "down down enter ctrl-u");
+    type_text(&mut model, "late 2-3");
+    press(&mut model, "enter");
+    assert!(model.notice.as_ref().unwrap().text.contains("begins at turn 2"), "what the case lacks is said");
+    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    assert_eq!(proposal.words, "save the conversation as late");
+    press(&mut model, "esc");
+    let failed = Err("no session: the server answered 404".to_string());
+    update(&mut model, Msg::Edits(EditMsg::Conversations(target, failed)));
+    assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured: no session"));
 }

@@ -312,7 +312,7 @@ fn judges() {
         insta::assert_snapshot!(name("agreement"), text(&frame(&model, "default")));
         keys(&mut model, "esc J");
         let panel = text(&frame(&model, "default"));
-        assert!(size.0 < 100 || panel.contains("a person says yes  a question is a step"), "{panel}");
+        assert!(size.0 < 100 || panel.contains("human verdict: yes  a question is a step"), "{panel}");
     }
 }
 

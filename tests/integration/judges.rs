@@ -232,7 +232,7 @@ fn what_cannot_be_judged_is_said_before_and_the_rest_is_scored() {
         command.env_remove("GOOGLE_API_KEY");
     });
     assert!(told.contains("gemini-x needs a key: set GOOGLE_API_KEY or GEMINI_API_KEY"), "{told}");
-    assert!(said("mystery-model", &|_| {}).contains("tells no provider"));
+    assert!(said("mystery-model", &|_| {}).contains("names no provider"));
     for (status, body, wanted) in [
         (401, json!({"error": {"message": "bad key"}}), "the key is not accepted"),
         (404, json!({"error": {"message": "models/gemini-x is not found"}}), "gemini-x is not found"),
@@ -295,7 +295,7 @@ fn answers_are_kept_sample_by_sample_and_asked_again_on_demand() {
     place.score_with(&judge, &["--no-cache"]);
     assert_eq!(judge.questions().len(), 6);
     let forgot = output(&mut place.command(&judge, &["judge", "--forget"]));
-    assert!(text(&forgot).contains("forgot 3 answers"), "{}", both(&forgot));
+    assert!(text(&forgot).contains("deleted 3 cached"), "{}", both(&forgot));
     place.score_with(&judge, &[]);
     assert_eq!(judge.questions().len(), 9);
 }
@@ -527,7 +527,7 @@ fn an_address_is_shown_as_it_is_used() {
         let asked =
             output(&mut Place::new(&files).command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
         assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
-        assert!(both(&asked).contains("a base_url holds no user name"), "{}", both(&asked));
+        assert!(both(&asked).contains("a base_url must not contain a user name"), "{}", both(&asked));
     }
 }
 
@@ -720,7 +720,7 @@ fn wrong_rubrics_are_named_before_a_run() {
     for words in [
         format!("not evaluated: {metric} of twice: two rubrics have the id \"a\""),
         format!("{metric}: the rubric \"d\" has no text"),
-        "rubrics of twice: the rubric id \"a\" is taken already".to_string(),
+        "rubrics of twice: the rubric id \"a\" is already used".to_string(),
         "and of 1 more (`evaltrail check` names all)".to_string(),
     ] {
         assert!(told.contains(&words), "{words} in {told}");
@@ -741,7 +741,7 @@ fn the_judge_says_hello_and_is_probed() {
     let hello = output(&mut place.command(&honest, &["judge"]));
     honest.was_asked_rightly();
     assert_eq!(hello.status.code(), Some(0), "{}", both(&hello));
-    assert!(text(&hello).contains("gemini-x") && text(&hello).contains("s an answer"), "{}", text(&hello));
+    assert!(text(&hello).contains("gemini-x") && text(&hello).contains("s per response"), "{}", text(&hello));
     let gullible = JudgeDouble::agreeing();
     let hello = output(&mut place.command(&gullible, &["judge"]));
     assert_eq!(hello.status.code(), Some(1), "{}", both(&hello));

@@ -57,7 +57,7 @@ fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
     let (status, code, told) = scored(&mut score(&place, &judge));
     assert_eq!((status.as_str(), code), ("not_evaluated", 1), "{told}");
     assert!(
-        told.contains("GOOGLE_API_KEY in ") && told.contains("garden/.env") && told.contains("--trust"),
+        told.contains("needs GOOGLE_API_KEY") && told.contains("garden/.env") && told.contains("--trust"),
         "{told}"
     );
     assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
@@ -222,7 +222,7 @@ fn a_scenario_without_a_key_asks_no_agent() {
     command.args(["run", "s.evalset.json", "--agent", &format!("cmd:{} agent.py", python.display())]);
     let ran = output(command.current_dir(place.path()));
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    assert!(both(&ran).contains("cannot be played: gemini-2.5-flash needs a key"), "{}", both(&ran));
+    assert!(both(&ran).contains("cannot be simulated: gemini-2.5-flash needs a key"), "{}", both(&ran));
     assert!(!place.path().join("asked").exists());
 }
 
@@ -267,9 +267,13 @@ fn the_judge_says_hello_with_a_key_of_a_file() {
     };
     let refused = hello(&[]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    assert!(both(&refused).contains("GEMINI_API_KEY in "), "{}", both(&refused));
+    assert!(both(&refused).contains("needs GEMINI_API_KEY"), "{}", both(&refused));
     let asked = hello(&["--trust"]);
     judge.was_asked_rightly();
-    assert!(text(&asked).contains("its provider holds it to the form of the answer"), "{}", both(&asked));
+    assert!(
+        text(&asked).contains("structured output: the provider enforces the JSON Schema"),
+        "{}",
+        both(&asked)
+    );
     assert!(!both(&asked).contains("canary"));
 }

@@ -9,7 +9,7 @@ use evaltrail::domain::{
 };
 use evaltrail::explorer::{
     CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded, SetMsg,
-    asked, parse_key, reevaluated, rescored, update,
+    parse_key, reevaluated, requested_cases, rescored, update,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -173,7 +173,7 @@ impl World {
             }
             Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases }) => {
                 let results = reevaluated(&file, &notes, &cases);
-                Msg::Sets(SetMsg::Reevaluated { set, digest, asked: asked(&cases), results })
+                Msg::Sets(SetMsg::Reevaluated { set, digest, requested: requested_cases(&cases), results })
             }
             Effect::Results(ResultEffect::Rescore { ticket, change, before }) => {
                 let rescored = rescored(&before, &change);

@@ -46,7 +46,7 @@ fn the_five_steps_of_the_readme() {
     let mut terminal = demo(home.path(), (120, 40));
     terminal.wait_for("all           30");
     terminal.keys("hjr");
-    terminal.wait_for("finished, what did not pass first");
+    terminal.wait_for("finished, failing first");
     terminal.wait_for("✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
     terminal.keys("\r");
     terminal.wait_for("4 metrics");
@@ -113,16 +113,16 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
     terminal.wait_for("A question back is no step.");
     terminal.keys("mv\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
-    terminal.wait_for("a person says yes  a question is one  (not what the judge says)");
+    terminal.wait_for("human verdict: yes  a question is one  (differs from the judge)");
     terminal.keys("ma");
     terminal.wait_for("agreement of judges and people");
     terminal.wait_for("next_step · rubric_based");
     terminal.keys("\x1b");
     terminal.wait_until("agreement is closed", |screen| !screen.contains("agreement of judges and people"));
     terminal.keys("mj");
-    // Another run, so nobody has said anything of its verdicts yet.
+    // Another run: its verdicts have no human verdict yet.
     terminal
-        .wait_until("judged again", |screen| !screen.contains("a person says") && screen.contains("✓✗✗✓✗"));
+        .wait_until("judged again", |screen| !screen.contains("human verdict") && screen.contains("✓✗✗✓✗"));
     terminal.keys("L");
     terminal.wait_for("judged again · 1 cases");
     terminal.keys("qq");
@@ -242,7 +242,7 @@ fn a_key_of_a_file_is_asked_about() {
     terminal.wait_for("Use this key? It is in a .env file");
     terminal.wait_for("use GOOGLE_API_KEY of");
     terminal.keys("\x1b");
-    terminal.wait_for("not started; from now on runs go without the key");
+    terminal.wait_for("not started; further runs do not use the key");
     terminal.keys("s");
     terminal.wait_for("gemini-x needs a key");
     terminal.wait_until("a run without it", ended(1));
@@ -274,7 +274,7 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal
         .wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
     terminal.keys("\x15colour:red");
-    terminal.wait_for("no filter is called");
+    terminal.wait_for("unknown filter");
     terminal.keys("\x15\r?");
     terminal.wait_for("help   ?");
     terminal.wait_for("nothing has been run");
@@ -586,7 +586,7 @@ fn a_persons_keys_and_themes_are_used() {
         "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
     std::fs::write(home.path().join("config.toml"), config).unwrap();
     let mut terminal = demo(home.path(), (120, 30));
-    terminal.wait_for("no command is called \"fly\"");
+    terminal.wait_for("unknown command \"fly\"");
     terminal.wait_for("ctrl-g run case");
     terminal.keys("t");
     terminal.wait_for("mine");
@@ -598,4 +598,39 @@ fn a_persons_keys_and_themes_are_used() {
     terminal.wait_for("r is not bound to a command");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn an_empty_folder_captures_a_case_and_opens_the_sample() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let recording = crate::common::root().join("fixtures/workspace/recordings/garden.jsonl");
+    std::fs::copy(&recording, folder.path().join("garden.jsonl")).unwrap();
+    let path = folder.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (100, 30));
+    terminal.wait_for("No eval sets in");
+    terminal.keys("cg");
+    terminal.wait_for("capture from");
+    terminal.keys("garden.jsonl\r");
+    terminal.wait_for("enter choose, esc cancel");
+    terminal.keys("morning_round\r");
+    terminal.wait_for("save as case");
+    terminal.keys("\r");
+    terminal.wait_for("save the conversation as morning_round");
+    terminal.keys("\r");
+    terminal.wait_for("user  Good morning!");
+    let set = std::fs::read_to_string(folder.path().join("captured.evalset.json")).unwrap();
+    assert!(set.contains("morning_round"));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+
+    let empty = tempfile::tempdir().unwrap();
+    let path = empty.path().display().to_string();
+    let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (100, 30));
+    terminal.wait_for("open the sample workspace");
+    terminal.keys("S");
+    terminal.wait_for("water_tomatoes");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    terminal.assert_restored();
 }

@@ -64,9 +64,9 @@ fn every_fault_is_its_own_case_alone() {
     let drip = report["cases"].as_array().unwrap().iter().find(|case| case["eval_id"] == "drip").unwrap();
     assert_eq!(drip["invocations"][0]["actual"]["response"], "I begin");
     says("broken", "500");
-    says("garbage", "no JSON");
+    says("garbage", "not JSON");
     says("nothing", "no events in turn 1");
-    says("cut", "broke off");
+    says("cut", "cut off");
     says("raises", "RuntimeError: no such tool");
     says("overloaded", "503");
     for n in 0..4 {
@@ -321,7 +321,7 @@ fn failed_and_repeat_and_selection() {
     );
     let again = output(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
     assert_eq!(again.status.code(), Some(0), "{}", both(&again));
-    assert!(both(&again).contains("everything passed"));
+    assert!(both(&again).contains("is a pass: there is nothing to run"));
     let wrong = output(evaltrail(work.path()).arg("run").arg(format!("{set}:goo")).args(agent));
     assert_eq!(wrong.status.code(), Some(2));
     assert!(both(&wrong).contains("did you mean \"good\""), "{}", both(&wrong));
@@ -470,7 +470,7 @@ fn a_program_is_an_agent() {
     );
     assert!(says("late").1.contains("the late reason"), "its last words are waited for: {}", says("late").1);
     assert!(
-        says("garbage").1.contains("no JSON: this is no json")
+        says("garbage").1.contains("not JSON: this is no json")
             || says("garbage").1.contains("this is no json")
     );
     assert_eq!(says("refuse").1, "I would rather not");

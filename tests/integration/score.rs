@@ -81,7 +81,7 @@ fn missing_columns_and_duplicated_ids() {
     assert_eq!(cases, [("twice", unknown), ("twice", unknown), ("other", "failed"), ("big", "failed")]);
     let adk = metric(&report, 2, "response_match_score");
     assert!(
-        adk["explanation"].as_str().unwrap().contains("nothing is expected to be said, which scores 0"),
+        adk["explanation"].as_str().unwrap().contains("the reference response is empty, which scores 0"),
         "{adk}"
     );
     assert_eq!(code, 1);
@@ -90,7 +90,7 @@ fn missing_columns_and_duplicated_ids() {
         metric(&report, 1, "exact_match")["explanation"]
             .as_str()
             .unwrap()
-            .contains("nothing that an agent did")
+            .contains("contains no saved response")
     );
     assert!(
         metric(&report, 2, "exact_match")["explanation"].as_str().unwrap().contains("no reference response")

@@ -1,5 +1,6 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
+pub mod capture;
 pub mod sets;
 
 use crate::diff::{Piece, accept_in_case};
@@ -29,7 +30,7 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else { return Vec::new() };
     let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
         let words = format!("nothing differs in turn {}", case.turn + 1);
-        return global::tell(model, words, false);
+        return global::notify(model, words, false);
     };
     let at = case.at;
     let ran = model.shown_attempt().cloned();
@@ -40,11 +41,11 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
                 propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
             }
             None => {
-                let why = "the case was edited since what is shown was read; look again in a moment";
-                global::tell(model, why.into(), true)
+                let why = "the case was edited since; try again when it is loaded";
+                global::notify(model, why.into(), true)
             }
         },
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 
@@ -84,11 +85,11 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     if let Some(why) = refused.first() {
         let more = refused.len() - 1;
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        global::tell(model, format!("left out: {why}{more}"), true);
+        global::notify(model, format!("left out: {why}{more}"), true);
     }
     match by_set.len() {
         0 if refused.is_empty() => {
-            global::tell(model, "the agent did what is expected; nothing would change".into(), false)
+            global::notify(model, "the agent did what is expected; nothing would change".into(), false)
         }
         0 => Vec::new(),
         1 => match by_set.pop_first() {
@@ -120,9 +121,9 @@ fn accepted(
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
     if model.outcomes.get(at).is_some_and(CaseOutcome::is_foreign) {
-        return Err("the result is of a foreign run: it was not recorded here by you".into());
+        return Err("the result is from a foreign run, which was not recorded by you on this machine".into());
     }
-    let ran = ran.ok_or("no agent has done anything here yet")?.read()?;
+    let ran = ran.ok_or("the case has not been run yet")?.read()?;
     accept_in_case(&case_now(model, at)?, &ran, piece).map_err(|error| error.to_string())
 }
 
@@ -139,7 +140,7 @@ pub(crate) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<Str
 pub(crate) fn propose(model: &mut Model, set: usize, edits: Vec<Edit>, words: String) -> Vec<Effect> {
     match model.propose(set, edits, words) {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 
@@ -155,7 +156,7 @@ fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: St
                 }
                 None => all = Some(proposal),
             },
-            Err(why) => return global::tell(model, why, true),
+            Err(why) => return global::notify(model, why, true),
         }
     }
     all.map_or_else(Vec::new, |proposal| show(model, proposal))
@@ -196,14 +197,14 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         .note
         .map(|note| format!(" ({note})"))
         .or_else(|| hint(model, next).map(|words| format!("; {words}")));
-    global::tell(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
+    global::notify(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
     effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
 }
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.
 fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
-    if let Some(set) = model.sets.iter().position(|set| set.is_there() && set.path.path == path) {
+    if let Some(set) = model.sets.iter().position(|set| set.exists() && set.path.path == path) {
         let digest = fingerprint(&[text.as_bytes()]);
         let stem = model.sets[set].path.stem.clone();
         let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
@@ -225,11 +226,11 @@ pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
         let why = match failure {
             EditFailure::Other(why) => why,
             EditFailure::Changed(path, _) => {
-                format!("{} was changed by something else since", path.display())
+                format!("{} was changed by another program", path.display())
             }
             EditFailure::Outside(path) => format!("the file is a link to {}", path.display()),
         };
-        return global::tell(model, why, true);
+        return global::notify(model, why, true);
     };
     proposal.saving = false;
     match failure {

@@ -1,6 +1,6 @@
 //! Cases and sets that come, go, move and get other names.
 
-use super::show;
+use super::{capture, show};
 use crate::domain::{
     CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
 };
@@ -28,14 +28,16 @@ pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
-    let Some(set) = model.current_set() else { return Vec::new() };
-    ask::open(model, NameOf::NewSet(set), String::new())
+    let beside = model.current_set().and_then(|set| model.sets[set].path.path.parent());
+    let folder = beside.unwrap_or(&model.folder).to_path_buf();
+    ask::open(model, NameOf::NewSet(folder), String::new())
 }
 
 /// Asks for the id of a copy: of the set under the cursor of the tree, else of the case.
 pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
-        let id = free_id(&model.sets[set].path.stem, |id| is_set(model, set, id));
+        let folder = folder_of(model, set);
+        let id = free_id(&model.sets[set].path.stem, |id| is_set(model, &folder, id));
         return ask::open(model, NameOf::CopySet(set), id);
     }
     let Some(case) = model.current_case() else { return Vec::new() };
@@ -86,10 +88,14 @@ fn chosen(model: &Model) -> Vec<CaseRef> {
     }
 }
 
-/// Whether there is a set of this id beside another.
-fn is_set(model: &Model, set: usize, id: &str) -> bool {
-    let path = beside(&model.sets[set].path.path, id);
-    model.sets.iter().any(|view| view.is_there() && view.path.path == path)
+fn folder_of(model: &Model, set: usize) -> PathBuf {
+    model.sets[set].path.path.parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Whether there is a set of this id in a folder.
+fn is_set(model: &Model, folder: &Path, id: &str) -> bool {
+    let path = file_of_set(folder, id);
+    model.sets.iter().any(|view| view.exists() && view.path.path == path)
 }
 
 /// Why a typed line cannot be used.
@@ -99,23 +105,25 @@ pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
         let others = file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
         wrong_eval_id(typed, others)
     };
-    let set_id = |set: usize| {
-        let taken = is_set(model, set, typed);
+    let set_id = |folder: &Path| {
+        let taken = is_set(model, folder, typed);
         wrong_set_id(typed).or(taken.then(|| format!("there is a set {typed} here already")))
     };
     match of {
         NameOf::NewCase(set) => among(*set, None),
         NameOf::CopyCase(case) => among(case.set, None),
         NameOf::RenameCase(case) => among(case.set, Some(case.index)),
-        NameOf::NewSet(set) | NameOf::CopySet(set) => set_id(*set),
+        NameOf::NewSet(folder) => set_id(folder),
         NameOf::RenameSet(set) if typed == model.sets[*set].path.stem => None,
-        NameOf::RenameSet(set) => set_id(*set),
+        NameOf::CopySet(set) | NameOf::RenameSet(set) => set_id(&folder_of(model, *set)),
+        NameOf::CaptureSource(_) => capture::wrong_source(typed),
+        NameOf::Captured(target, conversation) => capture::wrong_id(model, target, conversation, typed),
         NameOf::KeepChat(_) | NameOf::ChatState => chat::wrong(model, of, typed),
         NameOf::Tags(_) => None,
     }
 }
 
-/// Does what a line was asked for; `typed` was checked by [`wrong`].
+/// Does what a line was typed for; `typed` was checked by [`wrong`].
 pub(crate) fn answered(model: &mut Model, of: NameOf, typed: String) -> Vec<Effect> {
     match of {
         NameOf::NewCase(set) => new_case(model, set, typed),
@@ -129,14 +137,16 @@ pub(crate) fn answered(model: &mut Model, of: NameOf, typed: String) -> Vec<Effe
             })
         }
         NameOf::RenameCase(case) => rename_case(model, case, typed),
-        NameOf::NewSet(set) => new_set(model, set, &typed),
+        NameOf::NewSet(folder) => new_set(model, &folder, &typed),
         NameOf::CopySet(set) => copy_set(model, set, &typed),
         NameOf::RenameSet(set) => {
-            let to = beside(&model.sets[set].path.path, &typed);
+            let to = file_of_set(&folder_of(model, set), &typed);
             rename_set(model, set, &typed, to)
         }
         NameOf::KeepChat(_) => chat::keep(model, &typed),
         NameOf::ChatState => chat::restate(model, &typed),
+        NameOf::CaptureSource(target) => capture::read(model, typed, target),
+        NameOf::Captured(target, conversation) => capture::save(model, &target, &conversation, &typed),
         NameOf::Tags(cases) => tag(model, &cases, &typed),
     }
 }
@@ -145,7 +155,11 @@ pub(crate) fn answered(model: &mut Model, of: NameOf, typed: String) -> Vec<Effe
 fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
     let Some(file) = model.file(set).cloned() else { return Vec::new() };
     if file.form == Form::TurnList {
-        return global::tell(model, "an older list of turns holds one conversation".into(), true);
+        return global::notify(
+            model,
+            "files of this older format contain exactly one conversation".into(),
+            true,
+        );
     }
     // A case begins as its neighbours do: for the same application and user.
     let session_input = file.len().checked_sub(1).and_then(|last| file.case(last).ok()?.session_input);
@@ -166,7 +180,7 @@ fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
     screen.is_new = true;
     screen.cursor = 2;
     model.screen = Screen::Edit(Box::new(screen));
-    let mut effects = vec![Effect::Sets(SetEffect::SeeTools(set))];
+    let mut effects = vec![Effect::Sets(SetEffect::CollectTools(set))];
     effects.extend(edit::edit_field(model));
     effects
 }
@@ -184,7 +198,7 @@ fn rename_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Effect> {
                 }
             })
         }
-        Err(problem) => global::tell(model, problem.to_string(), true),
+        Err(problem) => global::notify(model, problem.to_string(), true),
     }
 }
 
@@ -192,7 +206,7 @@ fn delete_cases(model: &mut Model) -> Vec<Effect> {
     let cases = chosen(model);
     let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
     let Some(&set) = sets.first().filter(|_| sets.len() == 1) else {
-        return global::tell(model, "select cases of one set".into(), true);
+        return global::notify(model, "select cases of one set".into(), true);
     };
     let ids: Vec<String> = cases.iter().map(|case| model.eval_id(*case).into_owned()).collect();
     let words = match ids.as_slice() {
@@ -221,7 +235,7 @@ fn with_notes(
     });
     match proposed {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 
@@ -253,8 +267,8 @@ fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
     proposal.lines.extend(more.lines);
 }
 
-/// A path as sets are shown: relative to the workspace, as far as that can be told from a set beside it.
-fn shown(model: &Model, path: &Path) -> String {
+/// A path as sets are shown: relative to the workspace where a set in the same folder is, else the file's name.
+pub(super) fn shown(model: &Model, path: &Path) -> String {
     let beside = model.sets.iter().find(|view| view.path.path.parent() == path.parent());
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match beside.and_then(|view| view.path.shown.rsplit_once(['/', '\\'])) {
@@ -263,16 +277,15 @@ fn shown(model: &Model, path: &Path) -> String {
     }
 }
 
-/// The file of a set of this id beside another.
-fn beside(path: &Path, id: &str) -> PathBuf {
-    path.with_file_name(format!("{id}{ENDING}"))
+pub(super) fn file_of_set(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}{ENDING}"))
 }
 
-fn new_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
-    let path = beside(&model.sets[set].path.path, id);
+fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect> {
+    let path = file_of_set(folder, id);
     let text = blank_set(id, None, model.opened_at + model.now);
     let job = FileJob { path, deed: FileAction::Create(text) };
-    let proposal = Proposal::new(format!("make the set {id}"), vec![job], |job| shown(model, &job.path));
+    let proposal = Proposal::new(format!("create the set {id}"), vec![job], |job| shown(model, &job.path));
     show(model, proposal)
 }
 
@@ -299,9 +312,9 @@ fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let text = match change {
         Ok(change) => change.apply(file.text()).unwrap_or_default(),
-        Err(error) => return global::tell(model, error.to_string(), true),
+        Err(error) => return global::notify(model, error.to_string(), true),
     };
-    let to = beside(&view.path.path, id);
+    let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
     let mut jobs = vec![FileJob { path: to.clone(), deed: FileAction::Create(text) }];
     if let Some(notes) = &view.notes.text {
@@ -321,7 +334,7 @@ fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effec
     };
     let change = match change {
         Ok(change) => change,
-        Err(error) => return global::tell(model, error.to_string(), true),
+        Err(error) => return global::notify(model, error.to_string(), true),
     };
     let new = change.apply(file.text()).unwrap_or_default();
     let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
@@ -367,7 +380,7 @@ pub(crate) fn move_to(model: &mut Model, target: usize) -> Vec<Effect> {
     }
     match moved(model, target) {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 
@@ -423,11 +436,11 @@ fn tag(model: &mut Model, cases: &[CaseRef], typed: &str) -> Vec<Effect> {
         });
         match job {
             Ok(job) => jobs.extend(job),
-            Err(why) => return global::tell(model, why, true),
+            Err(why) => return global::notify(model, why, true),
         }
     }
     if jobs.is_empty() {
-        return global::tell(model, NOTHING.into(), false);
+        return global::notify(model, NOTHING.into(), false);
     }
     let what = if cases.len() == 1 {
         model.eval_id(cases[0]).into_owned()

@@ -1,11 +1,13 @@
-//! Changing cases, sets and criteria.
+//! Commands that change cases, sets and criteria.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, can_accept_all, can_accept_here, can_edit, can_write_set, has_set};
+use super::enabled::{
+    always, can_accept_all, can_accept_here, can_capture, can_edit, can_write_set, has_set,
+};
 use super::{Command, Context, Group, LISTS, SCREENS};
-use crate::explorer::authoring::{self, sets};
+use crate::explorer::authoring::{self, capture, sets};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Screen};
@@ -62,7 +64,7 @@ pub static UNDO: Command = Command {
 
 pub static REDO: Command = Command {
     name: "redo",
-    help: "make the change again that was undone",
+    help: "redo the change that was undone last",
     hint: None,
     scope: None,
     group: Group::Author,
@@ -134,14 +136,26 @@ pub static RENAME: Command = Command {
 
 pub static NEW_SET: Command = Command {
     name: "new set",
-    help: "add an eval set beside this one",
+    help: "create an eval set in the folder of this one",
     hint: None,
     scope: None,
     group: Group::Author,
     contexts: &[Context::Browse],
     default_keys: &["c s"],
-    enabled: has_set,
+    enabled: always,
     run: sets::ask_new_set,
+};
+
+pub static CAPTURE: Command = Command {
+    name: "capture",
+    help: "save a conversation as a case: of an ADK session, a recording or a trace",
+    hint: None,
+    scope: None,
+    group: Group::Author,
+    contexts: &[Context::Browse],
+    default_keys: &["c g"],
+    enabled: can_capture,
+    run: capture::ask_source,
 };
 
 pub static TAGS: Command = Command {

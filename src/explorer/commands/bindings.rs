@@ -1,4 +1,4 @@
-//! Keys that the person gave to commands in their configuration.
+//! Key bindings from the user's configuration.
 
 use super::key::{KeyCode, parse_key};
 use super::keymap::conflicts_of;
@@ -6,7 +6,7 @@ use super::{COMMANDS, Command, Context};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The keys of commands that have others than by default, by position in [`COMMANDS`].
+/// Configured keys of commands, by position in [`COMMANDS`]. Other commands have their default keys.
 #[derive(Debug, Default, PartialEq)]
 pub struct Bindings(BTreeMap<usize, &'static [&'static str]>);
 
@@ -14,15 +14,16 @@ pub struct Bindings(BTreeMap<usize, &'static [&'static str]>);
 static BOUND: OnceLock<Bindings> = OnceLock::new();
 
 impl Command {
-    /// Its keys: those of the person's configuration, else its own.
+    /// The keys of the command: those from the user's configuration, else the default ones.
     pub fn keys(&'static self) -> &'static [&'static str] {
         BOUND.get().map_or(self.default_keys, |bound| bound.of(self))
     }
 }
 
 impl Bindings {
-    /// Reads keys by the name of the command, in which `_` and `-` stand for a space. Keys that cannot be read, and those
-    /// that are another command's on the same screen, are left out; the list says which and why.
+    /// Reads bindings: the names of commands with their keys. In names, `_` and `-` stand for a space. Keys that
+    /// cannot be parsed and keys that conflict with another command on the same screen are ignored. Returns the
+    /// bindings and descriptions of the problems.
     pub fn read(keys: &BTreeMap<String, Vec<String>>) -> (Bindings, Vec<String>) {
         let (mut bindings, mut problems) = (Bindings::default(), Vec::new());
         for (name, keys) in keys {
@@ -33,15 +34,17 @@ impl Bindings {
             let is_in_chat = named.iter().any(|at| COMMANDS[*at].is_in(Context::Chat));
             let is_text = |keys: &&String| is_in_chat && keys.split(' ').next().is_some_and(is_character);
             if let Some(text) = keys.iter().find(is_text) {
-                problems.push(format!("{text:?} of {name} is text in a chat; use a key with ctrl or alt"));
+                problems.push(format!(
+                    "{text:?} of {name} is typed as text in a chat; use a key with ctrl or alt"
+                ));
                 continue;
             }
             match keys.iter().find(|keys| !is_key(keys)) {
-                _ if named.is_empty() => problems.push(format!("no command is called {name:?}")),
-                _ if keys.is_empty() => problems.push(format!("{name} needs a key at least")),
+                _ if named.is_empty() => problems.push(format!("unknown command {name:?}")),
+                _ if keys.is_empty() => problems.push(format!("{name} needs at least one key")),
                 Some(wrong) => problems.push(format!("{wrong:?} of {name} is not a key")),
                 None => {
-                    // Keys are read once at the start and used until the program ends.
+                    // Leaked because keys are read once at startup and used until the program exits.
                     let keys: Vec<&'static str> =
                         keys.iter().map(|keys| &*Box::leak(keys.clone().into_boxed_str())).collect();
                     let keys: &'static [&'static str] = Box::leak(keys.into_boxed_slice());
@@ -53,7 +56,7 @@ impl Bindings {
         (bindings, problems)
     }
 
-    /// Gives commands their default keys again until no two have the same ones.
+    /// Resets commands to their default keys until no keys conflict.
     fn resolve_conflicts(&mut self, problems: &mut Vec<String>) {
         loop {
             let found = conflicts_of(|command| self.of(command));
@@ -64,7 +67,7 @@ impl Bindings {
             }) else {
                 return;
             };
-            problems.push(format!("{conflict}; {:?} keeps its own keys", COMMANDS[at].name));
+            problems.push(format!("{conflict}; {:?} keeps its default keys", COMMANDS[at].name));
             self.0.remove(&at);
         }
     }
@@ -74,13 +77,13 @@ impl Bindings {
         bound.next().map_or(command.default_keys, |(_, keys)| keys)
     }
 
-    /// Makes these the keys of the program. Only the first call has an effect.
+    /// Uses these bindings from now on. Only the first call has an effect.
     pub fn install(self) {
         let _ = BOUND.set(self);
     }
 }
 
-/// Whether a key is a character, which a text field would take.
+/// Whether a key is a plain character, which is text in a text field.
 fn is_character(key: &str) -> bool {
     parse_key(key).is_some_and(|key| matches!(key.code, KeyCode::Char(_)) && !key.ctrl && !key.alt)
 }
@@ -111,15 +114,12 @@ mod tests {
             read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["F"])]);
         assert_eq!(bound.of(&PAUSE), ["r r"]);
         assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.default_keys, "x cancels on the run screen");
-        assert!(
-            problems.iter().any(|problem| problem.contains("no command is called \"fly\"")),
-            "{problems:?}"
-        );
-        assert!(problems.iter().any(|problem| problem.contains("keeps its own keys")), "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.contains("unknown command \"fly\"")), "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.contains("keeps its default keys")), "{problems:?}");
         let (_, problems) = read(&[("run", &["strg-r"])]);
         assert_eq!(problems, ["\"strg-r\" of run is not a key"]);
         let of_chat = COMMANDS.iter().find(|command| command.is_in(Context::Chat)).unwrap();
         let (_, problems) = read(&[(of_chat.name, &["Q"])]);
-        assert!(problems[0].contains("is text in a chat"), "{problems:?}");
+        assert!(problems[0].contains("is typed as text in a chat"), "{problems:?}");
     }
 }

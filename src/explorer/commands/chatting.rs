@@ -1,4 +1,4 @@
-//! Chatting with an agent.
+//! Commands for a chat with an agent.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! Editing a case, and the proposal of a change.
+//! Commands of the case editor and of the dialog for a proposed change.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
@@ -27,7 +27,7 @@ pub static ADD_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    default_keys: &["o"],
+    default_keys: &["+"],
     enabled: always,
     run: edit::add_field,
 };
@@ -39,7 +39,7 @@ pub static REMOVE_FIELD: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    default_keys: &["d", "delete"],
+    default_keys: &["-", "delete"],
     enabled: always,
     run: edit::remove_field,
 };
@@ -63,7 +63,7 @@ pub static FIELD_UP: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    default_keys: &["K"],
+    default_keys: &["{", "alt-up"],
     enabled: always,
     run: |model| edit::move_field(model, false),
 };
@@ -75,7 +75,7 @@ pub static FIELD_DOWN: Command = Command {
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Edit],
-    default_keys: &["J"],
+    default_keys: &["}", "alt-down"],
     enabled: always,
     run: |model| edit::move_field(model, true),
 };
@@ -118,7 +118,7 @@ pub static SAVE_CASE: Command = Command {
 
 pub static SAVE: Command = Command {
     name: "save",
-    help: "make the change that is shown",
+    help: "save the change that is shown",
     hint: Some("save"),
     scope: None,
     group: Group::Edit,
@@ -130,12 +130,12 @@ pub static SAVE: Command = Command {
 
 pub static SAVE_BESIDE: Command = Command {
     name: "save beside",
-    help: "write your version to a second file and leave theirs",
+    help: "save your version to a second file; keep theirs",
     hint: Some("write yours beside"),
     scope: None,
     group: Group::Edit,
     contexts: &[Context::Proposal],
-    default_keys: &["o"],
+    default_keys: &["b"],
     enabled: can_save_beside,
     run: proposal::save_beside,
 };

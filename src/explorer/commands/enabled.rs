@@ -1,4 +1,4 @@
-//! Why commands cannot be given now.
+//! Conditions under which commands are enabled.
 
 use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
@@ -11,7 +11,7 @@ use crate::explorer::screens::{self, case, run};
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
-/// Whether a command can be given; if not, why.
+/// Whether a command is enabled; the error is the reason why it is not.
 pub type Enabled = Result<(), &'static str>;
 
 pub(crate) fn always(_: &Model) -> Enabled {
@@ -20,13 +20,13 @@ pub(crate) fn always(_: &Model) -> Enabled {
 
 fn run_goes_on() -> &'static str {
     static WORDS: LazyLock<String> =
-        LazyLock::new(|| format!("a run is going on; {} ends it", CANCEL_ALL.key()));
+        LazyLock::new(|| format!("a run is in progress; {} ends it", CANCEL_ALL.key()));
     &WORDS
 }
 
 fn nothing_done() -> &'static str {
     static WORDS: LazyLock<String> =
-        LazyLock::new(|| format!("no agent has done anything here yet; {} runs the case", RUN.key()));
+        LazyLock::new(|| format!("the case has not been run yet; {} runs the case", RUN.key()));
     &WORDS
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn can_score(model: &Model) -> Enabled {
     can_run(model)?;
     let file = model.current_set().and_then(|set| model.file(set));
     let adk = file.is_some_and(|file| file.form.is_adk());
-    if adk { Err("the file holds nothing that an agent did") } else { Ok(()) }
+    if adk { Err("the file contains no recorded responses") } else { Ok(()) }
 }
 
 pub(crate) fn can_rerun(model: &Model) -> Enabled {
@@ -67,14 +67,14 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
 pub(crate) fn has_failing(model: &Model) -> Enabled {
     if matches!(model.screen, Screen::Run) {
         let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
-        return not_passed.then_some(()).ok_or("nothing of the run has failed");
+        return not_passed.then_some(()).ok_or("no attempt of the run failed");
     }
     let of_set = |set: usize| model.outcomes.totals(set);
     if model.listed_sets().all(|set| of_set(set).passed == of_set(set).ended()) {
-        return Err("nothing listed has failed");
+        return Err("no listed case failed");
     }
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    model.browse.visible.iter().any(failing).then_some(()).ok_or("nothing listed has failed")
+    model.browse.visible.iter().any(failing).then_some(()).ok_or("no listed case failed")
 }
 
 pub(crate) fn has_outcomes(model: &Model) -> Enabled {
@@ -95,9 +95,9 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
-    let attempt = model.attempt_at_hand().ok_or("the case has not been run")?;
+    let attempt = model.current_attempt().ok_or("the case has not been run")?;
     if matches!(model.screen, Screen::Case(_)) {
-        // The tab says itself that no judge scored the case.
+        // The tab itself reports if no judge scored the case.
         return Ok(());
     }
     let judged = attempt.metrics.iter().any(|metric| metric.judged);
@@ -124,13 +124,13 @@ pub(crate) fn has_attempt(model: &Model) -> Enabled {
 
 pub(crate) fn has_suggestion(model: &Model) -> Enabled {
     let case = model.shown_case().ok_or("open a case first")?;
-    let none = "no small change of criteria is known with which the case would pass";
+    let none = "no small change of criteria was found with which the case would pass";
     case.suggestion.as_ref().map(|_| ()).ok_or(none)
 }
 
 pub(crate) fn has_pane_beside(model: &Model) -> Enabled {
     let wide = case::is_wide(&screens::layout(model));
-    wide.then_some(()).ok_or("on this width nothing stands beside the comparison")
+    wide.then_some(()).ok_or("the screen is too narrow for a side pane")
 }
 
 pub(crate) fn has_differences(model: &Model) -> Enabled {
@@ -148,11 +148,23 @@ fn is_written_here(model: &Model) -> Enabled {
     }
     let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
     is_editable(file)
-        .map_err(|_| "files of this form are not edited here; evaltrail convert makes an eval set")
+        .map_err(|_| "files of this format cannot be edited; evaltrail convert creates an eval set")
 }
 
 pub(crate) fn can_write_set(model: &Model) -> Enabled {
     is_written_here(model)
+}
+
+/// A captured case is added to the current set or, if there is none, to a new one.
+pub(crate) fn can_capture(model: &Model) -> Enabled {
+    if model.browse.nodes.is_empty() { Ok(()) } else { is_written_here(model) }
+}
+
+pub(crate) fn has_no_sets(model: &Model) -> Enabled {
+    let is_empty = model.browse.nodes.is_empty() && !model.is_searching;
+    is_empty
+        .then_some(())
+        .ok_or("only where there are no eval sets; `evaltrail demo` opens it from the shell")
 }
 
 pub(crate) fn can_edit(model: &Model) -> Enabled {
@@ -168,7 +180,7 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
     has_differences(model)
 }
 
-/// On the run screen a case is opened first, and then looked at.
+/// Condition for [`ACCEPT`](super::ACCEPT). On the run screen that command opens the case first.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
     match model.screen {
         Screen::Run => on_failed(model),
@@ -194,10 +206,10 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
         &model.overlay,
         Some(Overlay::Proposal(proposal)) if proposal.conflict.as_ref().is_some_and(|one| one.merged.is_none())
     );
-    if is_stuck { Err("the same place was changed since") } else { Ok(()) }
+    if is_stuck { Err("the same lines were changed by others") } else { Ok(()) }
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {
     let conflict = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.conflict.is_some());
-    conflict.then_some(()).ok_or("nobody else changed the file")
+    conflict.then_some(()).ok_or("there is no conflicting change of the file")
 }

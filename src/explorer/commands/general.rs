@@ -1,9 +1,9 @@
-//! Help, themes, the clipboard, leaving, and answers to questions.
+//! Commands for help, themes, the clipboard, quitting, and answers to questions.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_case};
+use super::enabled::{always, has_case, has_no_sets};
 use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LISTS};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
@@ -79,6 +79,18 @@ pub static TOGGLE_MOUSE: Command = Command {
     default_keys: &["M"],
     enabled: always,
     run: global::toggle_mouse,
+};
+
+pub static SAMPLE: Command = Command {
+    name: "sample workspace",
+    help: "open the sample workspace: agents and eval sets to try evaltrail with",
+    hint: None,
+    scope: None,
+    group: Group::General,
+    contexts: &[Context::Browse],
+    default_keys: &["S"],
+    enabled: has_no_sets,
+    run: |_| vec![Effect::Terminal(TerminalEffect::OpenSample)],
 };
 
 pub static SUSPEND: Command = Command {

@@ -1,19 +1,19 @@
-//! Keys, as the key map knows them, and their notation.
+//! Keys with modifiers, and their textual notation.
 
 use std::fmt;
 
-/// A key with its modifiers. Shift is in the character.
+/// A key with its modifiers. Shift is part of the character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Which key.
+    /// The key without modifiers.
     pub code: KeyCode,
-    /// With control.
+    /// Whether control is pressed.
     pub ctrl: bool,
-    /// With alt.
+    /// Whether alt is pressed.
     pub alt: bool,
 }
 
-/// Which key.
+/// A key without modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum KeyCode {
@@ -58,13 +58,13 @@ impl Key {
         Key { code, ctrl: false, alt: false }
     }
 
-    /// A character.
+    /// A character key without modifiers.
     pub const fn char(c: char) -> Key {
         Key::plain(KeyCode::Char(c))
     }
 }
 
-/// Reads `ctrl-p`, `alt-x`, `space`, `G`.
+/// Parses a key such as `ctrl-p`, `alt-x`, `space` or `G`.
 pub fn parse_key(text: &str) -> Option<Key> {
     if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == text) {
         return Some(Key::plain(*code));

@@ -1,26 +1,26 @@
-//! Keys to commands.
+//! Resolution of keys to commands.
 
 use super::key::{Key, parse_key};
 use super::{COMMANDS, Command, Context, PREFIXES};
 use std::fmt;
 
-/// What the keys pressed so far mean.
+/// The meaning of the keys pressed so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Meaning {
-    /// No command has them here.
+    /// Not bound in this context.
     Nothing,
-    /// They begin the keys of several commands.
+    /// The beginning of longer key sequences.
     Prefix,
     /// A command.
     Command(&'static Command),
 }
 
-/// A command's keys as they are pressed one after the other.
+/// Parses a key sequence.
 fn sequence(keys: &str) -> Vec<Key> {
     keys.split(' ').filter_map(parse_key).collect()
 }
 
-/// What keys mean in a context.
+/// Resolves keys in a context.
 pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
     let mut meaning = Meaning::Nothing;
     for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
@@ -36,7 +36,7 @@ pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
     meaning
 }
 
-/// The commands whose keys begin with these, each with the keys that are still to be pressed.
+/// The commands whose key sequences begin with `pressed`, each with the remaining keys.
 pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static Command)> {
     let mut found = Vec::new();
     for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
@@ -50,7 +50,7 @@ pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static
     found
 }
 
-/// What these keys give in other contexts, in words: "accept (case)", or the name of a prefix.
+/// What these keys do on other screens, for example "accept (case)", or the name of a prefix.
 pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
     let typed = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
     if let Some((_, name)) = PREFIXES.iter().find(|(prefix, _)| *prefix == typed) {
@@ -66,15 +66,15 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
         .collect()
 }
 
-/// Two commands with the same keys in the same context, or with keys that begin with those of the other: only one of
-/// them can be given.
+/// Two commands whose keys conflict: in the same context they have equal keys, or the keys of one begin with those of
+/// the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyConflict {
-    /// The position of one among [`COMMANDS`].
+    /// Position of one command in [`COMMANDS`].
     pub first: usize,
-    /// The position of the other.
+    /// Position of the other command in [`COMMANDS`].
     pub second: usize,
-    /// The keys of each.
+    /// The conflicting keys of both commands.
     pub keys: (&'static str, &'static str),
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for KeyConflict {
     }
 }
 
-/// The conflicts among all commands, when they have these keys.
+/// The conflicts among all commands, given the keys of each.
 pub(super) fn conflicts_of(keys: impl Fn(&'static Command) -> &'static [&'static str]) -> Vec<KeyConflict> {
     let mut found = Vec::new();
     for (first, a) in COMMANDS.iter().enumerate() {
@@ -140,12 +140,12 @@ mod tests {
         }
     }
 
-    /// One meaning everywhere: a key that gives a command on one screen gives no unrelated one on another. Typing in a
-    /// dialog and editing a case have their own keys.
+    /// A key that is bound to a command on one screen is not bound to an unrelated one on another: leaving, opening and
+    /// deleting what is under the cursor are related. Dialogs have keys of their own.
     #[test]
     fn a_key_means_the_same_on_every_screen() {
-        let screens = [Context::Browse, Context::Case, Context::Run];
-        let allowed = ["esc", "q", "space", "tab"];
+        let screens = [Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit];
+        let allowed = ["esc", "q", "enter", "delete"];
         for (at, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[at + 1..] {
                 let on_screens = |command: &Command| screens.iter().any(|screen| command.is_in(*screen));

@@ -1,4 +1,4 @@
-//! Choosing what the list shows.
+//! Commands for the selection, filter, columns and order of the list.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
@@ -10,7 +10,7 @@ use crate::explorer::screens::browse;
 
 pub static SELECT: Command = Command {
     name: "select",
-    help: "select the case, or take it out of the selection",
+    help: "select or deselect the case",
     hint: Some("select"),
     scope: None,
     group: Group::List,

@@ -1,5 +1,5 @@
-//! The one table of commands. Key bindings, hints, help, palette, the manual and `docs/keys.md` come from it. A command is
-//! one entry in the file of its family, and one line in [`COMMANDS`].
+//! The table of commands. Key bindings, hints, help, palette, the manual page and `docs/keys.md` are generated from
+//! it. To add a command, define it in one of the files of this folder and add a line to [`COMMANDS`].
 
 mod authoring;
 pub mod bindings;
@@ -30,29 +30,29 @@ use super::model::Model;
 use enabled::Enabled;
 use std::fmt;
 
-/// Where a command can be given: on a screen, or while a dialog of a kind is open.
+/// Where a command is available: on a screen, or in a kind of dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Context {
     Browse,
     Case,
     Run,
-    /// An attempt while it runs.
+    /// The screen of an attempt in flight.
     Live,
     Edit,
     Chat,
-    /// A dialog that is only read.
+    /// A read-only dialog.
     Reading,
     /// A yes-or-no question.
     Confirm,
-    /// The question of what may be started, connected to or used.
+    /// The trust dialog: what may be started, connected to or used.
     Trust,
-    /// A change of files before it is made.
+    /// A proposed change of files.
     Proposal,
 }
 
 impl Context {
-    /// What the screen is called; none for a dialog.
+    /// Name of the screen; `None` for a dialog.
     pub fn screen(self) -> Option<&'static str> {
         match self {
             Context::Browse => Some("list"),
@@ -66,7 +66,7 @@ impl Context {
     }
 }
 
-/// The screens where results are.
+/// The screens that show results.
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
 const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit];
 const LISTS: &[Context] = &[Context::Browse, Context::Case];
@@ -94,7 +94,7 @@ const EVERYWHERE: &[Context] = &[
     Context::Proposal,
 ];
 
-/// The headings under which help lists commands.
+/// The groups of commands in the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Group {
@@ -123,7 +123,7 @@ impl Group {
         Group::General,
     ];
 
-    /// The heading.
+    /// Heading of the group.
     pub fn title(self) -> &'static str {
         match self {
             Group::Run => "Run",
@@ -139,7 +139,7 @@ impl Group {
     }
 }
 
-/// A direction of scrolling, or of a cursor in a list.
+/// A movement of a cursor or of scrolled text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Motion {
@@ -152,7 +152,7 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// A cursor after the motion, in a list of `count` rows of which `page` are visible.
+    /// Position of a cursor after the motion, in a list of `count` rows of which `page` are visible.
     pub fn of(self, cursor: usize, count: usize, page: usize) -> usize {
         let last = count.saturating_sub(1);
         let page = page.max(1);
@@ -167,35 +167,35 @@ impl Motion {
     }
 }
 
-/// A command: what a key, the palette or the mouse can do.
+/// A command, started by a key or from the palette.
 pub struct Command {
-    /// Unique; shown in the palette and in messages.
+    /// Name for the palette, messages and the configuration of keys; unique in each context.
     pub name: &'static str,
-    /// One sentence, without a full stop.
+    /// Description, without a full stop.
     pub help: &'static str,
-    /// The word in the hints at the bottom; commands without one are not shown there.
+    /// Text in the hints in the bottom line. Commands without one are not shown there.
     pub hint: Option<&'static str>,
-    /// What it would act on now, for the hint: "run *7 selected*".
+    /// What the command would act on now, for the hint: "run *7 selected*".
     pub scope: Option<fn(&Model) -> String>,
-    /// Its heading in the help.
+    /// Group in the help.
     pub group: Group,
-    /// Where it can be given.
+    /// Where the command is available.
     pub contexts: &'static [Context],
-    /// Its keys: [`key::parse_key`], several in sequence with spaces between, for example `w m`.
+    /// Default keys, in the notation of [`key::parse_key`]; key sequences are separated by spaces, for example `w m`.
     pub default_keys: &'static [&'static str],
-    /// Why it cannot be given now, if it cannot.
+    /// Whether the command is enabled now.
     pub enabled: fn(&Model) -> Enabled,
-    /// What it does.
+    /// Executes the command.
     pub run: fn(&mut Model) -> Vec<Effect>,
 }
 
 impl Command {
-    /// Its first key, for sentences that name it.
+    /// The first key of the command, for messages that mention it.
     pub fn key(&'static self) -> &'static str {
         self.keys().first().copied().unwrap_or_default()
     }
 
-    /// Whether it can be given in a context.
+    /// Whether the command is available in a context.
     pub fn is_in(&self, context: Context) -> bool {
         self.contexts.contains(&context)
     }
@@ -213,21 +213,21 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Its keys as help lists them.
+/// The keys of a command, as shown in the help.
 pub fn hint_keys(command: &'static Command) -> String {
     command.keys().join("  ")
 }
 
-/// "u undo", where the command can be given on this screen now.
+/// A hint such as "u undo"; `None` if the command is not available or not enabled on this screen.
 pub fn hint(model: &Model, command: &'static Command) -> Option<String> {
     let can_be_given = command.is_in(model.screen_context()) && (command.enabled)(model).is_ok();
     can_be_given.then(|| format!("{} {}", command.key(), command.name))
 }
 
-/// Keys that begin others, and what those have in common.
+/// Prefix keys, with the common name of the commands behind them.
 pub static PREFIXES: &[(&str, &str)] = &[("w", "what if"), ("c", "case, set"), ("m", "metrics")];
 
-/// Every command, the most important hints first.
+/// All commands. Hints are shown in this order.
 pub static COMMANDS: &[&Command] = &[
     &OPEN,
     &BACK,
@@ -310,6 +310,7 @@ pub static COMMANDS: &[&Command] = &[
     &DELETE_CASES,
     &RENAME,
     &NEW_SET,
+    &CAPTURE,
     &TAGS,
     &VARIANTS,
     &CRITERIA,
@@ -324,6 +325,7 @@ pub static COMMANDS: &[&Command] = &[
     &COPY,
     &THEME,
     &TOGGLE_MOUSE,
+    &SAMPLE,
     &SUSPEND,
     &LEAVE,
     &QUIT,

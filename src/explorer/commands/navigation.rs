@@ -1,4 +1,4 @@
-//! Moving and opening.
+//! Commands for moving and opening.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
@@ -156,11 +156,11 @@ pub static RIGHT: Command = Command {
 
 pub static SWITCH_PANE: Command = Command {
     name: "switch pane",
-    help: "to the other pane",
+    help: "to the other pane; in a case, to the next tab",
     hint: Some("other pane"),
     scope: None,
     group: Group::Move,
-    contexts: &[Context::Browse, Context::Run],
+    contexts: SCREENS,
     default_keys: &["tab"],
     enabled: always,
     run: switch_pane,
@@ -197,7 +197,7 @@ pub static NEXT_DIFFERENCE: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    default_keys: &["]", "space"],
+    default_keys: &["]"],
     enabled: has_differences,
     run: |model| case::difference(model, 1),
 };
@@ -209,7 +209,7 @@ pub static PREVIOUS_DIFFERENCE: Command = Command {
     scope: None,
     group: Group::Move,
     contexts: &[Context::Case],
-    default_keys: &["[", "backspace"],
+    default_keys: &["["],
     enabled: has_differences,
     run: |model| case::difference(model, -1),
 };
@@ -265,6 +265,7 @@ fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
 fn switch_pane(model: &mut Model) -> Vec<Effect> {
     match model.screen {
         Screen::Run => run::switch_pane(model),
+        Screen::Case(_) => case::next_tab(model),
         _ => browse::switch_pane(model),
     }
 }

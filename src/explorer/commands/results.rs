@@ -1,4 +1,4 @@
-//! Reading results, and what judges and people say of them.
+//! Commands for results, judges and human verdicts.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
@@ -23,7 +23,7 @@ pub static COMPARE_TAB: Command = Command {
 
 pub static METRICS_TAB: Command = Command {
     name: "metrics",
-    help: "every metric of the case with its whole reason",
+    help: "every metric of the case with its full reason",
     hint: None,
     scope: None,
     group: Group::Results,
@@ -71,7 +71,7 @@ pub static JUDGES: Command = Command {
 
 pub static JUDGE_AGAIN: Command = Command {
     name: "judge again",
-    help: "score again with judges what the agent did; the agent is not run",
+    help: "judge the existing responses again, without running the agent",
     hint: None,
     scope: None,
     group: Group::Results,
@@ -83,7 +83,7 @@ pub static JUDGE_AGAIN: Command = Command {
 
 pub static VERDICT: Command = Command {
     name: "your verdict",
-    help: "overrule a metric or rubric, with a note; the computed result stays beside it",
+    help: "overrule a metric or rubric, with a note; the computed result is kept",
     hint: None,
     scope: None,
     group: Group::Results,
@@ -95,7 +95,7 @@ pub static VERDICT: Command = Command {
 
 pub static AGREEMENT: Command = Command {
     name: "agreement",
-    help: "how far judges and people agree, for each rubric",
+    help: "agreement between judges and people, for each rubric",
     hint: None,
     scope: None,
     group: Group::Results,
@@ -136,7 +136,7 @@ pub static NEXT_METRIC: Command = Command {
     scope: None,
     group: Group::Results,
     contexts: &[Context::Case],
-    default_keys: &["tab"],
+    default_keys: &["w t"],
     enabled: has_attempt,
     run: what_if::next_metric,
 };

@@ -1,4 +1,4 @@
-//! Running, scoring and cancelling.
+//! Commands for running, scoring and cancelling.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
@@ -35,7 +35,7 @@ pub static RUN_WITH: Command = Command {
 
 pub static RERUN_FAILED: Command = Command {
     name: "rerun failed",
-    help: "run every listed case again that did not pass",
+    help: "run every listed case that did not pass again",
     hint: Some("rerun failed"),
     scope: None,
     group: Group::Run,

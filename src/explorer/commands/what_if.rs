@@ -1,4 +1,4 @@
-//! Trying other criteria on the results.
+//! What-if commands: try other criteria on existing results.
 
 // Each command is documented by its `help`.
 #![allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! The lines at the bottom: a notice, and what can be done here.
+//! The lines at the bottom: the notice and the hints.
 
 use crate::explorer::commands::{COMMANDS, Command, PREFIXES};
 use crate::explorer::layout::Layout;
@@ -20,16 +20,16 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     }
     let is_typed =
         entry(&model.screen).text.as_ref().is_some_and(|text| !text.commands_first && (text.takes)(model));
-    // While a value is typed, its own line says which keys it has.
+    // While a value is typed, the line of the text field shows its keys.
     if !is_typed || model.overlay.is_some() {
         hints(model, areas, theme, buffer);
     }
 }
 
-/// Hints that are always shown, at the end.
+/// Number of hints at the end that are always shown.
 const ALWAYS: usize = 2;
 
-/// The commands and prefixes of this screen that can be given now, the most important first, as many as fit.
+/// Draws the commands and prefixes that are enabled on this screen, most important first, as many as fit.
 fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.footer;
     let all = all_hints(model);
@@ -49,7 +49,8 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-/// Keys and words, by importance: commands in the order of the table, the prefixes before the last.
+/// Keys and texts of all hints: commands in the order of the table, with the prefixes before the hints that are
+/// always shown.
 fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     let context = model.context();
     let here = |command: &&&'static Command| command.is_in(context) && (command.enabled)(model).is_ok();

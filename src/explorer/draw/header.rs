@@ -1,4 +1,5 @@
-//! The line at the top: where we are, and what goes on.
+//! The line at the top: the title of the screen, and the state of the run or what the screen shows. Below it, the
+//! banner of the active what-if.
 
 use crate::domain::{CancelReason, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
@@ -13,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-/// Narrower screens do not name the judge.
+/// Width in columns from which the judge is shown.
 const JUDGE_FROM: u16 = 90;
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
@@ -25,7 +26,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     (entry(&model.screen).title)(model, title, theme, buffer);
 }
 
-/// The change on trial: what it is, what flips, what can be done with it.
+/// Draws the active what-if: the change, its effect on the cases, and the keys for it.
 pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let (Some(trial), area) = (&model.trial, areas.banner) else { return };
     if area.is_empty() {
@@ -48,10 +49,10 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
 }
 
-/// On narrower screens the keys of what is counted are left to the help.
+/// Width in columns from which the keys for the failing cases are shown.
 const NARROW: u16 = 60;
 
-/// The live run and its counts; on a case, which of the failing ones it is; else agent and judge.
+/// The live run and its counts; else, on the case screen, the position among the failing cases; else agent and judge.
 fn right_words(model: &Model) -> String {
     if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
         return live_words(run, model.now);

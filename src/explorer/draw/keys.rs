@@ -1,4 +1,4 @@
-//! What can follow the keys pressed so far.
+//! The popup that lists the keys that can follow a prefix.
 
 use crate::explorer::commands::PREFIXES;
 use crate::explorer::commands::key::Key;
@@ -11,7 +11,7 @@ use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 
 const WIDTH: u16 = 84;
-/// Columns of the keys and of the names.
+/// Widths of the columns of keys and names.
 const KEYS: u16 = 4;
 const NAMES: u16 = 19;
 

@@ -1,6 +1,6 @@
-//! Drawing: (&Model, &Theme) → cells. Pure: it cannot change state.
+//! Drawing: a pure function from `&Model` and `&Theme` to cells.
 //!
-//! Only what is visible is built. All text passes `widgets::text::put`, which cleans it.
+//! Only visible parts are built. All text is drawn by `widgets::text::put`, which removes control characters.
 
 mod footer;
 mod header;

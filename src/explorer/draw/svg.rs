@@ -1,5 +1,5 @@
-//! A drawn frame as a picture, for the README: one rectangle for each run of a background, one text
-//! for each run of a style.
+//! Renders a frame as SVG, for the documentation. Adjacent cells of a row with the same style become one text and, if
+//! they have a background, one rectangle.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
@@ -10,7 +10,7 @@ const MARGIN: f64 = 14.0;
 const FOREGROUND: &str = "#d5d9e0";
 const BACKGROUND: &str = "#15181e";
 
-/// The picture of a frame.
+/// Renders a frame as SVG.
 pub fn svg(buffer: &Buffer, title: &str) -> String {
     let (columns, rows) = (f64::from(buffer.area.width), f64::from(buffer.area.height));
     let (width, height) = (columns * CELL.0 + 2.0 * MARGIN, rows * CELL.1 + 2.0 * MARGIN);

@@ -1,4 +1,4 @@
-//! How far judges and people agree, for each rubric: counts and Cohen's kappa.
+//! Agreement between judges and people for each metric or rubric: counts and Cohen's kappa.
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{BACK, Context, Motion, VERDICT};
@@ -13,10 +13,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 const WIDTH: u16 = 110;
-/// Rows that a page key moves by.
+/// Number of rows of a page up or down.
 const PAGE: usize = 10;
 
-/// The table, a line for each metric or rubric.
+/// The table, with a line for each metric or rubric.
 #[derive(Debug)]
 pub struct AgreementTable {
     lines: Vec<Agreement>,
@@ -41,7 +41,7 @@ impl Dialog for AgreementTable {
         let title = &format!("agreement of judges and people   {} close", BACK.key());
         let inner = over(areas.body, WIDTH, self.lines.len() as u16 + 5, title, theme, buffer);
         if self.lines.is_empty() {
-            let words = &format!("no person has given a verdict yet; {} in a case does", VERDICT.key());
+            let words = &format!("no verdicts by people yet; {} in a case does", VERDICT.key());
             put(buffer, inner.x + 1, inner.y, inner.width - 2, words, theme.style(Role::Faint));
             return None;
         }
@@ -63,14 +63,16 @@ impl Dialog for AgreementTable {
             let numbers = [a, b, c, d, number(of.share()), number(of.kappa())];
             columns(inner, y, &numbers, Role::Text, theme, buffer);
         }
-        let words = "kappa is agreement beyond chance: 1 is full, 0 is chance; — where only one answer was ever given";
+        let words =
+            "kappa is agreement beyond chance: 1 is full, 0 is chance; — where all verdicts are the same";
         let y = inner.bottom().saturating_sub(1);
         put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), words, theme.style(Role::Faint));
         None
     }
 }
 
-/// The numbers, from the right; on narrow screens the counts are left out. Says where they begin.
+/// Draws the numbers, right-aligned; the counts are left out on narrow screens. Returns the column of the first
+/// number.
 fn columns(inner: Rect, y: u16, words: &[String; 6], role: Role, theme: &Theme, buffer: &mut Buffer) -> u16 {
     const WIDE: u16 = 10;
     let shown = if inner.width >= 90 { &words[..] } else { &words[4..] };

@@ -1,18 +1,22 @@
-//! A name, or another short text, that is asked for before something is done.
+//! A line for a name or another short text that a command needs.
 
 use super::line::{draw_line, example_or_keys};
 use super::{Dialog, Overlay};
+use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::authoring::sets;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
+use crate::runner::RecordedConversation;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use std::path::PathBuf;
+use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
-/// A line that is asked for.
+/// A line being typed.
 #[derive(Debug)]
 pub struct AskLine {
     /// What it names.
@@ -32,14 +36,18 @@ pub enum NameOf {
     CopyCase(CaseRef),
     /// A case, which gets another id.
     RenameCase(CaseRef),
-    /// A new set beside this one.
-    NewSet(usize),
+    /// A new set in this folder.
+    NewSet(PathBuf),
     /// A copy of a set.
     CopySet(usize),
     /// A set, which gets another id.
     RenameSet(usize),
     /// The case that the conversation with the agent of a set is saved as, and perhaps its turns.
     KeepChat(usize),
+    /// Where a conversation was recorded.
+    CaptureSource(CaptureTarget),
+    /// The case that a recorded conversation is saved as, and perhaps its turns.
+    Captured(CaptureTarget, Arc<RecordedConversation>),
     /// The session state that a conversation starts in.
     ChatState,
     /// Tags of cases.
@@ -55,7 +63,8 @@ impl NameOf {
             NameOf::NewSet(_) => "new set ",
             NameOf::CopySet(_) => "copy the set as ",
             NameOf::RenameSet(_) => "rename the set to ",
-            NameOf::KeepChat(_) => "save as ",
+            NameOf::KeepChat(_) | NameOf::Captured(..) => "save as case ",
+            NameOf::CaptureSource(_) => "capture from ",
             NameOf::ChatState => "session state ",
             NameOf::Tags(_) => "tags ",
         }
@@ -63,9 +72,12 @@ impl NameOf {
 
     fn example(&self) -> &'static str {
         match self {
-            NameOf::KeepChat(_) => "an id; id 2-3 saves turns 2 to 3",
+            NameOf::KeepChat(_) | NameOf::Captured(..) => "an id, or an id and turns: my_case 2-3",
+            NameOf::CaptureSource(_) => {
+                "http://HOST:PORT/apps/APP/users/USER/sessions/ID, or a recording or trace (.jsonl, .json)"
+            }
             NameOf::ChatState => "{\"key\": \"value\"}",
-            NameOf::Tags(_) => "words with spaces between; nothing removes all tags",
+            NameOf::Tags(_) => "words separated by spaces; empty removes all tags",
             _ => "an id",
         }
     }

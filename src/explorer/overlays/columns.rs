@@ -1,4 +1,4 @@
-//! Which columns the list shows, and by which it is ordered.
+//! The dialog for the visible columns and the order of the list.
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::Motion;
@@ -16,7 +16,7 @@ use tui_input::InputRequest;
 
 const WIDTH: u16 = 52;
 
-/// The dialog.
+/// The columns to choose from.
 #[derive(Debug, Default)]
 pub struct ColumnPicker {
     cursor: usize,

@@ -1,4 +1,4 @@
-//! A yes-or-no question before something is lost or written.
+//! Confirmation before something is lost or written.
 
 use super::question::QuestionText;
 use super::{Dialog, Overlay};
@@ -14,16 +14,16 @@ use crate::metrics::WhatIf;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 
-/// A question, and what a yes does.
+/// A yes-or-no question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirm {
     /// The question.
     pub question: QuestionText,
-    /// What a yes does.
+    /// What happens after a yes.
     pub then: Confirmed,
 }
 
-/// What a yes does.
+/// What happens after a yes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Confirmed {
     /// Writes changed criteria to the configs of these sets.
@@ -32,13 +32,13 @@ pub enum Confirmed {
     LeaveChat,
     /// Leaves the editor without saving.
     DropDraft,
-    /// Opens a text in the editor again that could not be used.
-    TypeAgain(EditorOf, String),
-    /// Quits while something would be lost.
+    /// Opens an invalid text in `$EDITOR` again.
+    EditAgain(EditorOf, String),
+    /// Quits, although something is lost or interrupted.
     Quit,
 }
 
-/// Asks.
+/// Opens the question.
 pub(crate) fn open(
     model: &mut Model,
     title: impl Into<String>,
@@ -67,7 +67,7 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
             vec![Effect::Results(ResultEffect::WriteCriteria(change, sets))]
         }
         Confirmed::LeaveChat => chat::close(model),
-        Confirmed::TypeAgain(of, text) => edit::type_again(of, text),
+        Confirmed::EditAgain(of, text) => edit::type_again(of, text),
         Confirmed::DropDraft => {
             edit::close(model);
             Vec::new()

@@ -1,4 +1,4 @@
-//! The filter of the list, applied with every key.
+//! The line in which the filter of the list is typed. It is applied with every key.
 
 use super::line::{draw_line, example_or_keys};
 use super::{Dialog, Overlay};
@@ -12,23 +12,23 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use tui_input::{Input, InputRequest};
 
-/// A filter being typed.
+/// A filter that is being typed.
 #[derive(Debug)]
 pub struct FilterLine {
     /// The filter as typed.
     pub input: Input,
-    /// Why it cannot be read.
+    /// Why the filter is invalid, if it is.
     pub wrong: Option<String>,
 }
 
-/// Opens the line with the filter that applies.
+/// Opens the line with the current filter.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let input = Input::new(model.browse.filter.clone());
     super::open(model, Overlay::Filter(FilterLine { input, wrong: None }))
 }
 
 impl Dialog for FilterLine {
-    /// The list follows every key; a filter that cannot be read yet leaves it as it is.
+    /// Applies the filter after every key. An invalid filter leaves the list unchanged.
     fn edit(&mut self, model: &mut Model, request: InputRequest) {
         self.input.handle(request);
         let typed = self.input.value();

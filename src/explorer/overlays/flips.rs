@@ -1,4 +1,4 @@
-//! The cases whose status a what-if changes.
+//! The list of cases whose status a what-if changes.
 
 use super::{Dialog, Overlay, jump};
 use crate::explorer::case_ref::CaseRef;
@@ -17,7 +17,7 @@ use ratatui::style::Style;
 /// Cases to choose from.
 #[derive(Debug)]
 pub struct ChangedCases {
-    /// The cases.
+    /// The list.
     pub picker: Picker<CaseRef>,
 }
 

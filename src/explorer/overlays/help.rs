@@ -1,4 +1,4 @@
-//! The keys of a screen, by group, with the reasons why some are disabled.
+//! Help: the keys of a screen by group, with the reasons why some are disabled.
 
 use super::{Dialog, Overlay};
 use crate::diff::{Span, wrap_line};
@@ -14,13 +14,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 const WIDTH: u16 = 96;
-/// Columns of the keys and of the names, before the descriptions.
+/// Width of the keys, in columns.
 const KEYS: u16 = 16;
-/// Narrower than this, names are left out.
+/// Width in columns from which the names of commands are shown.
 const NAMES_FROM: u16 = 70;
 const NAMES: u16 = 18;
 
-/// The help of the screen below.
+/// The help of the current screen.
 #[derive(Debug, Default)]
 pub struct Help {
     scroll: usize,
@@ -29,13 +29,13 @@ pub struct Help {
 /// A line of the help.
 enum HelpLine {
     Heading(&'static str),
-    /// Keys, name, text, and whether the command can be given now.
+    /// Keys, name, description, and whether the command is enabled.
     Command(String, &'static str, String, bool),
-    /// The text goes on.
+    /// Continuation of a description, and whether the command is enabled.
     More(String, bool),
 }
 
-/// Opens the help, or closes the dialog that is only read.
+/// Opens the help or, if a dialog is open, closes it.
 pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
     model.overlay = match model.overlay.take() {
         None => Some(Overlay::Help(Help::default())),

@@ -1,4 +1,4 @@
-//! Finding any case of the workspace by some letters of its name.
+//! Fuzzy search for a case of the workspace.
 
 use super::{Dialog, Overlay};
 use crate::domain::Query;
@@ -19,7 +19,7 @@ use tui_input::InputRequest;
 /// Cases to choose from.
 #[derive(Debug)]
 pub struct CaseFinder {
-    /// The cases that match.
+    /// The matching cases.
     pub picker: Picker<CaseRef>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     super::open(model, Overlay::Jump(finder))
 }
 
-/// Opens a case wherever it is: its set is listed, and the filter is cleared if it hides the case.
+/// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.
 pub(super) fn go_to(model: &mut Model, case: CaseRef) {
     if let Some(node) = browse::node_of_set(model, case.set) {
         browse::choose_node(model, node);
@@ -40,7 +40,7 @@ pub(super) fn go_to(model: &mut Model, case: CaseRef) {
     case::open(model, case, false);
 }
 
-/// Cases that were read while one is looked for are found as well.
+/// Repeats an open search after a file was loaded.
 pub(crate) fn find_again(model: &mut Model) {
     let Some(Overlay::Jump(mut finder)) =
         model.overlay.take_if(|overlay| matches!(overlay, Overlay::Jump(_)))
@@ -53,7 +53,7 @@ pub(crate) fn find_again(model: &mut Model) {
     model.overlay = Some(Overlay::Jump(finder));
 }
 
-/// Follows cases whose positions changed; those that are gone are not listed any more.
+/// Updates listed cases whose positions changed. Cases that no longer exist are removed.
 pub(super) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
     picker.found.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
     picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));

@@ -1,4 +1,4 @@
-//! A dialog of one line at the bottom of the screen: a prompt, the typed text, and what is wrong with it.
+//! A dialog in the bottom line: a prompt, the typed text, and a hint or an error.
 
 use crate::domain::clean_line;
 use crate::explorer::layout::Layout;
@@ -10,12 +10,13 @@ use ratatui::layout::Position;
 use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
-/// What stands behind the text: an example while nothing is typed, then the keys.
+/// The hint after the text: an example while nothing is typed, then the keys.
 pub(super) fn example_or_keys<'a>(input: &Input, example: &'a str) -> &'a str {
     if input.value().is_empty() { example } else { "enter confirm  esc cancel" }
 }
 
-/// Draws the line. `wrong` says why the text cannot be used; otherwise the hint stands behind it.
+/// Draws the line. After the text comes the error `wrong` or, if there is none, the hint. Returns the position of the
+/// cursor.
 pub(super) fn draw_line(
     prompt: &str,
     input: &Input,

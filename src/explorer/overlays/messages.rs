@@ -1,4 +1,4 @@
-//! The message log: the notices so far, the newest first.
+//! The message log: all notices so far, newest first.
 
 use super::{Dialog, Overlay};
 use crate::diff::{Line, Span, wrap_line};
@@ -26,7 +26,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     super::open(model, Overlay::Messages(MessageLog::default()))
 }
 
-/// The wrapped lines, each with whether it is of an error.
+/// The wrapped lines, each with whether it belongs to an error.
 fn lines(notices: &[Notice], width: u16) -> Vec<(Line, bool)> {
     let room = usize::from(width.min(WIDTH).saturating_sub(4)).max(1);
     let wrapped = |notice: &Notice| {
@@ -54,7 +54,7 @@ impl Dialog for MessageLog {
             true => vec![(vec![Span { text: "no messages yet".into(), ..Span::default() }], false)],
             false => lines(&model.notices, areas.body.width),
         };
-        let title = format!("messages, the newest first   {} close", BACK.key());
+        let title = format!("messages, newest first   {} close", BACK.key());
         let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
         for (row, (line, bad)) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
             let role = if *bad { Role::Bad } else { Role::Text };

@@ -1,4 +1,4 @@
-//! The metrics there are: what each needs, computes and means.
+//! The catalog of metrics: what each needs, computes and means.
 
 use super::{Dialog, Overlay};
 use crate::diff::{Span, wrap_line};
@@ -16,19 +16,19 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use tui_input::InputRequest;
 
-/// Rows of the list above the description of one metric.
+/// Maximum height of the list above the description of a metric.
 const LISTED: u16 = 9;
-/// Columns of the headings in the description.
+/// Width of the headings in the description, in columns.
 const HEADS: u16 = 13;
 
 /// The metrics to choose from.
 #[derive(Debug)]
 pub struct MetricCatalog {
-    /// The metrics that match, by name.
+    /// The matching metrics, by name.
     pub picker: Picker<&'static str>,
 }
 
-/// Opens the list at the metric that commands are about.
+/// Opens the list at the current metric.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut list = MetricCatalog { picker: Picker::new(Vec::new()) };
     list.find();

@@ -1,12 +1,13 @@
-//! Dialogs over a screen: one file for each, with its state, its keys and its drawing.
+//! Dialogs over a screen. Each file contains the state, keys and drawing of one dialog.
 //!
-//! A dialog is registered by its variant of [`Overlay`] and a line each in [`Overlay::dialog`] and
+//! A dialog is registered with a variant of [`Overlay`] and a line each in [`Overlay::dialog`] and
 //! [`Overlay::dialog_mut`].
 
 pub mod agreement;
 pub mod ask;
 pub mod columns;
 pub mod confirm;
+pub mod conversations;
 pub mod filter;
 pub mod flips;
 pub mod help;
@@ -38,7 +39,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use tui_input::InputRequest;
 
-/// The dialog that is open.
+/// The dialogs.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum Overlay {
@@ -46,6 +47,7 @@ pub enum Overlay {
     Ask(ask::AskLine),
     Columns(columns::ColumnPicker),
     Confirm(confirm::Confirm),
+    Conversations(conversations::ConversationPicker),
     Filter(filter::FilterLine),
     Flips(flips::ChangedCases),
     Help(help::Help),
@@ -64,28 +66,28 @@ pub enum Overlay {
     Verdicts(verdicts::VerdictForm),
 }
 
-/// What a dialog does with keys, and how it looks.
+/// The keys and the drawing of a dialog. In the methods that get `&mut Model`, `model.overlay` is empty.
 pub trait Dialog {
-    /// Whose commands apply while the dialog is open. None: every key is text or moves in the dialog.
+    /// The context of the commands that apply while the dialog is open. `None`: keys are text or move the cursor.
     fn context(&self) -> Option<Context> {
         None
     }
 
-    /// A key with a meaning of its own in this dialog. Returns whether it has one.
+    /// Handles keys that are specific to this dialog. Returns whether the key was one.
     fn own_key(&mut self, _: Key) -> bool {
         false
     }
 
-    /// Edits the dialog's text. The dialog is not in the model meanwhile.
+    /// Edits the text of the dialog.
     fn edit(&mut self, _: &mut Model, _: InputRequest) {}
 
-    /// Moves the cursor, or scrolls. The dialog is not in the model meanwhile.
+    /// Moves the cursor, or scrolls.
     fn scroll(&mut self, _: &mut Model, _: Motion) {}
 
-    /// `esc`: the dialog closes. The dialog is not in the model meanwhile.
+    /// Handles `esc`. The dialog closes afterwards.
     fn cancel(&mut self, _: &mut Model) {}
 
-    /// `enter`: what it does. None: the dialog stays open. The dialog is not in the model meanwhile.
+    /// Handles `enter`. `None`: the dialog stays open.
     fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         Some(Vec::new())
     }
@@ -93,20 +95,22 @@ pub trait Dialog {
     /// Draws the dialog. Returns the position of the text cursor, if it has one.
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position>;
 
-    /// Follows cases whose positions changed. False: what the dialog is about is gone, and it closes.
+    /// Updates cases whose positions changed. Returns false if the case of the dialog no longer exists and the dialog
+    /// should close.
     fn follow(&mut self, _: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         true
     }
 }
 
 impl Overlay {
-    /// The dialog itself.
+    /// The dialog as a trait object.
     pub fn dialog(&self) -> &dyn Dialog {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
             Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
+            Overlay::Conversations(dialog) => dialog,
             Overlay::Filter(dialog) => dialog,
             Overlay::Flips(dialog) => dialog,
             Overlay::Help(dialog) => dialog,
@@ -126,13 +130,14 @@ impl Overlay {
         }
     }
 
-    /// The dialog itself.
+    /// The dialog as a mutable trait object.
     pub fn dialog_mut(&mut self) -> &mut dyn Dialog {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
             Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
+            Overlay::Conversations(dialog) => dialog,
             Overlay::Filter(dialog) => dialog,
             Overlay::Flips(dialog) => dialog,
             Overlay::Help(dialog) => dialog,
@@ -159,12 +164,12 @@ pub(crate) fn open(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Whether plain characters are text in the open dialog.
+/// Whether the open dialog takes text.
 pub(crate) fn takes_text(model: &Model) -> bool {
     model.overlay.as_ref().is_some_and(|overlay| overlay.dialog().context().is_none())
 }
 
-/// A key while plain characters are text.
+/// Handles a key while a dialog that takes text is open.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(mut overlay) = model.overlay.take() else { return Vec::new() };
     let dialog = overlay.dialog_mut();
@@ -190,7 +195,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Pasted text; control characters are left out.
+/// Inserts pasted text without control characters.
 pub(crate) fn paste(model: &mut Model, text: &str) {
     if !takes_text(model) {
         return;
@@ -211,7 +216,7 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     }
 }
 
-/// Follows cases whose positions changed. False when none of them is left.
+/// Updates cases whose positions changed. Returns false if none of them exists any more.
 fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
     *cases = cases.iter().filter_map(|case| new(*case)).collect();
     !cases.is_empty()

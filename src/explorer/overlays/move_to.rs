@@ -1,4 +1,4 @@
-//! The set that cases move to, or whose folder a set moves to.
+//! The choice of the set to which cases are moved, or to whose folder a set is moved.
 
 use super::{Dialog, Overlay};
 use crate::explorer::authoring::sets;
@@ -17,7 +17,7 @@ use tui_input::InputRequest;
 /// Sets to choose from, by index.
 #[derive(Debug)]
 pub struct SetPicker {
-    /// The sets that match.
+    /// The matching sets.
     pub picker: Picker<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The command palette: commands by name or description.
+//! The command palette: fuzzy search for commands by name or description.
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{COMMANDS, Command, Motion};
@@ -6,7 +6,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
-use crate::explorer::update::give;
+use crate::explorer::update::run_command;
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
@@ -14,14 +14,14 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use tui_input::InputRequest;
 
-/// Columns of the names and of the keys.
+/// Widths of names and keys, in columns.
 const NAMES: u16 = 20;
 const KEYS: u16 = 10;
 
-/// Commands of the screen below to choose from.
+/// Commands of the current screen to choose from.
 #[derive(Debug)]
 pub struct Palette {
-    /// The commands that match.
+    /// The matching commands.
     pub picker: Picker<&'static Command>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 impl Palette {
-    /// A name that matches comes before a description that does.
+    /// Lists commands whose names match before those whose descriptions match.
     fn find(&mut self, model: &Model) {
         let context = model.screen_context();
         let here = || COMMANDS.iter().copied().filter(|command| command.is_in(context));
@@ -59,7 +59,7 @@ impl Dialog for Palette {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(self.picker.chosen().map_or_else(Vec::new, |command| give(model, command)))
+        Some(self.picker.chosen().map_or_else(Vec::new, |command| run_command(model, command)))
     }
 
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
@@ -77,6 +77,6 @@ impl Dialog for Palette {
             let keys = theme.within(style, theme.style(Role::Accent));
             put_right(buffer, area.right(), area.y, KEYS - 1, command.key(), keys);
         };
-        Some(pick(&self.picker, "commands   enter give, esc cancel", areas, theme, buffer, row))
+        Some(pick(&self.picker, "commands   enter run, esc cancel", areas, theme, buffer, row))
     }
 }

@@ -1,5 +1,5 @@
-//! A change of files that a person looks at before it is made: its lines, the answers, and a file that was changed by
-//! something else meanwhile.
+//! A proposed change of files that the user reviews before it is saved, and its conflicts with changes of the file by
+//! others.
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
@@ -19,56 +19,57 @@ use ratatui::layout::{Position, Rect};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is said when an edit comes to nothing.
+/// The message for an edit that has no effect.
 pub(crate) const NOTHING: &str = "nothing would change";
-/// Lines shown around a change.
+/// Number of context lines around a change.
 const AROUND: usize = 2;
-/// Of a file that comes or goes as a whole, so many lines are shown.
+/// Maximum number of lines shown of a file that is created or deleted.
 const WHOLE: usize = 200;
 
-/// A change that is shown and not made yet.
+/// A change that is shown before it is saved.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// What it does, in words.
+    /// Description of the change.
     pub words: String,
-    /// What is done to which file.
+    /// The changes to each file.
     pub jobs: Vec<FileJob>,
-    /// The lines that change, file by file: the file's name before its lines.
+    /// The changed lines, with the name of the file before the lines of each file.
     pub lines: Vec<ProposalLine>,
-    /// The first line shown.
+    /// First visible line.
     pub scroll: usize,
-    /// Where it comes from: the set's file as it was read, and what is meant.
+    /// The version of the set's file that the change is based on, and the edits. `None` if the change does not come
+    /// from edits of a set.
     pub meant: Option<(Arc<SetFile>, Vec<Edit>)>,
-    /// Whether it is being made.
+    /// Whether it is being saved.
     pub saving: bool,
-    /// Why it was not made.
+    /// Why it could not be saved.
     pub problem: Option<String>,
-    /// The file is a link to this one, outside the folder; saving again writes there.
+    /// Target of the file if it is a link that leads outside the workspace. Saving again writes to it.
     pub outside: Option<PathBuf>,
-    /// Someone else changed the file since it was read.
+    /// Set if the file was changed by others since it was read.
     pub conflict: Option<Conflict>,
 }
 
-/// What someone else made of a file meanwhile.
+/// A conflict with a change of the file by others.
 #[derive(Clone, Debug)]
 pub struct Conflict {
-    /// The file as it is now.
+    /// The file as it is on disk.
     pub theirs: Arc<str>,
-    /// The same edit on their file; nothing when they changed the same place.
+    /// The edits applied to `theirs`. `None` if both changes affect the same place.
     pub merged: Option<Vec<Edit>>,
 }
 
 /// A line of a proposal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProposalLine {
-    /// A file's name, or a heading.
+    /// The name of a file, or a heading.
     Heading(String),
     /// A line of a change.
     Change(PreviewLine),
 }
 
 impl Proposal {
-    /// A proposal to do something to files.
+    /// Creates a proposal; `shown` formats the name of a file.
     pub fn new(words: String, jobs: Vec<FileJob>, shown: impl Fn(&FileJob) -> String) -> Proposal {
         let mut lines = Vec::new();
         for job in &jobs {
@@ -88,7 +89,7 @@ impl Proposal {
         }
     }
 
-    /// Takes in that someone else changed the file, and looks whether both changes go together.
+    /// Handles a change of a file by others: shows both changes, and tries to merge them.
     pub fn meet(&mut self, path: &Path, theirs: Arc<str>) {
         self.saving = false;
         let is_first = self.jobs.first().is_some_and(|job| job.path == path);
@@ -102,9 +103,9 @@ impl Proposal {
         let of_path = self.jobs.iter().find(|job| job.path == path);
         let Some(FileJob { deed: FileAction::Change(read, _), .. }) = of_path else { return };
         let their_change = TextChange::one(0, read, &theirs);
-        let mut lines = vec![ProposalLine::Heading("what the file has become since it was read".into())];
+        let mut lines = vec![ProposalLine::Heading("changes by others since the file was read".into())];
         lines.extend(preview(read, &their_change, AROUND).into_iter().map(ProposalLine::Change));
-        lines.push(ProposalLine::Heading("what you meant".into()));
+        lines.push(ProposalLine::Heading("your changes".into()));
         lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.deed)));
         self.lines = lines;
         self.scroll = 0;
@@ -128,13 +129,13 @@ fn lines_of(deed: &FileAction) -> Vec<ProposalLine> {
 }
 
 impl Model {
-    /// What edits of a set would change; nothing changes yet. The error says why they cannot be made.
+    /// Creates a proposal from edits of a set, without changing files. The error says why the edits cannot be made.
     pub fn propose(&self, set: usize, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
         let file = self.file(set).ok_or("the file is not read yet")?;
         self.propose_in(set, file, edits, words)
     }
 
-    /// The same for a set's file as it was read earlier.
+    /// Like [`Model::propose`], but based on an earlier version of the file.
     pub fn propose_in(
         &self,
         set: usize,
@@ -185,7 +186,7 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// The same edit on their file, to be looked at again.
+/// Proposes the merged edits on the file as others changed it.
 fn merge(
     model: &mut Model,
     theirs: Arc<str>,
@@ -219,7 +220,7 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
     })]
 }
 
-/// Closes the proposal. What is being written cannot be left: its answer closes the proposal.
+/// Closes the proposal, unless it is being saved: then the reply closes it.
 pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
     if !matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
         model.overlay = None;
@@ -264,10 +265,10 @@ impl Dialog for Proposal {
     }
 }
 
-/// Columns of a change: sign and text.
+/// Maximum width of the dialog, in columns.
 const WIDTH: u16 = 110;
 
-/// How many lines of a proposal fit: all of the screen but its frame and the answers.
+/// Number of lines that fit: the height of the screen without frame and answers.
 fn proposal_rows(size: (u16, u16)) -> u16 {
     size.1.saturating_sub(6)
 }
@@ -291,7 +292,7 @@ fn line_of(line: &ProposalLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     put(buffer, row.x + 3, row.y, room, words, theme.style(role));
 }
 
-/// What can be done, or why it was not.
+/// The line at the bottom: the possible answers, or the error.
 fn state_words(proposal: &Proposal) -> (String, Role) {
     if let Some(problem) = &proposal.problem {
         return (problem.clone(), Role::Bad);
@@ -305,7 +306,9 @@ fn state_words(proposal: &Proposal) -> (String, Role) {
              {leave} keep theirs"
         ),
         Some(_) => {
-            format!("the same place was changed since: {beside} write yours beside    {leave} keep theirs")
+            format!(
+                "the same lines were changed by others: {beside} write yours beside    {leave} keep theirs"
+            )
         }
     };
     (words, Role::Accent)

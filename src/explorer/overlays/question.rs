@@ -1,4 +1,4 @@
-//! The text of a question: cleaned, wrapped, scrolled; shared by confirmations and the trust dialog.
+//! The text of a question: cleaned, wrapped and scrollable. Shared by confirmations and the trust dialog.
 
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::{clean_exact, clean_line};
@@ -9,26 +9,27 @@ use crate::explorer::widgets::text::{put, put_spans};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// A question and what it is about.
+/// A question with details.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuestionText {
-    /// Its heading.
+    /// The question, shown as the title.
     pub title: String,
-    /// What it is about, line by line; untrusted.
+    /// Details, line by line. Untrusted text.
     pub lines: Vec<String>,
-    /// Whether blanks that could hide something are made visible.
+    /// Whether whitespace that could hide something is made visible.
     exact: bool,
     /// The first visible line.
     scroll: usize,
 }
 
 impl QuestionText {
-    /// A question, shown from its first line.
+    /// Creates a question, scrolled to its first line.
     pub fn new(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
         QuestionText { title: title.into(), lines, exact: false, scroll: 0 }
     }
 
-    /// The same with every blank visible that is not a single space: for what is allowed by the answer.
+    /// Like [`QuestionText::new`], but makes all whitespace visible except single spaces. For text that the user
+    /// gives permission to.
     pub fn exact(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
         QuestionText { exact: true, ..QuestionText::new(title, lines) }
     }
@@ -43,7 +44,7 @@ impl QuestionText {
         self.lines.iter().flat_map(wrapped).collect()
     }
 
-    /// How many lines are below the visible ones in this part of the screen.
+    /// Number of lines below the visible ones in this part of the screen.
     pub fn below(&self, body: Rect) -> usize {
         self.laid_out(body).len().saturating_sub(self.scroll + rows(body))
     }
@@ -73,12 +74,12 @@ impl QuestionText {
     }
 }
 
-/// Columns of the dialog, with its frame.
+/// Width of the dialog including its frame.
 fn width(body: Rect) -> u16 {
     body.width.saturating_sub(4).min(100)
 }
 
-/// Lines of text that fit: without the frame, a margin and the line of answers.
+/// Number of lines of text that fit, without frame, margin and answers.
 fn rows(body: Rect) -> usize {
     usize::from(body.height.saturating_sub(4))
 }

@@ -1,4 +1,4 @@
-//! A rule for comparing calls, to be tried as a what-if.
+//! The line in which a rule for comparing calls is typed, to be tried as a what-if.
 
 use super::line::draw_line;
 use super::{Dialog, Overlay};
@@ -15,7 +15,7 @@ use ratatui::layout::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use tui_input::{Input, InputRequest};
 
-/// Words that may follow a tool and an argument, and a tool alone.
+/// Keywords that may follow a tool and an argument ([`HOW`]), or a tool alone ([`HOW_OFTEN`]).
 const HOW: &[&str] = &[
     "ignore",
     "exact",
@@ -29,29 +29,29 @@ const HOW: &[&str] = &[
     "any_of",
 ];
 const HOW_OFTEN: &[&str] = &["optional", "forbidden", "max", "min", "others"];
-/// More paths of a call complete nothing.
+/// Maximum number of argument paths of a call that are used for completion.
 const PATHS_AT_MOST: usize = 200;
-/// So many completions are shown.
+/// Number of completions that are shown.
 const SHOWN: usize = 5;
 
-/// A rule being typed.
+/// A rule that is being typed.
 #[derive(Debug, Default)]
 pub struct RuleLine {
     /// The rule as typed.
     pub input: Input,
-    /// Why it cannot be read.
+    /// Why the rule is invalid, if it is.
     pub wrong: Option<String>,
-    /// The tools of the case at hand, each with the paths of its arguments.
+    /// The tools of the current case, each with the paths of its arguments.
     tools: BTreeMap<String, BTreeSet<String>>,
-    /// The text before `tab` completed it, and which completion stands there now.
+    /// The text before `tab` completed it, and the index of the current completion.
     completed: Option<(String, usize)>,
 }
 
-/// Opens the line. Tools and arguments of the case at hand complete what is typed.
+/// Opens the line. Completion uses the tools and arguments of the current attempt.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut line = RuleLine::default();
-    // What takes long to read completes nothing.
-    let attempt = model.attempt_at_hand().filter(|attempt| !attempt.is_slow());
+    // Attempts that are slow to read are not used for completion.
+    let attempt = model.current_attempt().filter(|attempt| !attempt.is_slow());
     let attempt = attempt.and_then(|attempt| attempt.read().ok());
     for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
         turn.calls().into_iter().for_each(|call| line.know(call));
@@ -65,7 +65,7 @@ impl RuleLine {
         self.tools.entry(call.name.clone()).or_default().extend(paths.into_iter().take(PATHS_AT_MOST));
     }
 
-    /// What the word that is being typed could become.
+    /// Completions of the last word.
     fn completions(&self, typed: &str) -> Vec<String> {
         let words: Vec<&str> = typed.split_whitespace().collect();
         let is_new = typed.is_empty() || typed.ends_with(' ');
@@ -88,7 +88,7 @@ impl RuleLine {
         names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
     }
 
-    /// Completes the word that is being typed; again, by the next that it could become.
+    /// Completes the last word. If repeated, uses the next completion.
     fn complete(&mut self) {
         let (typed, nth) = match self.completed.take() {
             Some((typed, nth)) => (typed, nth + 1),

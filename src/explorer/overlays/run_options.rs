@@ -68,8 +68,8 @@ impl RunOption {
             RunOption::Repeats => "attempts of each case",
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
-            RunOption::Judge => "model that judges",
-            RunOption::Samples => "where a criterion does not say",
+            RunOption::Judge => "judge model",
+            RunOption::Samples => "if the criterion does not specify it",
             RunOption::Criteria => "file, for all sets of the run",
             RunOption::Filter => "run only the cases that match",
         }
@@ -148,7 +148,7 @@ impl RunOptionsForm {
     fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
         let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
         let cases = browse::filtered(model, &self.cases, &query);
-        let none = || format!("the filter leaves none of {} cases", self.cases.len());
+        let none = || format!("the filter matches none of {} cases", self.cases.len());
         if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
     }
 
@@ -170,7 +170,7 @@ impl RunOptionsForm {
         let words = match self.fields[self.cursor].0 {
             RunOption::Agent if !self.agents.is_empty() => format!("tab: {}", self.agents.join(" · ")),
             RunOption::Judge => {
-                let judge = model.judge.as_deref().unwrap_or("as each criterion says");
+                let judge = model.judge.as_deref().unwrap_or("as each criterion specifies");
                 format!("configured: {judge}")
             }
             RunOption::Filter => match self.chosen_cases(model) {

@@ -1,4 +1,4 @@
-//! Mean, deviation and distribution of each metric over the listed cases.
+//! Mean, standard deviation and distribution of each metric over the selected or listed cases.
 
 use super::{Dialog, Overlay};
 use crate::explorer::case_ref::CaseRef;
@@ -14,10 +14,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-/// Rows that a page key moves by.
+/// Number of rows of a page up or down.
 const PAGE: usize = 10;
 
-/// The statistics, a line for each metric.
+/// The table, with a line for each metric.
 #[derive(Debug)]
 pub struct StatisticsTable {
     /// The lines.
@@ -25,7 +25,7 @@ pub struct StatisticsTable {
     scroll: usize,
 }
 
-/// Statistics of the selected cases, else of those listed.
+/// Opens statistics of the selected cases or, if none is selected, of the listed ones.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let cases: Vec<CaseRef> = match model.browse.selected.is_empty() {
         true => model.browse.visible.clone(),
@@ -78,7 +78,7 @@ impl Dialog for StatisticsTable {
             let style = theme.style(if of.errored > 0 { Role::Errored } else { Role::Text });
             columns(inner, y, name, numbers, &behind, style, buffer);
         }
-        let words = "errored attempts are counted beside the mean, and stay in the total";
+        let words = "errored attempts count in the total, not in the mean";
         put(
             buffer,
             inner.x + 1,

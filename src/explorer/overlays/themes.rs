@@ -1,4 +1,4 @@
-//! The theme picker: the theme under the cursor is shown at once, and kept with `enter`.
+//! The theme picker. The theme under the cursor is applied immediately; `enter` keeps it.
 
 use super::{Dialog, Overlay};
 use crate::explorer::commands::Motion;
@@ -12,7 +12,7 @@ use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-/// Columns of the dialog: small, so that the screen below shows the theme.
+/// Width in columns; small, so that the theme is visible on the screen below.
 const WIDTH: u16 = 40;
 
 /// Themes to choose from.
@@ -20,7 +20,7 @@ const WIDTH: u16 = 40;
 pub struct ThemePicker {
     names: Vec<&'static str>,
     cursor: usize,
-    /// The theme that `esc` goes back to.
+    /// The theme that `esc` restores.
     before: String,
 }
 
@@ -37,7 +37,7 @@ impl Dialog for ThemePicker {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(global::tell(model, format!("theme {}", self.names[self.cursor]), false))
+        Some(global::notify(model, format!("theme {}", self.names[self.cursor]), false))
     }
 
     fn cancel(&mut self, model: &mut Model) {

@@ -1,4 +1,4 @@
-//! The question of what may be started, connected to or used: shown in full, and allowed only once all of it was shown.
+//! The trust dialog: what may be started, connected to or used. It can be allowed only after all of it was shown.
 
 use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
@@ -17,41 +17,41 @@ use crate::runner::{TrustAction, TrustQuestion};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-/// The question, and what waits for the answer.
+/// The question, and what happens after the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustDialog {
-    /// The question as shown.
+    /// The text of the question.
     pub question: QuestionText,
-    /// What is asked about.
+    /// The requested permissions.
     pub asked: Vec<TrustQuestion>,
-    /// What starts when it is allowed.
+    /// What starts after a yes.
     pub then: Allowed,
 }
 
-/// What starts when it is allowed.
+/// What starts after a yes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowed {
     /// A run of these cases.
     Run(Vec<CaseRef>, Against),
-    /// A conversation.
+    /// A conversation with an agent.
     Chat {
-        /// The set whose agent it is with.
+        /// The set whose agent is used.
         set: usize,
         /// The session.
         session: Box<SessionInput>,
-        /// Which conversation.
+        /// Number of the conversation.
         number: u64,
     },
 }
 
-/// Asks.
+/// Opens the question.
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
     let question = QuestionText::exact(title, lines);
     model.overlay = Some(Overlay::Trust(TrustDialog { question, asked, then }));
 }
 
-/// What is asked, and about what exactly.
+/// The title and the lines of the question.
 fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
     let mut lines = Vec::new();
     for question in asked {
@@ -61,7 +61,7 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
     lines.push("The permission is remembered until any of this changes.".into());
     if is_about_keys(asked) {
         lines.push(
-            "Without it a run can be started all the same; what needs the key is then not evaluated.".into(),
+            "Runs are still possible without it; metrics that need the key are then not evaluated.".into(),
         );
         return ("Use this key? It is in a .env file, and the judge needs it.", lines);
     }
@@ -73,13 +73,13 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
     (title, lines)
 }
 
-/// Whether keys of a file are asked about. They are asked about alone.
+/// Whether the question is about using keys of a file. Such questions are never combined with others.
 fn is_about_keys(asked: &[TrustQuestion]) -> bool {
     asked.iter().any(|question| question.deed == TrustAction::Use)
 }
 
-/// The part of the screen for the question. It is the same with and without a notice: a notice that goes away must not
-/// turn lines that were never drawn into lines that count as shown.
+/// The part of the screen for the question. It does not depend on whether a notice is shown: otherwise, when the
+/// notice disappears, lines that were never drawn would count as shown.
 fn body(model: &Model) -> Rect {
     let body = layout(model).body;
     let bottom = model.size.1.saturating_sub(1 + NOTICE_LINES as u16);
@@ -115,12 +115,12 @@ fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
         Allowed::Chat { .. } => chat::close(model),
         Allowed::Run(..) if is_about_keys(&dialog.asked) => {
             let words =
-                "not started; from now on runs go without the key, and what needs it is not evaluated";
-            let mut effects = global::tell(model, words.into(), false);
+                "not started; further runs do not use the key, and metrics that need it are not evaluated";
+            let mut effects = global::notify(model, words.into(), false);
             effects.push(Effect::Run(RunEffect::DeclineKeys(dialog.asked)));
             effects
         }
-        Allowed::Run(..) => global::tell(model, format!("{}: not started", RUN.name), false),
+        Allowed::Run(..) => global::notify(model, format!("{}: not started", RUN.name), false),
     }
 }
 
@@ -140,7 +140,7 @@ impl Dialog for TrustDialog {
             0 => format!("{} yes    {no} no", ALLOW.key()),
             below => {
                 let (down, page) = (DOWN.key(), PAGE_DOWN.key());
-                format!("{below} more lines to read before a yes: {down}, {page}    {no} no")
+                format!("{below} more lines below: {down}, {page}    {no} no")
             }
         };
         self.question.draw(body, &answers, theme, buffer);

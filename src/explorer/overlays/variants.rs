@@ -1,4 +1,5 @@
-//! Other trajectories that are allowed for a case: saved beside the file, taken from what agents did.
+//! Variants: other trajectories that are allowed for a case. They are chosen from actual attempts and saved next to
+//! the file.
 
 use super::{Dialog, Overlay};
 use crate::domain::{Invocation, Trajectory, Variant, value_text};
@@ -24,27 +25,27 @@ use ratatui::style::Style;
 pub struct VariantList {
     /// The case.
     pub case: CaseRef,
-    /// Those that are allowed, then those that agents took.
+    /// Allowed trajectories, followed by other actual ones.
     pub picker: Picker<VariantItem>,
 }
 
-/// A trajectory of a case besides the file's own.
+/// A trajectory of a case other than the expected one in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariantItem {
-    /// An allowed one: its position.
+    /// An allowed trajectory, by its position.
     Allowed(usize),
-    /// One that an agent took: its position among the candidates.
+    /// An actual trajectory, by its position among the candidates.
     Seen(usize),
 }
 
-/// Lists what is allowed and what was seen.
+/// Opens the list of allowed and actual trajectories.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.current_case() else { return Vec::new() };
     let allowed = allowed(model, case);
     let seen = seen(model, case);
     if allowed.is_empty() && seen.is_empty() {
-        let why = "no other trajectory is known: run the case, or repeat it, and what differs is listed here";
-        return global::tell(model, why.into(), false);
+        let why = "no other trajectory yet: run or repeat the case; trajectories that differ are listed here";
+        return global::notify(model, why.into(), false);
     }
     let listed = allowed.iter().enumerate().map(|(at, variant)| {
         (VariantItem::Allowed(at), format!("{}   {}", variant.name, words(&variant.turns)))
@@ -61,7 +62,7 @@ fn allowed(model: &Model, case: CaseRef) -> Vec<Variant> {
     model.notes(case).map(|notes| notes.variants.clone()).unwrap_or_default()
 }
 
-/// What agents did instead, in the attempts of the last run.
+/// Actual trajectories in the attempts of the last run that are neither expected nor allowed, with their counts.
 fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
     let Some(now) = model.file(case.set).and_then(|file| file.case(case.index).ok()) else {
         return Vec::new();
@@ -73,7 +74,7 @@ fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
     candidates(now.turns(), &allowed(model, case), &ran)
 }
 
-/// The calls of a way in a line: turns apart.
+/// Formats the calls of a trajectory on one line; turns are separated by slashes.
 fn words(turns: &[Trajectory]) -> String {
     let turn = |turn: &Trajectory| {
         let calls: Vec<String> = turn
@@ -94,7 +95,7 @@ fn words(turns: &[Trajectory]) -> String {
     turns.iter().map(turn).collect::<Vec<_>>().join("  /  ")
 }
 
-/// Allows a trajectory that an agent took, or removes one that is allowed.
+/// Allows an actual trajectory, or removes an allowed one.
 fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
     let id = model.eval_id(case).into_owned();
     let mut variants = allowed(model, case);
@@ -121,7 +122,7 @@ fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
             show(model, proposal)
         }
         Ok(None) => Vec::new(),
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A person's verdicts on the metrics and rubrics of an attempt, beside the computed ones.
+//! The form in which the user gives verdicts on the metrics and rubrics of an attempt.
 
 use super::{Dialog, Overlay};
 use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 use tui_input::{Input, InputRequest};
 
 const WIDTH: u16 = 110;
-/// Narrower than this, the note is below the list.
+/// Width in columns from which the note is next to the verdict. On narrower screens it is below the list.
 const NOTE_BESIDE_FROM: u16 = 70;
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
@@ -32,32 +32,32 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             let items = verdict_items(&attempt, run_id, file, &model.verdicts);
             super::open(model, Overlay::Verdicts(VerdictForm { items, cursor: 0 }))
         }
-        Err(why) => global::tell(model, format!("no verdict can be given: {why}"), true),
+        Err(why) => global::notify(model, format!("the attempt cannot be read: {why}"), true),
     }
 }
 
-/// A person's verdicts on an attempt, being given.
+/// Verdicts on an attempt that are being edited.
 #[derive(Debug)]
 pub struct VerdictForm {
-    /// What can be said something of: the metrics, and their rubrics.
+    /// The metrics, each followed by its rubrics.
     pub items: Vec<VerdictItem>,
-    /// The cursor.
+    /// Index of the item under the cursor.
     pub cursor: usize,
 }
 
-/// A person's verdict on a metric or rubric, being given.
+/// A verdict on a metric or rubric that is being edited.
 #[derive(Debug)]
 pub struct VerdictItem {
-    /// What it is about, with what was computed.
+    /// The saved verdict or an empty one, with the computed result.
     pub about: HumanVerdict,
-    /// The verdict so far.
+    /// The edited verdict; `None` if the user gives none.
     pub verdict: Option<bool>,
-    /// The note so far.
+    /// The text field of the note.
     pub note: Input,
 }
 
 impl VerdictItem {
-    /// The verdict as it would be kept; nothing when it is as it was.
+    /// The verdict to save. `None` if it was not changed.
     fn changed(&self) -> Option<HumanVerdict> {
         let note = self.note.value().trim().to_string();
         let same = self.verdict == self.about.verdict && note == self.about.note;
@@ -65,7 +65,7 @@ impl VerdictItem {
     }
 }
 
-/// Everything in an attempt that can be judged by a person as well.
+/// The metrics and rubrics of an attempt on which verdicts can be given.
 fn verdict_items(attempt: &Attempt, run_id: &str, file: &str, known: &[HumanVerdict]) -> Vec<VerdictItem> {
     let mut items = Vec::new();
     for metric in
@@ -94,7 +94,7 @@ fn verdict_items(attempt: &Attempt, run_id: &str, file: &str, known: &[HumanVerd
     items
 }
 
-/// Whether a metric says yes: by its status, else by its score alone.
+/// The computed verdict of a metric. `None` if it neither passed nor failed.
 fn computed(metric: &MetricResult) -> Option<bool> {
     match metric.status {
         Status::Passed => Some(true),
@@ -104,13 +104,14 @@ fn computed(metric: &MetricResult) -> Option<bool> {
 }
 
 impl Dialog for VerdictForm {
-    /// `tab` changes the verdict under the cursor: the first press overrules what was computed.
+    /// `tab` changes the verdict under the cursor: first to the opposite of the computed one, then to the computed
+    /// one, then to none.
     fn own_key(&mut self, key: Key) -> bool {
         if key.code != KeyCode::Tab {
             return false;
         }
         if let Some(item) = self.items.get_mut(self.cursor) {
-            // The first press overrules what was computed.
+            // The first press overrules the computed verdict.
             item.verdict = match (item.verdict, item.about.computed) {
                 (None, computed) => Some(!computed.unwrap_or(false)),
                 (Some(verdict), computed) if verdict != computed.unwrap_or(false) => Some(!verdict),
@@ -142,7 +143,7 @@ impl Dialog for VerdictForm {
             }
         }
         model.verdicts_version += 1;
-        Some(vec![Effect::Results(ResultEffect::KeepVerdicts(changed))])
+        Some(vec![Effect::Results(ResultEffect::SaveVerdicts(changed))])
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

@@ -1,6 +1,6 @@
-//! One folder for each screen: its state, its update and its view.
+//! Screens. Each has a folder with its state, update and view.
 //!
-//! A screen is registered by its variant of [`Screen`] and one line in [`entry`].
+//! A screen is registered with a variant of [`Screen`] and a line in [`entry`].
 
 pub mod browse;
 pub mod case;
@@ -22,44 +22,44 @@ use crate::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-/// Longer notices are cut; the message log has all of them.
+/// Maximum number of lines of a notice. Longer notices are cut; the message log shows them in full.
 pub(crate) const NOTICE_LINES: usize = 3;
 
-/// What the router needs of a screen.
+/// The functions of a screen.
 pub struct ScreenEntry {
-    /// Which commands apply.
+    /// Determines which commands apply.
     pub context: Context,
-    /// Divides the body.
+    /// Divides the body into the parts of the screen.
     pub layout: fn(Layout, &Model) -> Layout,
-    /// Writes the title into the top line, in at most this area.
+    /// Draws the title into this area of the top line.
     pub title: fn(&Model, Rect, &Theme, &mut Buffer),
     /// Draws the body. Returns the position of the text cursor, if it has one.
     pub draw: fn(&Model, &Layout, &Theme, &mut Buffer) -> Option<Position>,
     /// Moves the cursor, or scrolls.
     pub scroll: fn(&mut Model, Motion),
-    /// A click, or the wheel.
+    /// Handles a click or the wheel.
     pub mouse: fn(&mut Model, Mouse) -> Vec<Effect>,
     /// Opens what is under the cursor.
     pub open: fn(&mut Model) -> Vec<Effect>,
-    /// Goes back.
+    /// Goes back to the previous screen.
     pub back: fn(&mut Model) -> Vec<Effect>,
-    /// The screen's text field, if it has one.
+    /// The text field of the screen, if it has one.
     pub text: Option<TextEntry>,
 }
 
-/// How a screen takes text.
+/// The functions of a screen's text field.
 pub struct TextEntry {
-    /// Whether commands come before text: only keys that give no command are text.
+    /// Whether commands have priority: only keys that are not bound to a command are text.
     pub commands_first: bool,
-    /// Whether plain characters are text now.
+    /// Whether the text field is active.
     pub takes: fn(&Model) -> bool,
-    /// A key of the text.
+    /// Handles a key in the text field.
     pub key: fn(&mut Model, Key) -> Vec<Effect>,
-    /// Pasted text.
+    /// Handles pasted text.
     pub paste: fn(&mut Model, &str),
 }
 
-/// The entry of a screen.
+/// Returns the functions of a screen.
 pub fn entry(screen: &Screen) -> &'static ScreenEntry {
     match screen {
         Screen::Browse => &browse::SCREEN,
@@ -71,7 +71,7 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
     }
 }
 
-/// The parts of the screen; all are empty when the terminal is too small.
+/// The layout of the current screen. All parts are empty if the terminal is too small.
 pub fn layout(model: &Model) -> Layout {
     let notice_lines = notice_lines(model).len() as u16;
     match base(model.size, model.trial.is_some(), notice_lines) {
@@ -89,7 +89,7 @@ pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
     lines
 }
 
-/// Scrolls the open dialog, else the screen.
+/// Scrolls the open dialog or, if there is none, the screen.
 pub(crate) fn scroll(model: &mut Model, motion: Motion) -> Vec<Effect> {
     match model.overlay {
         Some(_) => overlays::scroll(model, motion),
@@ -103,7 +103,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     (entry(&model.screen).open)(model)
 }
 
-/// Closes the open dialog, else goes back to the screen before.
+/// Closes the open dialog or, if there is none, goes back to the previous screen.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     match model.overlay.take() {
         Some(_) => Vec::new(),
@@ -111,7 +111,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// For screens on which nothing can be opened, or that are left in another way.
+/// Does nothing. For screens on which nothing can be opened or that have no previous screen.
 pub(crate) fn nothing(_: &mut Model) -> Vec<Effect> {
     Vec::new()
 }

@@ -1,4 +1,4 @@
-//! Which agent is talked to, and whether it may be.
+//! Preparation of a conversation: the agent, and the permissions that it needs.
 
 use crate::agents::Opening;
 use crate::domain::{AgentSpec, SessionInput};
@@ -7,10 +7,11 @@ use crate::runner::{TrustQuestion, agent_question};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
 
-/// ADK's user when a case names none.
+/// ADK's default user id, if a case specifies none.
 const USER: &str = "user";
 
-/// The agent of a set and the session to open, when nothing is left to be asked.
+/// Returns the agent of a set and the session to open. The error is a message if permissions are missing or the agent
+/// cannot be used.
 pub(crate) fn prepare(
     workspace: &Workspace,
     set: &SetPath,

@@ -1,14 +1,14 @@
-//! The clipboard: a helper program where there is a desktop, else the terminal's own way (OSC 52),
-//! which works over ssh; a text too long for that goes to a file that is named.
+//! The clipboard. On a desktop a helper program is used, otherwise the terminal's escape sequence OSC 52, which works
+//! over ssh. Text that is too long for OSC 52 is written to a file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Terminals take no more than this.
+/// Maximum number of bytes that terminals accept.
 const OSC52_AT_MOST: usize = 74_000;
 
-/// Copies a text; says how, in words for the person.
+/// Copies a text. Returns a message that says how.
 pub(crate) fn copy(text: &str) -> io::Result<String> {
     if let Some(helper) = helper()
         && run_helper(&helper, text).is_ok()

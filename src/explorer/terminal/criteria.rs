@@ -1,4 +1,5 @@
-//! Writing changed criteria: to `test_config.json` beside the sets, and rules to `evaltrail.toml`.
+//! Writing of changed criteria: thresholds and options to `test_config.json` next to the sets, rules to
+//! `evaltrail.toml`.
 
 use crate::config::FILE_NAME;
 use crate::domain::MatchRule;
@@ -11,7 +12,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Writes a change; says what was written. Nothing is written when any part of it cannot be.
+/// Writes a change. Returns a message that names the files. No file is written if the new text of any of them cannot
+/// be built.
 pub(crate) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<String> {
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
@@ -46,10 +48,11 @@ pub(crate) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -
         .iter()
         .map(|(path, _)| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string())
         .collect();
-    Ok(format!("written to {}; the next run is scored so", names.join(", ")))
+    Ok(format!("written to {}; the next run uses it", names.join(", ")))
 }
 
-/// The criteria beside a set as text: the file as it is, or what holds without one.
+/// The criteria of a set: path, text of the file if it exists, and the text to edit. Without a file, the latter
+/// contains the default criteria.
 pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>>, String)> {
     let path = set.path.with_file_name("test_config.json");
     if path.is_file() {
@@ -62,7 +65,7 @@ pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>
     Ok((path, None, text))
 }
 
-/// The file with rules at its end; what is there stays as it is.
+/// Appends rules to the text of a configuration file.
 fn with_rules(mut text: String, rules: &[MatchRule]) -> anyhow::Result<String> {
     #[derive(serde::Serialize)]
     struct File<'a> {

@@ -1,11 +1,11 @@
-//! `$EDITOR`, at the right line.
+//! Opening of files and texts in `$EDITOR`.
 
 use crate::config::split_command;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// Opens a file in the person's editor and waits until it is closed.
+/// Opens a file at a line in `$EDITOR` and waits until the editor exits.
 pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
     let named = ["VISUAL", "EDITOR"]
         .iter()
@@ -16,19 +16,19 @@ pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
 }
 
-/// Lets a person edit a text in their editor: says what it is afterwards. The name is shown to them, cleaned of
-/// what no file's name can hold.
+/// Opens a text in `$EDITOR`. Returns the edited text. The name of the temporary file begins with `name`, in which
+/// characters other than letters and digits are replaced.
 pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
     let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(40).collect();
     let mut file =
         tempfile::Builder::new().prefix(&format!("{name}-")).suffix(&format!(".{ending}")).tempfile()?;
     io::Write::write_all(&mut file, text.as_bytes())?;
     open(file.path(), 1)?;
-    // Editors put a new file in the old one's place, so it is read by its name.
+    // Editors may replace the file by a new one, so it is opened again by its path.
     std::fs::read_to_string(file.path())
 }
 
-/// How an editor is told the line.
+/// The arguments with which an editor opens a file at a line.
 fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
     let name = Path::new(editor).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let file = path.display().to_string();

@@ -15,7 +15,7 @@ pub(crate) fn make(log: &EditLog, root: &Path, words: &str, jobs: &[FileJob], an
         Err(failed) => Msg::Edits(EditMsg::Failed(match failed.why {
             SaveError::Changed { theirs } => match String::from_utf8(theirs) {
                 Ok(text) => EditFailure::Changed(failed.path, Arc::from(text)),
-                Err(_) => EditFailure::Other("the file was changed since, and is no text any more".into()),
+                Err(_) => EditFailure::Other("the file was changed and is no longer valid text".into()),
             },
             SaveError::Outside(path) => EditFailure::Outside(path),
             _ => EditFailure::Other(format!("not saved: {failed}")),
@@ -31,7 +31,7 @@ pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
     };
     match log.turn(&scope, None, back) {
         Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, !back))),
-        Err(UndoError::Nothing(what)) => Msg::Told(format!("there is nothing to {what} here")),
+        Err(UndoError::Nothing(what)) => Msg::Notice(format!("there is nothing to {what} here")),
         Err(error) => Msg::Edits(EditMsg::Failed(EditFailure::Other(error.to_string()))),
     }
 }

@@ -2,17 +2,19 @@
 
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
+use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
+use crate::explorer::message::EditMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::terminal::past::history;
 use crate::explorer::terminal::{chat, criteria, edits, tools};
 use crate::explorer::{
-    Against, CaseRef, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket, asked,
-    build_body, reevaluated, rescored,
+    Against, CaseRef, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket,
+    build_body, reevaluated, requested_cases, rescored,
 };
 use crate::formats::SetFile;
 use crate::runner::{
@@ -21,7 +23,7 @@ use crate::runner::{
 use crate::store::{EditLog, Places, Trust, keep_verdicts, kept_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::Sender;
@@ -72,9 +74,14 @@ impl EffectExecutor {
             }
             SetEffect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
                 let results = reevaluated(&file, &notes, &cases);
-                Some(Msg::Sets(SetMsg::Reevaluated { set, digest, asked: asked(&cases), results }))
+                Some(Msg::Sets(SetMsg::Reevaluated {
+                    set,
+                    digest,
+                    requested: requested_cases(&cases),
+                    results,
+                }))
             }),
-            SetEffect::SeeTools(set) => self.see_tools(set),
+            SetEffect::CollectTools(set) => self.collect_tools(set),
         }
     }
 
@@ -102,7 +109,7 @@ impl EffectExecutor {
             ResultEffect::ReadAttempt(key, attempt) => {
                 self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
-            ResultEffect::KeepVerdicts(verdicts) => self.elsewhere(move |context| {
+            ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = keep_verdicts(&context.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
             }),
@@ -115,6 +122,7 @@ impl EffectExecutor {
             EditEffect::Make { words, jobs, anywhere } => self.elsewhere(move |context| {
                 Some(edits::make(&log, &context.workspace.root, &words, &jobs, anywhere))
             }),
+            EditEffect::ReadConversations { source, target } => self.read_conversations(source, target),
             EditEffect::Turn { back } => {
                 let opened = self.opened.clone();
                 self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
@@ -122,12 +130,20 @@ impl EffectExecutor {
         }
     }
 
+    fn read_conversations(&self, source: String, target: CaptureTarget) {
+        let (back, folder) = (self.back.clone(), folder_of(&self.opened));
+        tokio::spawn(async move {
+            let found = runner::recorded_conversations(&source, &folder).await;
+            let _ = back.send(Arrival::Msg(Msg::Edits(EditMsg::Conversations(target, found)))).await;
+        });
+    }
+
     pub(crate) fn chat(&mut self, effect: ChatEffect) {
         match effect {
             ChatEffect::Open { set, session, number, granted } => {
                 self.open_chat(set, session, number, granted)
             }
-            ChatEffect::Say(text) => {
+            ChatEffect::Send(text) => {
                 if let Some(chat) = &self.chat {
                     let _ = chat.try_send(text);
                 }
@@ -164,7 +180,7 @@ impl EffectExecutor {
     }
 
     /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
-    fn see_tools(&self, set: usize) {
+    fn collect_tools(&self, set: usize) {
         let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
         tokio::spawn(async move {
             let of_sets = tokio::task::spawn_blocking(move || {
@@ -173,12 +189,12 @@ impl EffectExecutor {
                 (tools::of_sets(&sets), spec)
             });
             let Ok((mut tools, spec)) = of_sets.await else { return };
-            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsSeen(tools.clone())))).await;
+            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsCollected(tools.clone())))).await;
             let Some(spec) = spec else { return };
             for (name, arguments) in declared_tools(&spec).await {
                 tools.declare(name, arguments);
             }
-            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsSeen(tools)))).await;
+            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsCollected(tools)))).await;
         });
     }
 
@@ -257,7 +273,7 @@ impl EffectExecutor {
                 let run = runner::start(prepared, None, &root);
                 let removed = runner::remove_old(&context.workspace);
                 let left_out = left_out.map(|words| Msg::Run(RunMsg::LeftOut(words)));
-                Ok((run, [removed.map(Msg::Told), left_out]))
+                Ok((run, [removed.map(Msg::Notice), left_out]))
             })
             .await;
             let arrivals = match started {
@@ -278,6 +294,14 @@ impl EffectExecutor {
 
 /// A case, and what identifies it in whichever version of its file is read next.
 pub(crate) type ChosenCase = (CaseRef, CaseKey);
+
+/// The opened folder, or the folder of the opened file.
+pub(crate) fn folder_of(opened: &Path) -> PathBuf {
+    match opened.parent() {
+        Some(folder) if opened.is_file() => folder.to_path_buf(),
+        _ => opened.to_path_buf(),
+    }
+}
 
 /// What a task may look at.
 pub(crate) struct TaskContext {
@@ -451,7 +475,7 @@ fn kept_attempts(
     cases: &[ChosenCase],
     against: &Against,
 ) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
-    let Against::Kept(kept) = against else { return Vec::new() };
+    let Against::Recorded(kept) = against else { return Vec::new() };
     let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
     let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
         let key = (*keys.get(case)?).clone();

@@ -1,4 +1,4 @@
-//! The loop that owns the model: take what happened in, do what it asks for, draw when it is time.
+//! The event loop. It owns the model, passes messages to `update`, executes effects, and draws frames.
 
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::effect::RunEffect;
@@ -6,7 +6,7 @@ use crate::explorer::effect::TerminalEffect;
 use crate::explorer::message::EditMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::screens::browse::columns::hidden_columns;
-use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
+use crate::explorer::terminal::effects::{Arrival, EffectExecutor, folder_of, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
@@ -26,25 +26,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Notify, mpsc};
 
-/// What takes longer is done after the first frame.
-const NOTICED: Duration = Duration::from_millis(80);
-/// Events of a run that are taken in at once: a burst is one update and one frame.
+/// How long opening the folder may take before the first frame is drawn without it.
+const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
+/// Maximum number of run events in one message, so that a burst of events causes one update and one frame.
 const BATCH: usize = 256;
 
-/// What to explore, and how.
+/// Options of the explorer.
 pub struct Explorer {
     /// The folder or file to open.
     pub opened: PathBuf,
-    /// What it is called at the top.
+    /// The title of the workspace.
     pub title: String,
-    /// The theme that was asked for.
+    /// The requested theme.
     pub theme: Option<String>,
 }
 
 struct Loop {
     model: Model,
     theme: Theme,
-    /// The name that the theme was made for.
+    /// The value of `model.theme` that `theme` was built for.
     theme_of: String,
     screen: Screen,
     frames: Frames,
@@ -52,22 +52,31 @@ struct Loop {
     arrivals: mpsc::Receiver<Arrival>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
     keys: Keys,
-    /// Told when we go on after a stop that came from outside.
+    /// Notified when the process continues after it was stopped from outside.
     resumed: Arc<Notify>,
-    /// Whether the question that is open, about what may run, has been on the screen.
+    /// Whether the open trust question has been drawn.
     is_question_shown: bool,
     began: Instant,
     true_colour: bool,
     no_colour: bool,
-    done: bool,
-    /// Tells of files that change for as long as it is kept.
+    left: Option<Leaving>,
+    /// Reports changed files until it is dropped.
     _watch: Option<Watch>,
 }
 
-/// Explores until the person leaves.
-pub fn explore(explorer: Explorer) -> io::Result<()> {
+/// Why the explorer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// The user quit.
+    Quit,
+    /// The user wants to see the sample workspace.
+    OpenSample,
+}
+
+/// Runs the explorer until the user quits.
+pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
     terminal::install_panic_hook();
-    let signals = terminal::Told::default();
+    let signals = terminal::SignalNotifications::default();
     terminal::listen_to_signals(signals.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let outcome = runtime.block_on(async {
@@ -79,13 +88,13 @@ pub fn explore(explorer: Explorer) -> io::Result<()> {
 }
 
 impl Loop {
-    /// The loop, and the effects that opening the first sets has.
-    fn open(explorer: Explorer, signals: terminal::Told) -> io::Result<(Loop, Vec<Effect>)> {
+    /// Creates the loop. Also returns the effects of opening the first sets.
+    fn open(explorer: Explorer, signals: terminal::SignalNotifications) -> io::Result<(Loop, Vec<Effect>)> {
         let began = Instant::now();
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
         let opened = explorer.opened;
-        let found = look_around(&opened, back.clone())?;
+        let found = open_workspace(&opened, back.clone())?;
         let looking = found.is_none();
         let workspace =
             Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
@@ -94,7 +103,8 @@ impl Loop {
             places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
         let size = crossterm::terminal::size().unwrap_or((80, 24));
         let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
-        model.looking = looking;
+        model.is_searching = looking;
+        model.folder = folder_of(&opened);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
         model.judge = judge_of(&workspace);
@@ -110,7 +120,7 @@ impl Loop {
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
-        // A theme of the person's may be gone since.
+        // The last theme may have been removed from the user's configuration.
         let last = remembered.theme.filter(|name| Theme::names().any(|known| known == name));
         let theme = explorer.theme.or(chosen).or(last);
         model.theme = theme.unwrap_or_else(|| "default".into());
@@ -131,27 +141,30 @@ impl Loop {
             began,
             true_colour,
             no_colour,
-            done: false,
+            left: None,
             _watch: None,
         };
         Ok((opened, first))
     }
 
-    async fn go(mut self, first: Vec<Effect>) -> io::Result<()> {
+    async fn go(mut self, first: Vec<Effect>) -> io::Result<Leaving> {
         let _guard = Guard;
         first.into_iter().try_for_each(|effect| self.effect(effect))?;
         self.draw_if_due()?;
         self.executor.read_history(self.model.ticket());
         self.executor.watch();
-        while !self.done {
+        let leaving = loop {
+            if let Some(leaving) = self.left {
+                break leaving;
+            }
             self.wait().await?;
             self.draw_if_due()?;
-        }
+        };
         self.remember();
-        Ok(())
+        Ok(leaving)
     }
 
-    /// Waits for the next thing, and takes it in.
+    /// Waits for the next event, and handles it.
     async fn wait(&mut self) -> io::Result<()> {
         let due = self.frames.due();
         let run = &mut self.run_events;
@@ -171,8 +184,8 @@ impl Loop {
             biased;
             event = self.keys.next() => match event {
                 Ok(event) => self.input(event)?,
-                // The terminal is gone; the thread of signals ends us, or we end here.
-                Err(_) => self.done = true,
+                // The terminal is gone. Either the signal thread exits the process, or the loop ends here.
+                Err(_) => self.left = Some(Leaving::Quit),
             },
             Some(arrival) = self.arrivals.recv() => self.arrival(arrival)?,
             event = run_event => match event {
@@ -187,22 +200,22 @@ impl Loop {
 
     fn input(&mut self, event: crossterm::event::Event) -> io::Result<()> {
         let is_key = matches!(event, crossterm::event::Event::Key(_) | crossterm::event::Event::Paste(_));
-        if is_key && self.model.asks_for_trust() && !self.is_question_shown {
+        if is_key && self.model.is_trust_dialog_open() && !self.is_question_shown {
             return Ok(());
         }
         if matches!(event, crossterm::event::Event::Resize(..)) {
-            // Another part of the question may be visible now.
+            // After a resize another part of the question is visible.
             self.is_question_shown = false;
         }
         if let Some(msg) = input::message(event) {
-            self.frames.soon();
+            self.frames.after_input();
             self.take(msg)?;
         }
         Ok(())
     }
 
     fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
-        self.frames.presently();
+        self.frames.after_reply();
         match arrival {
             Arrival::Msg(msg) => self.take(msg),
             Arrival::Workspace(workspace) => self.workspace(*workspace),
@@ -218,7 +231,7 @@ impl Loop {
         }
     }
 
-    /// Takes over what the folder holds now. The sets' order is the model's.
+    /// Updates the workspace after a search for files. The order of sets is that of the model.
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
         let effects = update(&mut self.model, Msg::Sets(SetMsg::Found(workspace.sets.clone())));
         self.model.judge = judge_of(&workspace);
@@ -237,13 +250,13 @@ impl Loop {
         effects.into_iter().try_for_each(|effect| self.effect(effect))
     }
 
-    /// Takes an event of the run in, with all that wait behind it.
+    /// Handles an event of the run, together with the events that are already queued.
     fn run_event(&mut self, first: RunEvent) -> io::Result<()> {
         let events = match &mut self.run_events {
             Some(waiting) => batch(first, waiting),
             None => vec![first],
         };
-        self.frames.calmly();
+        self.frames.after_event();
         self.take(Msg::Run(RunMsg::Events(events)))
     }
 
@@ -273,7 +286,7 @@ impl Loop {
         match effect {
             TerminalEffect::Copy(text) => {
                 let told = match clipboard::copy(&clean_json(&text)) {
-                    Ok(words) => Msg::Told(words),
+                    Ok(words) => Msg::Notice(words),
                     Err(error) => Msg::Failed(format!("not copied: {error}")),
                 };
                 self.take(told)
@@ -289,7 +302,11 @@ impl Loop {
             }
             TerminalEffect::Suspend => self.suspend(),
             TerminalEffect::Quit => {
-                self.done = true;
+                self.left = Some(Leaving::Quit);
+                Ok(())
+            }
+            TerminalEffect::OpenSample => {
+                self.left = Some(Leaving::OpenSample);
                 Ok(())
             }
         }
@@ -314,7 +331,7 @@ impl Loop {
         self.executor.start(chosen, granted, against);
     }
 
-    /// Gives the terminal to the editor. Nothing reads keys meanwhile but the editor.
+    /// Releases the terminal and opens a file in `$EDITOR`. While the editor runs, the explorer does not read keys.
     fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
         self.keys.pause();
         terminal::give_back();
@@ -326,7 +343,7 @@ impl Loop {
         }
     }
 
-    /// The same for a text: what was typed comes back, whatever it is.
+    /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
     fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
         self.keys.pause();
         terminal::give_back();
@@ -357,7 +374,7 @@ impl Loop {
     fn come_back(&mut self) -> io::Result<()> {
         self.screen = terminal::take(self.model.mouse)?;
         self.keys.go_on();
-        self.frames.soon();
+        self.frames.after_input();
         let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
         self.take(Msg::Resize(width, height))
     }
@@ -381,23 +398,23 @@ impl Loop {
             })?;
             crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
         })?;
-        self.is_question_shown = self.model.asks_for_trust();
-        panic_if_asked();
+        self.is_question_shown = self.model.is_trust_dialog_open();
+        panic_if_requested();
         self.next_frame();
         Ok(())
     }
 
-    /// What was typed before a question is on the screen is no answer to it.
+    /// Discards keys that were typed before the trust question was drawn, so that they do not answer it.
     fn forget_typed_before_a_question(&mut self) {
-        if self.model.asks_for_trust() && !self.is_question_shown {
+        if self.model.is_trust_dialog_open() && !self.is_question_shown {
             self.keys.forget();
         }
     }
 
-    /// Frames come by themselves only while something moves, or until something told goes away.
+    /// Schedules the next frame if something is animated or a notice has to be hidden later.
     fn next_frame(&mut self) {
         if self.model.is_animated() {
-            self.frames.calmly();
+            self.frames.after_event();
         }
         if let Some(notice) = &self.model.notice {
             self.frames.at(self.began + Duration::from_secs_f64(notice.until.max(0.0)));
@@ -430,24 +447,25 @@ impl Loop {
             order: model.browse.order.words().to_string(),
             hidden_columns: model.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
         };
-        // What is only convenient is not worth an error on the way out.
+        // Failing to save this state is not worth an error on exit.
         let _ = state.save(places, &self.executor.workspace.root);
     }
 }
 
-/// An event with those that wait behind it, in order; what is over [`BATCH`] stays in the channel.
+/// An event and the queued ones, in order: at most [`BATCH`], the rest stays in the channel.
 fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
     let rest = std::iter::from_fn(|| waiting.try_recv().ok());
     std::iter::once(first).chain(rest).take(BATCH).collect()
 }
 
-/// Looks what is in the folder. When that takes longer than a person would notice, the explorer opens
-/// without it, and it arrives later.
-fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
+/// Opens the workspace in the background. Returns `None` if this takes longer than [`OPEN_TIMEOUT`]; the workspace then
+/// arrives as a message.
+fn open_workspace(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
     let (found, finding) = std::sync::mpsc::sync_channel(0);
     let path = opened.to_path_buf();
     std::thread::spawn(move || {
-        // A rendezvous: either the explorer still waits for it, or it arrives like anything else.
+        // The channel has no buffer: sending fails if the explorer no longer waits, and the result is sent as a
+        // message.
         if let Err(late) = found.send(Workspace::open(&path)) {
             let _ = back.blocking_send(match late.0 {
                 Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
@@ -455,30 +473,30 @@ fn look_around(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<
             });
         }
     });
-    match finding.recv_timeout(NOTICED) {
+    match finding.recv_timeout(OPEN_TIMEOUT) {
         Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
         Err(_) => Ok(None),
     }
 }
 
-/// The judge that a folder names, as it is shown.
+/// Label of the judge in the workspace's configuration.
 fn judge_of(workspace: &Workspace) -> Option<String> {
     workspace.config.judge.as_ref().and_then(|judge| judge.label())
 }
 
-/// Lets a test see what a panic on the screen's thread leaves behind. Not in release builds.
-fn panic_if_asked() {
+/// Panics if the environment requests it, so that tests can check the terminal after a panic. Debug builds only.
+fn panic_if_requested() {
     if cfg!(debug_assertions) && std::env::var_os("EVALTRAIL_TEST_PANIC").is_some() {
         panic!("a test asked for this");
     }
 }
 
-/// Under NO_COLOR the theme without colours, whatever was chosen.
+/// The theme with this name, or `mono` if `NO_COLOR` is set.
 fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, crate::explorer::ThemeError> {
     Theme::named(if no_colour { "mono" } else { name }, true_colour)
 }
 
-/// The set that will be looked at first is opened before the first frame; the others follow.
+/// Loads the set that is shown first, and returns the effects that load the others.
 fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
     let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);

@@ -1,15 +1,15 @@
-//! When to draw: after something changed, at most so often; never while nothing does.
+//! Scheduling of frames: a frame is drawn only after a change, with a minimum interval between frames.
 
 use std::time::{Duration, Instant};
 
-/// Between two frames for a person's keys.
+/// Minimum interval between frames after input.
 const FOR_KEYS: Duration = Duration::from_millis(5);
-/// Between two frames for what was asked for and has arrived.
+/// Minimum interval between frames after replies to effects.
 const FOR_ARRIVALS: Duration = Duration::from_millis(16);
-/// Between two frames for what goes on by itself: ten a second are seen as well as sixty.
+/// Minimum interval between frames for run events and animations.
 const FOR_RUNS: Duration = Duration::from_millis(100);
 
-/// Keeps the time of the next frame.
+/// The times of the last and the next frame.
 #[derive(Debug)]
 pub(crate) struct Frames {
     last: Instant,
@@ -21,22 +21,22 @@ impl Frames {
         Frames { last: now - FOR_RUNS, due: Some(now) }
     }
 
-    /// A person did something: the next frame shows it.
-    pub(crate) fn soon(&mut self) {
+    /// Requests a frame after input.
+    pub(crate) fn after_input(&mut self) {
         self.ask(self.last + FOR_KEYS);
     }
 
-    /// Something that was asked for has arrived.
-    pub(crate) fn presently(&mut self) {
+    /// Requests a frame after the reply to an effect.
+    pub(crate) fn after_reply(&mut self) {
         self.ask(self.last + FOR_ARRIVALS);
     }
 
-    /// Something went on by itself.
-    pub(crate) fn calmly(&mut self) {
+    /// Requests a frame after run events, or for an animation.
+    pub(crate) fn after_event(&mut self) {
         self.ask(self.last + FOR_RUNS);
     }
 
-    /// A frame at a time.
+    /// Requests a frame at a time.
     pub(crate) fn at(&mut self, when: Instant) {
         self.ask(when);
     }
@@ -45,12 +45,12 @@ impl Frames {
         self.due = Some(self.due.map_or(when, |due| due.min(when)));
     }
 
-    /// When the next frame is due; `None` means never, and no timer runs.
+    /// When the next frame is due. `None`: no frame is requested, and no timer runs.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Whether it is time; if so, the frame counts as drawn.
+    /// Whether a frame is due. If so, it counts as drawn.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let now_due = self.due.is_some_and(|due| due <= now);
         if now_due {
@@ -79,11 +79,11 @@ mod tests {
         let start = Instant::now();
         let mut frames = Frames::new(start);
         frames.take(start);
-        frames.calmly();
+        frames.after_event();
         assert!(!frames.take(start + Duration::from_millis(20)));
-        frames.soon();
+        frames.after_input();
         assert!(frames.take(start + Duration::from_millis(20)));
-        frames.calmly();
+        frames.after_event();
         assert_eq!(frames.due(), Some(start + Duration::from_millis(120)));
     }
 }

@@ -1,5 +1,5 @@
-//! The terminal, taken and given back: step by step, whatever ends us. Giving back is idempotent and
-//! does every step.
+//! Taking and restoring the terminal. It is restored however the process ends; restoring is idempotent and attempts
+//! every step.
 
 use crossterm::{cursor, event, execute, terminal};
 use std::io::{self, BufWriter, Stdout, Write};
@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Whether the terminal is ours now.
+/// Whether the explorer has the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// What we draw on.
+/// The terminal that frames are drawn on.
 pub(crate) type Screen = ratatui::Terminal<ratatui::backend::CrosstermBackend<BufWriter<Stdout>>>;
 
-/// Takes the terminal: raw mode, the alternate screen, paste and mouse reports.
+/// Takes the terminal: enables raw mode, the alternate screen, bracketed paste and mouse capture.
 pub(crate) fn take(mouse: bool) -> io::Result<Screen> {
-    // After a stop the shell has set the terminal as it likes it, while crossterm remembers that it is raw.
+    // After a stop, the shell has reset the terminal's mode, but crossterm still assumes raw mode.
     let _ = terminal::disable_raw_mode();
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -29,18 +29,18 @@ pub(crate) fn take(mouse: bool) -> io::Result<Screen> {
     ratatui::Terminal::new(ratatui::backend::CrosstermBackend::new(out))
 }
 
-/// Held while something is written to the terminal, so that nothing is drawn after it was given back.
+/// Locked while something is written to the terminal, so that nothing is drawn after it was restored.
 static WRITING: Mutex<()> = Mutex::new(());
-/// A terminal that is gone may take nothing any more, and then the writer never ends.
+/// How long to wait for a running write. Writing to a terminal that is gone may block forever.
 const WRITES_WITHIN: Duration = Duration::from_millis(300);
 
-/// Draws, unless the terminal was given back meanwhile.
+/// Calls `draw`, unless the terminal was restored in the meantime.
 pub(crate) fn while_taken(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let _writing = WRITING.lock();
     if TAKEN.load(Ordering::SeqCst) { draw() } else { Ok(()) }
 }
 
-/// Gives the terminal back as it was: reports off first, raw mode last.
+/// Restores the terminal: first mouse and paste reports, raw mode last.
 pub(crate) fn give_back() {
     let deadline = Instant::now() + WRITES_WITHIN;
     let mut writing = WRITING.try_lock();
@@ -52,7 +52,7 @@ pub(crate) fn give_back() {
         return;
     }
     let mut out = io::stdout();
-    // Each step on its own: one that fails must not keep the others from happening.
+    // Errors are ignored, so that all steps are attempted.
     let _ = execute!(out, event::DisableMouseCapture);
     let _ = execute!(out, event::DisableBracketedPaste);
     let _ = execute!(out, terminal::EndSynchronizedUpdate);
@@ -62,7 +62,7 @@ pub(crate) fn give_back() {
     let _ = terminal::disable_raw_mode();
 }
 
-/// Forgets what was typed and not read yet.
+/// Discards input that was typed but not read yet.
 #[cfg(unix)]
 pub(crate) fn forget_typed() {
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
@@ -71,7 +71,7 @@ pub(crate) fn forget_typed() {
 #[cfg(not(unix))]
 pub(crate) fn forget_typed() {}
 
-/// Gives the terminal back when dropped.
+/// Restores the terminal when dropped.
 pub(crate) struct Guard;
 
 impl Drop for Guard {
@@ -80,8 +80,8 @@ impl Drop for Guard {
     }
 }
 
-/// A panic on the thread of the screen gives the terminal back before it is reported. A panic in a
-/// task is that task's: its attempt errors, and the screen stays.
+/// Installs a panic hook: a panic on the screen's thread restores the terminal before it is reported. A panic in a
+/// task is not printed: its attempt becomes errored, and the explorer continues.
 pub(crate) fn install_panic_hook() {
     let before = std::panic::take_hook();
     let screen_thread = std::thread::current().id();
@@ -93,19 +93,21 @@ pub(crate) fn install_panic_hook() {
     }));
 }
 
-/// What the loop is told of signals.
+/// Notifications of signals for the event loop.
 #[derive(Clone, Default)]
-pub(crate) struct Told {
-    /// We go on after a stop that the loop may know nothing of.
+pub(crate) struct SignalNotifications {
+    /// The process continues after a stop that the loop may not have noticed.
     pub(crate) resumed: Arc<Notify>,
-    /// The window has another size.
+    /// The window was resized.
     pub(crate) resized: Arc<Notify>,
 }
 
-/// Signals are heard on a thread of their own, so that those that end us are heard even when the terminal is gone and
-/// the loop cannot wake.
+/// Handles signals on a separate thread, so that signals that end the process are handled even if the terminal is
+/// gone and the loop is blocked.
 #[cfg(unix)]
-pub(crate) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<()> {
+pub(crate) fn listen_to_signals(
+    SignalNotifications { resumed, resized }: SignalNotifications,
+) -> io::Result<()> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
     let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
@@ -120,11 +122,11 @@ pub(crate) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<(
                         resumed.notify_one();
                     }
                 }
-                // After SIGSTOP the shell has set the terminal as it likes it.
+                // After SIGSTOP the shell has reset the terminal's mode.
                 SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
                 SIGCONT => {}
                 SIGWINCH => resized.notify_one(),
-                // An editor has the terminal, and the interrupt is meant for it.
+                // An editor has the terminal, and the signal is meant for it.
                 SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                 signal => {
                     give_back();
@@ -137,11 +139,11 @@ pub(crate) fn listen_to_signals(Told { resumed, resized }: Told) -> io::Result<(
 }
 
 #[cfg(not(unix))]
-pub(crate) fn listen_to_signals(_: Told) -> io::Result<()> {
+pub(crate) fn listen_to_signals(_: SignalNotifications) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops us, as the shell does on ctrl-z; returns when we go on.
+/// Stops the process group, like ctrl-z in a shell. Returns when the process continues.
 #[cfg(unix)]
 pub(crate) fn stop_ourselves() {
     let _ = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);

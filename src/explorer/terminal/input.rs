@@ -1,9 +1,9 @@
-//! The terminal's events as the explorer's messages.
+//! Conversion of terminal events to messages.
 
 use crate::explorer::{Key, KeyCode, Mouse, MouseKind, Msg};
 use crossterm::event::{self, Event, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 
-/// What an event means; nothing for key releases, and for what we do not know.
+/// The message for an event. `None` for key releases and unknown events.
 pub(crate) fn message(event: Event) -> Option<Msg> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => self::key(key).map(Msg::Key),
@@ -44,7 +44,7 @@ fn key(key: event::KeyEvent) -> Option<Key> {
     };
     let (ctrl, alt) =
         (key.modifiers.contains(KeyModifiers::CONTROL), key.modifiers.contains(KeyModifiers::ALT));
-    // AltGr arrives as both, and means the character.
+    // AltGr is reported as control and alt, and is part of the character.
     let alt_gr = ctrl && alt && matches!(code, KeyCode::Char(_));
     Some(Key { code, ctrl: ctrl && !alt_gr, alt: alt && !alt_gr })
 }

@@ -1,26 +1,26 @@
-//! Keys and other events of the terminal, as they come.
+//! Keys and other events of the terminal.
 //!
-//! crossterm's own stream of events reads on a thread of its own, which may still hold the reader when the terminal was
-//! given to an editor and taken back: a key could then be lost, or stay unseen until the next one. Here one thread reads
-//! for as long as the explorer runs, and only while the terminal is ours. When an escape sequence
-//! arrives in pieces, this thread waits for the rest, and the explorer's loop goes on.
+//! crossterm's event stream reads on its own thread, which may still be reading after an editor used the terminal: a
+//! key could then be lost, or be reported only with the next one. Here one thread reads for as long as the explorer
+//! runs, and only while the explorer has the terminal. When an escape sequence arrives in pieces, this thread waits
+//! for the rest without blocking the event loop.
 
 use crossterm::event::{self, Event};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 use tokio::sync::{Notify, mpsc};
 
-/// Events on their way to the loop.
+/// Capacity of the channel to the event loop.
 const WAITING: usize = 256;
 
 pub(crate) struct Keys {
     events: mpsc::Receiver<io::Result<Event>>,
-    /// Told when the window has another size.
+    /// Notified when the window was resized.
     resized: Arc<Notify>,
     is_ours: Arc<Gate>,
 }
 
-/// Whether the terminal is ours, so that it may be read.
+/// Blocks the reader while another program has the terminal.
 #[derive(Default)]
 struct Gate {
     is_closed: Mutex<bool>,
@@ -62,7 +62,7 @@ impl Keys {
         Ok(Keys { events, resized, is_ours })
     }
 
-    /// The next event. Cancel-safe. An error when the terminal is gone.
+    /// The next event. Cancel-safe. Errors if the terminal is gone.
     pub(crate) async fn next(&mut self) -> io::Result<Event> {
         tokio::select! {
             biased;
@@ -73,24 +73,25 @@ impl Keys {
         }
     }
 
-    /// Stops reading, for as long as another program has the terminal.
+    /// Pauses reading while another program has the terminal.
     pub(crate) fn pause(&self) {
         self.is_ours.set(true);
     }
 
-    /// The terminal is ours again.
+    /// Continues reading.
     pub(crate) fn go_on(&self) {
         self.is_ours.set(false);
     }
 
-    /// Forgets what was typed and is not taken yet. Other events are told by their own ways, or come again.
+    /// Discards events that are not handled yet. A discarded resize is not lost: it is also reported through
+    /// `resized`.
     pub(crate) fn forget(&mut self) {
         crate::explorer::terminal::guard::forget_typed();
         while self.events.try_recv().is_ok() {}
     }
 }
 
-/// Reads the terminal, on a thread of its own.
+/// Reads the terminal on the thread for keys.
 #[cfg(unix)]
 struct Reader {
     terminal: std::fs::File,
@@ -109,7 +110,7 @@ impl Reader {
         Ok(Reader { terminal })
     }
 
-    /// The next events; none where there was nothing whole. Waits while the terminal is not ours.
+    /// The next events; empty if there was no complete one. Waits while another program has the terminal.
     fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
         use rustix::event::{PollFd, PollFlags, poll};
         gate.wait();
@@ -122,26 +123,26 @@ impl Reader {
             }
             Ok(_) => {}
         }
-        // It may have been given away while nothing was typed.
+        // Another program may have been given the terminal while nothing was typed.
         gate.wait();
         Reader::all()
     }
 
-    /// Reads until nothing is left, neither in the terminal nor in crossterm, which hands on one event of what it read
-    /// at a time.
+    /// Reads until nothing is left in the terminal or in crossterm, which returns one of its buffered events at a
+    /// time.
     fn all() -> io::Result<Vec<Event>> {
         use std::time::{Duration, Instant};
-        /// How long a look takes when nothing is there. Without any time crossterm does not look.
-        const A_LOOK: Duration = Duration::from_millis(1);
+        /// Timeout of a poll. With a timeout of zero crossterm does not read the terminal.
+        const POLL_TIMEOUT: Duration = Duration::from_millis(1);
         let mut events = Vec::new();
         loop {
             let began = Instant::now();
-            if event::poll(A_LOOK)? {
+            if event::poll(POLL_TIMEOUT)? {
                 events.push(event::read()?);
-            } else if began.elapsed() < 2 * A_LOOK || events.is_empty() {
+            } else if began.elapsed() < 2 * POLL_TIMEOUT || events.is_empty() {
                 return Ok(events);
             }
-            // Else the time may have been over before crossterm looked at all: the machine is busy.
+            // Otherwise the timeout may have expired before crossterm read anything, on a busy machine: poll again.
         }
     }
 }

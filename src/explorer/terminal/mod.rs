@@ -1,4 +1,4 @@
-//! The only part of the explorer that touches the outside: event loop, terminal, executing effects.
+//! The only part of the explorer with side effects: event loop, terminal, and execution of effects.
 //!
 //! ```text
 //! keys, mouse, size ─┐
@@ -22,4 +22,4 @@ mod guard;
 mod tools;
 
 pub use editor::edit_text;
-pub use event_loop::{Explorer, explore};
+pub use event_loop::{Explorer, Leaving, explore};

@@ -1,4 +1,4 @@
-//! Past results of all files of the workspace, for the explorer.
+//! Loading of past results of all files of the workspace.
 
 use crate::domain::InMemory;
 use crate::explorer::terminal::effects::TaskContext;
@@ -7,7 +7,7 @@ use crate::history::PastResult;
 use crate::runner::past_results;
 use crate::workspace::{SetPath, open_set};
 
-/// The oldest run first, so that the newest stays.
+/// Loads past results, oldest run first.
 pub(crate) fn history(context: &TaskContext) -> Vec<PastResult> {
     let open = |set| Some((set, open_set(set).ok()?.file));
     let files: Vec<(&SetPath, SetFile)> = context.sets.iter().filter_map(open).collect();

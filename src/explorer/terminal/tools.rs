@@ -1,12 +1,12 @@
-//! The tools that a workspace knows: those that its cases expect.
+//! The tools that occur in a workspace.
 
 use crate::explorer::Tools;
 use crate::workspace::{SetPath, open_set};
 
-/// Of larger files, so many cases are looked at.
+/// Maximum number of cases of a file that are searched.
 const CASES: usize = 2_000;
 
-/// The tools that the cases of the sets expect.
+/// The tools that the cases of sets call, in expected and saved turns.
 pub(crate) fn of_sets(sets: &[SetPath]) -> Tools {
     let mut tools = Tools::default();
     for open in sets.iter().filter_map(|set| open_set(set).ok()) {

@@ -1,4 +1,4 @@
-//! The keys and themes of the person's `config.toml`.
+//! Keys and themes of the user's `config.toml`.
 
 use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::explorer::commands::bindings::Bindings;
@@ -6,11 +6,11 @@ use crate::explorer::{Model, Msg, Theme, update};
 use crate::store::{Places, read_text_file};
 use std::io;
 
-/// A larger file is not read, in bytes.
+/// Maximum size of the file, in bytes. A larger file is not read.
 const LONGEST_CONFIG: u64 = 1 << 20;
 
-/// Takes over the keys and themes of the person's configuration; what of it cannot be used is said. Returns the theme
-/// that it names.
+/// Applies the keys and themes of the user's configuration. Problems are shown as notices. Returns the theme that it
+/// names, if that exists.
 pub(super) fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
     let path = places.config.join(USER_FILE_NAME);
     let text = match read_text_file(&path, LONGEST_CONFIG) {
@@ -30,9 +30,9 @@ pub(super) fn apply_user_config(places: &Places, model: &mut Model) -> Option<St
     problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
     let theme = config.theme.filter(|name| {
         let known = Theme::names().any(|known| known == name);
-        // Of a theme of the person's that cannot be used, that was said.
+        // A configured theme that cannot be used was already reported.
         if !known && !config.themes.contains_key(name) {
-            problems.push(format!("no theme is called {name:?}"));
+            problems.push(format!("unknown theme {name:?}"));
         }
         known
     });

@@ -1,4 +1,4 @@
-//! A change of criteria that is being tried out on what is there.
+//! What-ifs: changes of criteria that are tried on existing results without running agents.
 
 mod update;
 
@@ -15,40 +15,39 @@ use crate::explorer::ticket::Ticket;
 use crate::metrics::{Rescorer, WhatIf, is_about};
 use std::sync::Arc;
 
-/// A change on trial. While it lasts, the screens show the outcomes as they would be.
+/// An active what-if. While it is active, the screens show the outcomes with the change applied.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
-    /// What is changed.
+    /// The change of criteria.
     pub change: WhatIf,
-    /// The outcomes as they are.
+    /// The outcomes without the change.
     pub before: Arc<Outcomes>,
-    /// The cases whose status would be another.
+    /// The cases whose status would change.
     pub flips: Vec<Flip>,
-    /// The request for rescored outcomes whose answer is awaited, with the version of the outcomes that it is
-    /// about.
+    /// The pending request for rescored outcomes, with the version of the outcomes that were sent.
     pub pending: Option<(Ticket, u64)>,
 }
 
-/// A case whose status would be another.
+/// A case whose status would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flip {
     /// Which case.
     pub case: CaseRef,
-    /// As it is.
+    /// The status without the change.
     pub from: Status,
-    /// As it would be.
+    /// The status with the change.
     pub to: Status,
 }
 
 impl Trial {
-    /// How many cases would pass that do not, and the other way round.
+    /// How many cases would newly pass, and how many would no longer pass.
     pub fn counts(&self) -> (usize, usize) {
         let would_pass = self.flips.iter().filter(|flip| flip.to == Status::Passed).count();
         let no_more = self.flips.iter().filter(|flip| flip.from == Status::Passed).count();
         (would_pass, no_more)
     }
 
-    /// Compares a case's status anew: it is, or is not, among those that would be another.
+    /// Updates `flips` for one case.
     fn note_flip(&mut self, case: CaseRef, after: &Outcomes) {
         let flip = match (self.before.worst(case), after.worst(case)) {
             (Some(from), Some(to)) if from != to => Some(Flip { case, from, to }),
@@ -63,18 +62,19 @@ impl Trial {
     }
 }
 
-/// What outcomes are under a change.
+/// The result of rescoring outcomes under a change.
 #[derive(Clone, Debug)]
 pub struct Rescored {
-    /// The outcomes as they would be.
+    /// The outcomes with the change applied.
     pub outcomes: Outcomes,
-    /// The cases whose status would be another, in order.
+    /// The cases whose status would change, in order.
     pub flips: Vec<Flip>,
-    /// The rules of the change about arguments that match no call, expected or made.
+    /// Rules of the change that match neither an expected nor an actual call. Only rules that have argument paths or
+    /// that are optional are checked.
     pub unmatched: Vec<MatchRule>,
 }
 
-/// The outcomes under a change.
+/// Rescores outcomes under a change.
 pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
     let mut rescorer = Rescorer::new(change);
     let again = rescoring(change);
@@ -87,7 +87,7 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
                 .retain(|rule| !turns().any(|turn| turn.calls().iter().any(|call| is_about(rule, call))));
             Arc::new(EndedAttempt::derived(ended, &rescorer.rescore(&attempt), &again))
         }
-        // What cannot be read any more stays as it came out.
+        // An attempt that can no longer be read is left as it is.
         Err(_) => ended.clone(),
     });
     let mut flips: Vec<Flip> = before
@@ -107,7 +107,7 @@ fn rescoring(change: &WhatIf) -> Derivation {
 }
 
 impl Model {
-    /// Takes an attempt in; while a change is on trial, as it would be under it.
+    /// Adds an attempt, rescored if a what-if is active.
     pub(crate) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         match &mut self.trial {
             None => self.outcomes.add(case, run, attempt),
@@ -124,18 +124,19 @@ impl Model {
         }
     }
 
-    /// The attempt that commands about metrics are about: the one on the screen, or the worst of the case
-    /// under the cursor.
-    pub fn attempt_at_hand(&self) -> Option<&Arc<EndedAttempt>> {
+    /// The attempt that metric commands act on: the one on the case screen, or the worst one of the case under the
+    /// cursor.
+    pub fn current_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         if let Screen::Case(_) = &self.screen {
             return self.shown_attempt();
         }
         self.outcomes.get(self.current_case()?)?.worst_attempt()
     }
 
-    /// The metric whose threshold a what-if changes: the chosen one, else the first that failed.
+    /// The metric whose threshold a what-if changes: the chosen one, else the first one that failed, else the first
+    /// one that has a threshold.
     pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
-        let attempt = self.attempt_at_hand()?;
+        let attempt = self.current_attempt()?;
         let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());
         let chosen = deciding().find(|metric| Some(&metric.metric) == self.chosen_metric.as_ref());
         let failed = || deciding().find(|metric| metric.status == Status::Failed);

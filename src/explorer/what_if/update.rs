@@ -1,4 +1,4 @@
-//! Trying other criteria out on what is there.
+//! Updates of the active what-if.
 
 use crate::domain::MatchType;
 use crate::explorer::case_ref::CaseRef;
@@ -16,12 +16,12 @@ use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info}
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// So many attempts are rescored at once; more are rescored away from the screen.
+/// Maximum number of attempts that are rescored immediately; more are rescored in the background.
 const AT_ONCE: usize = 500;
-/// The same of bytes that have to be read for them.
+/// The same limit in bytes that have to be read.
 const READ_AT_ONCE: u64 = 128 << 10;
 
-/// Changes the change, and rescores what is there.
+/// Edits the change of the what-if, and rescores the outcomes.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
     let before = || Arc::new(model.outcomes.clone());
     let mut trial = model.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
@@ -36,7 +36,7 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
     effects
 }
 
-/// Rescores what is there: at once when it is little, elsewhere when it is much.
+/// Rescores the outcomes: immediately if there are few, otherwise in the background.
 fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
     let Some(trial) = &mut model.trial else { return Vec::new() };
@@ -49,7 +49,8 @@ fn rescore(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Results(ResultEffect::Rescore { ticket, change, before })]
 }
 
-/// An answer for another change is dropped; one for outcomes that are others by now is asked for again.
+/// Handles outcomes that were rescored in the background. They are dropped if they belong to another change, and
+/// requested again if the original outcomes changed in the meantime.
 pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Rescored) -> Vec<Effect> {
     let awaited = model.trial.as_ref().and_then(|trial| {
         let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
@@ -66,7 +67,8 @@ pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Re
     }
 }
 
-/// Cases have other positions now. What is being rescored elsewhere has the old ones, so it is asked for again.
+/// Updates the what-if after the positions of cases changed. A pending request is repeated because it has the old
+/// positions.
 pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
     let Some(trial) = &mut model.trial else { return Vec::new() };
     Arc::make_mut(&mut trial.before).follow(new);
@@ -79,34 +81,34 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
     }
 }
 
-/// Shows these outcomes; what was shown before comes back.
+/// Shows rescored outcomes. Returns those that were shown before.
 fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) -> Outcomes {
     let newest = model.trial.as_ref().and_then(|trial| trial.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
         let words = format!("the rule {} matches no call in the results", rule.words());
-        global::tell(model, words, true);
+        global::notify(model, words, true);
     }
     let before = std::mem::replace(&mut model.outcomes, outcomes);
     if let Some(trial) = &mut model.trial {
         trial.flips = flips;
         trial.pending = None;
     }
-    look_again(model);
+    invalidate_lines(model);
     before
 }
 
-/// The lines of a case that is open are of other scores now.
-fn look_again(model: &mut Model) {
+/// Has the lines of the visible case rebuilt, since its scores changed.
+fn invalidate_lines(model: &mut Model) {
     if let Some(case) = model.shown_case_mut() {
         case.key = None;
     }
 }
 
-/// Back to what is.
+/// Ends the what-if and shows the original outcomes.
 pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
     if let Some(trial) = model.trial.take() {
         let shown = std::mem::replace(&mut model.outcomes, Arc::unwrap_or_clone(trial.before));
-        look_again(model);
+        invalidate_lines(model);
         relist(model);
         if shown.attempts() > AT_ONCE {
             return vec![Effect::Results(ResultEffect::Forget(Arc::new(shown)))];
@@ -115,14 +117,14 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What was on trial was written: what is shown is what is.
+/// The what-if was written to files: the outcomes that are shown become the original ones.
 pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
     model.trial = None;
-    global::tell(model, words, false);
+    global::notify(model, words, false);
     vec![Effect::Sets(SetEffect::Rediscover)]
 }
 
-/// Tries the smallest change with which the case on the screen would pass, beside what is tried already.
+/// Adds the smallest change with which the visible case would pass to the what-if.
 pub(crate) fn apply_suggestion(model: &mut Model) -> Vec<Effect> {
     let Some(suggestion) = model.shown_case().and_then(|case| case.suggestion.clone()) else {
         return Vec::new();
@@ -130,7 +132,7 @@ pub(crate) fn apply_suggestion(model: &mut Model) -> Vec<Effect> {
     change(model, |change| change.add(suggestion))
 }
 
-/// EXACT, IN_ORDER, ANY_ORDER, around, from what holds now.
+/// Changes the match type to the next one: EXACT, IN_ORDER, ANY_ORDER, then EXACT again.
 pub(crate) fn next_match_type(model: &mut Model) -> Vec<Effect> {
     let now = trajectory_options(model).match_type;
     let next = match now {
@@ -146,10 +148,10 @@ pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
     change(model, |change| change.ignore_args = Some(!now))
 }
 
-/// The options by which the calls at hand are compared now.
+/// The options with which the calls of the current attempt are compared now.
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
     let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
-    let attempt = model.attempt_at_hand();
+    let attempt = model.current_attempt();
     let attempt = attempt.and_then(|attempt| attempt.read().ok());
     let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
     let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
@@ -162,7 +164,7 @@ fn trajectory_options(model: &Model) -> TrajectoryOptions {
 
 pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     let Some(metric) = model.metric_at_hand() else {
-        return global::tell(model, "no metric here has a threshold".into(), false);
+        return global::notify(model, "no metric here has a threshold".into(), false);
     };
     let (name, now) = (metric.metric.clone(), metric.threshold.unwrap_or(0.0));
     let range = info(name.split(':').next().unwrap_or_default()).and_then(|metric| metric.range);
@@ -178,7 +180,7 @@ pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
 
 pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
     let now = model.metric_at_hand().map(|metric| metric.metric.clone());
-    let Some(attempt) = model.attempt_at_hand() else { return Vec::new() };
+    let Some(attempt) = model.current_attempt() else { return Vec::new() };
     let names: Vec<&String> = attempt
         .metrics
         .iter()

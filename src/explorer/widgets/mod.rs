@@ -1,4 +1,4 @@
-//! Small things that several screens draw.
+//! Drawing functions that several screens share.
 
 pub mod picker;
 pub(crate) mod steps;
@@ -16,7 +16,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
-/// A border with a title; what is inside is left as it is. Says what is inside.
+/// Draws a border with a title. Returns the area inside; its cells are not changed.
 pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffer: &mut Buffer) -> Rect {
     let style = theme.style(if focused { Role::Focus } else { Role::Border });
     Block::bordered().border_type(BorderType::Rounded).border_style(style).render(area, buffer);
@@ -27,14 +27,14 @@ pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffe
     inside(area)
 }
 
-/// Something said at the right end of a panel's top.
+/// Draws a note at the right end of a panel's upper border.
 pub(crate) fn panel_note(area: Rect, y: u16, note: &str, style: Style, buffer: &mut Buffer) {
     if area.width > 30 && !note.is_empty() {
         put_right(buffer, area.right() - 2, y, area.width / 2, &format!(" {note} "), style);
     }
 }
 
-/// An empty box over everything, in the middle.
+/// Draws an empty box in the middle, over everything else. Returns the area inside.
 pub(crate) fn over(
     body: Rect,
     width: u16,
@@ -51,7 +51,7 @@ pub(crate) fn over(
     panel(area, title, true, theme, buffer)
 }
 
-/// A box over everything for a text of so many lines, with a scroll bar. Returns what is inside, and the first visible
+/// Draws an empty box for a text of `lines` lines, with a scroll bar. Returns the area inside and the first visible
 /// line.
 pub(crate) fn scrolled(
     body: Rect,
@@ -70,7 +70,7 @@ pub(crate) fn scrolled(
     (inner, first)
 }
 
-/// An empty box over the lowest rows.
+/// Draws an empty box over the lowest rows. Returns the area inside.
 pub(crate) fn bottom(
     body: Rect,
     width: u16,
@@ -86,12 +86,12 @@ pub(crate) fn bottom(
     panel(area, title, true, theme, buffer)
 }
 
-/// The sign of something that goes on.
+/// The current frame of a spinner; `now` is in seconds.
 pub(crate) fn spinner(now: f64) -> &'static str {
     SPINNER[(now * 10.0) as usize % SPINNER.len()]
 }
 
-/// A bar that is full to a share of its width.
+/// Draws a progress bar; `share` is from 0 to 1.
 pub(crate) fn bar(area: Rect, share: f64, theme: &Theme, buffer: &mut Buffer) {
     let full = (f64::from(area.width) * share.clamp(0.0, 1.0)).round() as u16;
     for x in 0..area.width {
@@ -100,7 +100,7 @@ pub(crate) fn bar(area: Rect, share: f64, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-/// `18 ✓  4 ✗`: counts with their signs; zero counts are left out. Says where it ended.
+/// Draws counts with their symbols, such as `✓ 18  ✗ 4`; zero counts are left out. Returns the column after them.
 pub(crate) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme: &Theme) -> u16 {
     let mut at = x;
     for (count, status) in totals.each() {
@@ -111,13 +111,13 @@ pub(crate) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme:
     at
 }
 
-/// Counts as one text, for where their width must be known first.
+/// Formats counts as one text, if its width is needed before drawing.
 pub(crate) fn counts_text(totals: Totals) -> String {
     let shown = totals.each().into_iter().filter(|(count, _)| *count > 0);
     shown.map(|(count, status)| format!("{} {count}", status.glyph())).collect::<Vec<_>>().join("  ")
 }
 
-/// How far a long list is scrolled, on a panel's right border.
+/// Draws a scroll bar on the right border of a panel, if not everything is visible.
 pub(crate) fn scrollbar(
     area: Rect,
     first: usize,

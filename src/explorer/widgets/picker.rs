@@ -1,4 +1,4 @@
-//! A list that some typed letters narrow down.
+//! A list that is filtered by fuzzy matching of typed text.
 
 use super::over;
 use super::text::put;
@@ -14,29 +14,29 @@ use ratatui::style::Style;
 use std::cmp::Reverse;
 use tui_input::Input;
 
-/// More matches than this are not listed.
+/// Maximum number of matches that are listed.
 const FOUND_AT_MOST: usize = 200;
-/// Rows that a page key moves by.
+/// Number of rows of a page up or down.
 const PAGE: usize = 8;
 
-/// A list that some typed letters narrow down.
+/// A list that is filtered by fuzzy matching of typed text.
 #[derive(Debug)]
 pub struct Picker<T> {
-    /// What was typed.
+    /// The text field.
     pub input: Input,
-    /// What matches, best first: the item and its text.
+    /// The matching items with their texts, best first.
     pub found: Vec<(T, String)>,
     /// Index into `found`.
     pub cursor: usize,
 }
 
 impl<T: Copy> Picker<T> {
-    /// A list of these items, with nothing typed yet.
+    /// Creates a list of these items with an empty text field.
     pub fn new(found: Vec<(T, String)>) -> Picker<T> {
         Picker { input: Input::default(), found, cursor: 0 }
     }
 
-    /// Lists those of the items that match what was typed, with the cursor on the first.
+    /// Lists the items that match the typed text, and moves the cursor to the first.
     pub fn find(&mut self, items: impl Iterator<Item = (T, String)>) {
         self.found = ranked(self.input.value(), items);
         self.cursor = 0;
@@ -53,7 +53,7 @@ impl<T: Copy> Picker<T> {
     }
 }
 
-/// The items whose text matches, best first; as they come when nothing was typed.
+/// The items whose text matches, best first. If nothing was typed, all items in their order.
 pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
     if typed.trim().is_empty() {
         return items.take(FOUND_AT_MOST).collect();
@@ -71,7 +71,7 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
     found.into_iter().take(FOUND_AT_MOST).map(|(_, item, words)| (item, words)).collect()
 }
 
-/// Draws the typed line and the list; `row` draws one item. Returns the position of the text cursor.
+/// Draws the text field and the list; `row` draws one item. Returns the position of the text cursor.
 pub(crate) fn pick<T>(
     picker: &Picker<T>,
     title: &str,

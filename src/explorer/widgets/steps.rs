@@ -3,7 +3,7 @@
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Progress, clean};
 
-/// The lines of a step, so many columns wide; none for a step without content.
+/// The lines of a step, `width` columns wide. Empty for a step without content.
 pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
     match step {
         Progress::Calls(call) => wrap_line(&[faint("   calls "), span(call, Tone::Tool)], width),
@@ -29,7 +29,7 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
     }
 }
 
-/// A text with who says it before its first line.
+/// A text with its author before the first line.
 pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Putting text into cells: cleaned, cut to the room there is, measured by what terminals draw.
+//! Drawing of text into cells: control characters are replaced, and text that is too wide is cut.
 
 use crate::diff::{Span, Tone};
 use crate::domain::clean_line;
@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Writes text at a place, in at most so many columns; `…` marks what was cut. Says how many columns
-/// it took.
+/// Writes text at a position in at most `width` columns; `…` marks text that was cut. Returns the number of columns
+/// used.
 pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
     if width == 0 || !buffer.area.contains((x, y).into()) {
         return 0;
@@ -20,7 +20,7 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, s
     end - x
 }
 
-/// Writes text so that it ends at a column (exclusive).
+/// Writes text so that it ends before the column `end`. Returns the number of columns used.
 pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
     if width == 0 {
         return 0;
@@ -30,9 +30,9 @@ pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text:
     put(buffer, end.saturating_sub(wide), y, wide, &text, style)
 }
 
-/// Text cleaned and cut to so many columns.
+/// Cleans text and cuts it to `width` columns.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
-    // A name of a megabyte is not cleaned as a whole for a column of thirty.
+    // Only the beginning of a very long text is cleaned.
     let most = width.saturating_mul(16) + 64;
     let cut = text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at]);
     let clean = clean_line(cut);
@@ -53,7 +53,7 @@ pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes the spans of a line. `changed` is the look of what the other side lacks.
+/// Writes the spans of a line. `changed` is the role of text that is not on the other side.
 pub(crate) fn put_spans(
     buffer: &mut Buffer,
     (x, y): (u16, u16),

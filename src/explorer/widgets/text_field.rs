@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use tui_input::{Input, InputRequest};
 use unicode_width::UnicodeWidthStr;
 
-/// What a key does to a line of text, if it edits it.
+/// The edit that a key makes in a text field, if any.
 pub(crate) fn request(key: Key) -> Option<InputRequest> {
     use InputRequest as R;
     Some(match (key.code, key.ctrl) {
@@ -29,7 +29,7 @@ pub(crate) fn request(key: Key) -> Option<InputRequest> {
     })
 }
 
-/// Draws the line, scrolled so that its cursor is visible. Returns the cursor's position.
+/// Draws a text field, scrolled so that its cursor is visible. Returns the position of the cursor.
 pub(crate) fn text_field(
     input: &Input,
     x: u16,

@@ -88,7 +88,7 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
         }
         8 => {
             case.final_session_state = Some(args(rng, 0));
-            (top.key("final_session_state"), "the state afterwards")
+            (top.key("final_session_state"), "the final state")
         }
         9 => {
             let input = case.session_input.get_or_insert_default();

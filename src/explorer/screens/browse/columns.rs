@@ -1,9 +1,9 @@
-//! The columns of the list of cases: which are shown, and by which the list is ordered.
+//! Columns and orders of the list of cases.
 
 use super::state::Order;
 use std::collections::BTreeSet;
 
-/// A column of the list. The case itself is always shown.
+/// A column of the list. The column of the case cannot be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Column {
@@ -28,7 +28,7 @@ impl Column {
         Column::Reason,
     ];
 
-    /// Its heading, and its name where choices are saved.
+    /// Heading of the column; also its name in saved settings.
     pub fn name(self) -> &'static str {
         match self {
             Column::Case => "case",
@@ -69,7 +69,7 @@ impl Order {
         Order::Turns,
     ];
 
-    /// In words, and its name where choices are saved.
+    /// Description of the order; also its name in saved settings.
     pub fn words(self) -> &'static str {
         match self {
             Order::File => "as in the file",
@@ -85,7 +85,7 @@ impl Order {
     }
 }
 
-/// The hidden columns that these names stand for; names of no column are left out.
+/// The hidden columns, given their names. Unknown names and the column of the case are ignored.
 pub fn hidden_columns(names: &[String]) -> BTreeSet<Column> {
     let is_named =
         |column: &Column| *column != Column::Case && names.iter().any(|name| name == column.name());

@@ -19,10 +19,6 @@ use ratatui::style::Style;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
 
-/// What is shown of a folder without sets.
-const NOTHING_HERE: &str = "no eval sets here: evaltrail looked for *.evalset.json, *.test.json and data sets (.jsonl, \
-    .csv, .json) in this folder and below. `evaltrail new` makes a set, `evaltrail capture` saves a conversation as a \
-    case, and `evaltrail demo` opens a sample workspace.";
 /// The sign of a case that could come out either way.
 const UNSTEADY: &str = "≈";
 /// Columns before the name: selection, sign.
@@ -406,8 +402,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     };
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
-        true if model.looking => "looking through the folder…".into(),
-        true if model.browse.nodes.is_empty() => NOTHING_HERE.into(),
+        true if model.is_searching => "looking through the folder…".into(),
         true => "no cases".into(),
     });
     let span = Span { text: clean_line(&words).into_owned(), ..Default::default() };

@@ -1,6 +1,7 @@
-//! The home screen: sets and their cases.
+//! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
 pub mod columns;
+mod empty;
 mod list;
 mod preview;
 pub mod state;
@@ -18,7 +19,7 @@ pub(crate) use update::{
 use super::{ScreenEntry, nothing};
 use crate::explorer::commands::Context;
 
-/// The screen's entry.
+/// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {
     context: Context::Browse,
     layout: view::layout,

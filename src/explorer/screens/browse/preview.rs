@@ -1,4 +1,4 @@
-//! The case under the cursor: why it did not pass, what the user says, and the first difference.
+//! Preview of the case under the cursor: why it did not pass, the user's message, and the first difference.
 
 use super::list::attempt_words;
 use crate::domain::Status;
@@ -13,7 +13,7 @@ use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Lines of what the user says that stay above the first difference.
+/// Maximum number of lines of the user's message above the first difference.
 const USER_LINES: usize = 2;
 
 pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -25,7 +25,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let inner = panel(area, if id.is_empty() { "(no id)" } else { &id }, false, theme, buffer);
     let mut y = status_line(model, case, inner, theme, buffer);
     let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width), false);
-    // The comparison gets a line at least.
+    // At least one line is left for the comparison.
     let left = usize::from(inner.bottom().saturating_sub(y + 1));
     let room = usize::from(inner.height / 2).max(3).min(left);
     for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
@@ -73,12 +73,13 @@ fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buf
     if used == 0 { y } else { y + 1 }
 }
 
-/// What passed is not a reason.
+/// Whether a line shows why the case did not pass.
 fn is_a_reason(line: &VerdictLine) -> bool {
     !matches!(line, VerdictLine::Metric(Status::Passed | Status::Informational, ..))
 }
 
-/// The comparison; where it does not fit, from the first difference on, with what the user says above it.
+/// Draws the comparison. If it does not fit, it begins at the first difference, with the beginning of the user's
+/// message above it.
 fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let rows = usize::from(area.height);
     let lines = &body.lines[body.lines_of(turn)];

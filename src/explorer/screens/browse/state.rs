@@ -1,4 +1,4 @@
-//! What the home screen knows.
+//! State of the home screen.
 
 use super::columns::Column;
 use crate::domain::Query;
@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 /// A row of the tree of sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// All sets, where there are several.
+    /// All sets. Present only if there are several.
     All,
     /// The sets of an agent or folder.
     Group(String),
-    /// A set.
+    /// A set, by its index in [`crate::explorer::Model::sets`].
     Set(usize),
 }
 
-/// Which half of a screen has the keys.
+/// The panes of the home screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     /// The tree of sets.
@@ -32,51 +32,52 @@ pub enum Pane {
 pub enum Order {
     /// As in the file.
     File,
-    /// What did not pass first.
+    /// Cases that did not pass first.
     Failing,
-    /// The slowest first.
+    /// Slowest first.
     Slowest,
-    /// What judges are least sure of first.
+    /// Unsteady cases first, then those on which judges disagree most.
     Disputed,
-    /// By the id of the case.
+    /// By id of the case.
     Name,
-    /// By the id of the set.
+    /// By name of the set.
     Set,
-    /// The smallest share of passed attempts first.
+    /// Lowest share of passed attempts first.
     PassRate,
-    /// The lowest score of a deciding metric first.
+    /// Lowest score of a deciding metric first.
     Score,
-    /// The most turns first.
+    /// Most turns first.
     Turns,
 }
 
-/// The list of sets and cases.
+/// State of the home screen.
 #[derive(Debug)]
 pub struct Browse {
-    /// The tree's rows.
+    /// Rows of the tree.
     pub nodes: Vec<Node>,
-    /// The tree's cursor.
+    /// Cursor of the tree: index into `nodes`.
     pub node: usize,
-    /// The cases listed, in order.
+    /// The listed cases, in order.
     pub visible: Vec<CaseRef>,
-    /// The list's cursor.
+    /// Cursor of the list: index into `visible`.
     pub cursor: usize,
-    /// The first row shown.
+    /// First visible row of the list.
     pub offset: usize,
     /// The selected cases.
     pub selected: BTreeSet<CaseRef>,
-    /// Which half has the keys.
+    /// The focused pane.
     pub pane: Pane,
     /// The filter as typed.
     pub filter: String,
-    /// The filter as understood.
+    /// The filter, parsed.
     pub query: Query,
-    /// The order.
+    /// The order of the list.
     pub order: Order,
-    /// The columns that are not shown.
+    /// The hidden columns.
     pub hidden: BTreeSet<Column>,
-    /// The case in the preview, when there is one.
+    /// The case in the preview, if any.
     pub preview: Option<Box<CaseScreen>>,
-    /// What the preview was opened on: the case, the reading of its file, and the version of its outcome.
+    /// What the preview was built from: the case, the ticket of its file, and
+    /// [`crate::explorer::CaseOutcome::shown`]. Used to detect that it is out of date.
     pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
 }

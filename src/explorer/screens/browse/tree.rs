@@ -1,10 +1,10 @@
-//! The tree of sets: what is listed under what, and in which order.
+//! The tree of sets: groups and order.
 
 use crate::explorer::model::{Model, SetView};
 use crate::explorer::screens::browse::state::Node;
 use crate::workspace::SetPath;
 
-/// What a set is listed under: its agent's folder, else its own.
+/// Group of a set: the folder of its agent, else the folder of its file.
 pub(crate) fn group_of(set: &SetView) -> String {
     if let Some(app) = &set.path.app {
         return app.clone();
@@ -15,23 +15,23 @@ pub(crate) fn group_of(set: &SetView) -> String {
     }
 }
 
-/// Sets that are still to be opened, by group and path.
+/// Creates views of sets that have not been opened yet, sorted by group and path.
 pub(crate) fn sorted(sets: Vec<SetPath>) -> Vec<SetView> {
     let mut views: Vec<SetView> = sets.into_iter().map(SetView::new).collect();
     views.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
     views
 }
 
-/// What sets are sorted by on the screen.
+/// Sort key of sets in the tree.
 fn place_of(set: &SetView) -> (String, &str) {
     (group_of(set), &set.path.shown)
 }
 
-/// Of more sets than this the first is listed at the start, not all: the list is made anew with each file that is
-/// read, which would be felt.
+/// Maximum number of rows in the tree with which all sets are listed at the start; with more, only the first set is.
+/// The list is rebuilt for each file that is read, which would be slow with many sets.
 const ALL_AT_START: usize = 100;
 
-/// The row to start at: all sets, or the only one.
+/// The row to start at: all sets, or the first set if there is only one or there are too many rows.
 pub(crate) fn first_node(nodes: &[Node]) -> usize {
     let is_first = |node: &Node| match node {
         Node::All => nodes.len() <= ALL_AT_START,
@@ -42,7 +42,7 @@ pub(crate) fn first_node(nodes: &[Node]) -> usize {
 }
 
 pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
-    let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].is_there()).collect();
+    let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].exists()).collect();
     listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
     let mut nodes = if listed.len() > 1 { vec![Node::All] } else { Vec::new() };
     let mut group = None;
@@ -58,7 +58,7 @@ pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
 }
 
 impl Node {
-    /// The sets that are listed when this row is chosen.
+    /// The sets whose cases are listed when the cursor is on this row.
     pub fn sets(&self, model: &Model) -> Vec<usize> {
         match self {
             Node::All => model.listed_sets().collect(),

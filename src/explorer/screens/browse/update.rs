@@ -1,4 +1,4 @@
-//! Sets and cases.
+//! Updates of the home screen.
 
 use crate::domain::{Query, Status, Subject};
 use crate::explorer::case_ref::CaseRef;
@@ -37,7 +37,7 @@ pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
     focus(model, to_cases)
 }
 
-/// Moves the tree's cursor, and lists what is under it.
+/// Moves the cursor of the tree, and lists the cases of that row.
 pub(crate) fn choose_node(model: &mut Model, node: usize) {
     if model.browse.node != node && node < model.browse.nodes.len() {
         model.browse.node = node;
@@ -56,7 +56,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Takes away the selection, then the filter.
+/// Clears the selection or, if nothing is selected, the filter.
 pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
     if !model.browse.selected.is_empty() {
         model.browse.selected.clear();
@@ -96,21 +96,21 @@ pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Orders the list by a column; again, as in the file.
+/// Orders the list by a column. If it is already ordered by this column, restores the order of the file.
 pub(crate) fn order_by(model: &mut Model, column: Column) {
     let order = column.order();
     model.browse.order = if model.browse.order == order { Order::File } else { order };
     relist(model);
 }
 
-/// Shows a column, or hides it. The case is always shown.
+/// Shows or hides a column. The column of the case is always shown.
 pub(crate) fn toggle_column(model: &mut Model, column: Column) {
     if column != Column::Case && !model.browse.hidden.remove(&column) {
         model.browse.hidden.insert(column);
     }
 }
 
-/// The next case listed, around the end, that did not pass.
+/// Moves the cursor to the next or previous case that did not pass, wrapping around.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let count = model.browse.visible.len();
     let step = |by: usize| match forward {
@@ -130,14 +130,14 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Takes a filter over and lists what it leaves.
+/// Applies a filter to the list.
 pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
     model.browse.filter = typed;
     model.browse.query = query;
     relist(model);
 }
 
-/// Lists the cases of the chosen sets that the filter leaves, in order, keeping the cursor on its case.
+/// Rebuilds the list: the cases of the chosen sets that match the filter, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
     let before = model.browse.visible.get(model.browse.cursor).copied();
     let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
@@ -158,7 +158,7 @@ pub(crate) fn relist(model: &mut Model) {
     model.browse.visible = visible;
 }
 
-/// How much the judges disagree on a case, in thousandths; an unsteady one before all others.
+/// Sort key: whether the case is unsteady, and how much the judges disagree, in thousandths.
 fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     let outcome = model.outcomes.get(case);
     let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
@@ -166,14 +166,14 @@ fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
 }
 
-/// The share of attempts that passed, in thousandths; cases that were not run come last.
+/// Sort key: the share of passed attempts, in thousandths. Cases that were not run come last.
 fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
     let Some(outcome) = model.outcomes.get(case) else { return usize::MAX };
     let passed = outcome.attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
     passed * 1000 / outcome.attempts.len().max(1)
 }
 
-/// The lowest score of a deciding metric, in thousandths; cases without a score come last.
+/// Sort key: the lowest score of a deciding metric, in thousandths. Cases without a score come last.
 fn lowest_score(model: &Model, case: CaseRef) -> i64 {
     let attempts = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
     let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
@@ -194,7 +194,7 @@ fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
     }
 }
 
-/// Those of the cases that a filter leaves.
+/// The cases that match a filter.
 pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<CaseRef> {
     let is_left = |case: &CaseRef| {
         query.is_empty() || model.file(case.set).is_some_and(|file| matches(model, file, *case, query))
@@ -236,7 +236,7 @@ fn milliseconds(model: &Model, case: CaseRef) -> u64 {
     slowest.map(|attempt| (attempt.latency_s * 1000.0) as u64).max().unwrap_or(0)
 }
 
-/// Keeps the preview on the case under the cursor, with its newest result.
+/// Updates the preview to the case under the cursor and its latest result.
 pub(crate) fn follow_cursor(model: &mut Model) {
     if !matches!(model.screen, Screen::Browse) {
         return;
@@ -252,7 +252,7 @@ pub(crate) fn follow_cursor(model: &mut Model) {
     }
 }
 
-/// Scrolls the list so that its cursor is in sight.
+/// Scrolls the list so that its cursor is visible.
 pub(crate) fn keep_in_sight(model: &mut Model) {
     let rows = usize::from(case_rows(&layout(model)).height).max(1);
     let Browse { cursor, offset, visible, .. } = &mut model.browse;
@@ -263,7 +263,7 @@ pub(crate) fn keep_in_sight(model: &mut Model) {
     }
 }
 
-/// A click or the wheel.
+/// Handles a click or the wheel.
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let Mouse { x, y, kind } = mouse;
     let areas = layout(model);
@@ -290,12 +290,12 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The tree's first row in sight.
+/// First visible row of the tree.
 pub fn tree_offset(model: &Model, rows: usize) -> usize {
     model.browse.node.saturating_sub(rows.saturating_sub(1))
 }
 
-/// Whether a row of the tree is a set or a group.
+/// The row of a set in the tree.
 pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
     model.browse.nodes.iter().position(|node| *node == Node::Set(set))
 }

@@ -1,6 +1,6 @@
 //! The tree of sets, the list of cases, and the preview of one.
 
-use super::{list, preview, tree_offset};
+use super::{empty, list, preview, tree_offset};
 use crate::explorer::layout::TWO_PANES_FROM;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::theme::{Role, Theme};
@@ -19,6 +19,9 @@ const PREVIEW_FROM: u16 = 100;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
+    if is_empty(model) {
+        return Layout { left: Rect::default(), main: body, ..base };
+    }
     if body.width >= TWO_PANES_FROM {
         let has_preview = body.width >= PREVIEW_FROM;
         let tree = if body.width < 140 { TREE_NARROW } else { TREE_WIDTH };
@@ -42,6 +45,10 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    if is_empty(model) {
+        empty::draw(model, areas.main, theme, buffer);
+        return None;
+    }
     if !areas.left.is_empty() {
         tree(model, areas.left, theme, buffer);
     }
@@ -87,9 +94,11 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         }
     }
     scrollbar(area, first, rows, model.browse.nodes.len(), theme, buffer);
-    if model.browse.nodes.is_empty() && !model.looking {
-        put(buffer, inner.x + 1, inner.y, inner.width - 1, "no eval sets here", theme.style(Role::Faint));
-    }
+}
+
+/// Whether the folder has no eval sets.
+fn is_empty(model: &Model) -> bool {
+    model.browse.nodes.is_empty() && !model.is_searching
 }
 
 fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {

@@ -1,6 +1,6 @@
-//! The lines of a case: expected and actual side by side, the events as they happened, or what judges said. Built once
-//! for an attempt and a size; drawing takes the lines that are in sight. The files that build lines (compare, timeline,
-//! judged) import the types of this one, and `build_body` calls them.
+//! The lines of a case: expected and actual side by side, the events in order, or the judges' responses. They are
+//! built once for an attempt and a size; drawing uses only the visible ones. The modules that build lines (`compare`,
+//! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
 use crate::diff::{Line, Piece};
 use crate::domain::{Attempt, Content, HumanVerdict, Invocation, MetricResult, Status};
@@ -13,44 +13,45 @@ use serde_json::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Narrower than this, expected and actual stand under each other.
+/// Width in columns from which expected and actual are shown side by side. On narrower screens they are stacked.
 const SIDE_BY_SIDE_FROM: usize = 84;
 
-/// What lines are of: the same key, the same lines.
+/// Key of the built lines. Lines with the same key are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyKey {
-    /// The case, the run and the attempt.
+    /// Index of the set, index of the case, id of the run, number of the attempt.
     pub of: (usize, usize, String, u32),
-    /// The attempt of one turn alone, where that is shown: the turn, from 0, and when it started.
+    /// If the attempt is of a single turn: the turn, from 0, and when the attempt started.
     pub alone: Option<(usize, String)>,
-    /// The reading of the file.
+    /// Ticket of the loaded file.
     pub read: Ticket,
-    /// What is shown, and how large.
+    /// What is shown, and its size.
     pub view: BodyView,
-    /// What people said, as it is then.
+    /// [`crate::explorer::Model::verdicts_version`] when the lines were built.
     pub verdicts: u64,
 }
 
-/// What of a case is shown, and how large.
+/// Which lines of a case are shown, and their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyView {
-    /// The columns to fill.
+    /// Width of the main pane, in columns.
     pub width: usize,
-    /// The columns of the pane beside, on a wide screen.
+    /// Width of the side pane in columns; `None` if there is none.
     pub beside: Option<usize>,
-    /// The tab; on a wide screen the comparison is always shown, and the other tabs stand beside it.
+    /// The current tab. If there is a side pane, it shows the tab (the metrics for the comparison tab), and the main
+    /// pane always shows the comparison.
     pub mode: CaseMode,
-    /// Whether what is identical on both sides is hidden.
+    /// Whether identical parts are hidden.
     pub differences_only: bool,
 }
 
 impl BodyView {
-    /// A comparison of everything, so many columns wide.
+    /// A comparison of the whole case, `width` columns wide.
     pub fn comparison(width: usize) -> BodyView {
         BodyView { width, beside: None, mode: CaseMode::Compare, differences_only: false }
     }
 
-    /// Whether the main lines are the comparison.
+    /// Whether the main pane shows the comparison.
     pub fn compares(&self) -> bool {
         self.beside.is_some() || self.mode == CaseMode::Compare
     }
@@ -59,37 +60,37 @@ impl BodyView {
 /// The lines of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// In order.
+    /// Lines of the main pane.
     pub lines: Vec<BodyLine>,
-    /// Whether pairs stand side by side.
+    /// Whether expected and actual are side by side.
     pub side_by_side: bool,
     /// The turns, in order.
     pub turns: Vec<TurnLines>,
-    /// The pieces in which the sides differ, in order.
+    /// The differences, in order.
     pub pieces: Vec<PieceLine>,
-    /// The lines of the pane beside the comparison.
+    /// Lines of the side pane.
     pub beside: Vec<BodyLine>,
 }
 
-/// Where a turn begins among the lines.
+/// Position of a turn in the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLines {
     /// The turn, from 0.
     pub turn: usize,
-    /// Its first line.
+    /// Index of its first line.
     pub line: usize,
-    /// The worst status that a deciding metric gives it; nothing where none does.
+    /// The worst status among its deciding metrics; `None` if there is none.
     pub status: Option<Status>,
 }
 
-/// Where a piece is among the lines.
+/// Position of a difference in the lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PieceLine {
     /// What differs.
     pub piece: Piece,
-    /// In which turn, from 0.
+    /// The turn, from 0.
     pub turn: usize,
-    /// Its first line.
+    /// Index of its first line.
     pub line: usize,
 }
 
@@ -98,33 +99,33 @@ pub struct PieceLine {
 pub enum BodyLine {
     /// The heading of a turn, with its status.
     Turn(String, Option<Status>),
-    /// A rule with a heading.
+    /// A horizontal rule with a heading.
     Rule(String),
     /// A line over the whole width.
     Wide(Line),
-    /// Expected and actual.
+    /// A line of both sides or, if they are stacked, of one side.
     Pair {
-        /// The sign in the gutter.
+        /// Symbol in the gutter.
         mark: &'static str,
-        /// Left.
+        /// The expected side; if stacked, the text of the line.
         left: Line,
-        /// Right.
+        /// The actual side; if stacked, empty.
         right: Line,
     },
 }
 
 impl Body {
-    /// Whether the turns have lines of their own: those of judges and metrics are of all turns at once.
+    /// Whether each turn has lines of its own. False for the judges and metrics tabs, which cover all turns at once.
     pub fn has_turn_lines(&self) -> bool {
         self.turns.len() == 1 || self.turns.last().is_some_and(|turn| turn.line > 0)
     }
 
-    /// The position among [`Body::turns`] of the turn that a line belongs to.
+    /// Position in [`Body::turns`] of the turn that a line belongs to.
     pub fn turn_at(&self, line: usize) -> usize {
         self.turns.partition_point(|turn| turn.line <= line).saturating_sub(1)
     }
 
-    /// The lines of a turn; all lines where it is not among them.
+    /// The range of lines of a turn; all lines if the turn is unknown.
     pub fn lines_of(&self, turn: usize) -> Range<usize> {
         match self.turns.iter().position(|one| one.turn == turn) {
             Some(at) => {
@@ -135,43 +136,43 @@ impl Body {
     }
 }
 
-/// A turn of a case, on both sides.
+/// A turn of a case with its expected and actual side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedTurn {
     /// The turn, from 0.
     pub turn: usize,
-    /// The turn as it should be.
+    /// The expected turn.
     pub expected: Option<Invocation>,
-    /// The turn as it was.
+    /// The actual turn.
     pub actual: Option<Invocation>,
-    /// The worst status that a deciding metric gives it.
+    /// The worst status among its deciding metrics.
     pub status: Option<Status>,
 }
 
-/// What lines are built from.
+/// The data that lines are built from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compared {
-    /// In order.
+    /// The turns, in order.
     pub turns: Vec<ComparedTurn>,
-    /// Whether the case was run: what is missing on the actual side was not reached.
+    /// Whether the case was run. If true, turns without an actual side were not reached.
     pub has_run: bool,
-    /// The session's state as it should be and as it was, to be shown under the last turn.
+    /// Expected and actual session state, shown after the last turn.
     pub states: Option<(Option<Value>, Option<Value>)>,
-    /// The attempt, for what judges said of it.
+    /// The attempt, for the judges tab.
     pub attempt: Option<Arc<Attempt>>,
-    /// What people said of it.
+    /// Verdicts given by people on the attempt.
     pub people: Vec<HumanVerdict>,
-    /// Why the case cannot be read.
+    /// Why the case cannot be read, if it cannot.
     pub problem: Option<String>,
 }
 
-/// The status of a turn, at this position among the turns of an attempt: the worst of its deciding metrics.
+/// The status of the turn at position `at` of an attempt: the worst among its deciding metrics.
 pub(crate) fn turn_status(metrics: &[MetricResult], at: usize) -> Option<Status> {
     let deciding = metrics.iter().filter(|metric| metric.threshold.is_some());
     Status::worst(deciding.filter_map(|metric| metric.per_invocation.get(at)).map(|turn| turn.status))
 }
 
-/// Whether building the lines could be felt, so that it is done elsewhere.
+/// Whether building the lines takes noticeable time and should be done in the background.
 pub(crate) fn is_large(compared: &Compared) -> bool {
     const LARGE: usize = 48 << 10;
     let weight = |turn: &Invocation| {
@@ -191,7 +192,8 @@ pub(crate) fn is_large(compared: &Compared) -> bool {
     weights + replies.map(String::len).sum::<usize>() > LARGE
 }
 
-/// Whether looking for the smallest relaxation could be felt. It rescores calls and responses a dozen times.
+/// Whether searching for the smallest relaxation takes noticeable time. The search rescores calls and responses a
+/// dozen times.
 pub(crate) fn is_slow_to_relax(compared: &Compared) -> bool {
     const LARGE: usize = 96 << 10;
     let weight = |turn: &Invocation| {
@@ -215,7 +217,7 @@ fn deep(value: &Value) -> usize {
     }
 }
 
-/// The response as a person sees it, parts that are no text among them.
+/// The response as displayed, with labels for parts that are not text.
 pub(crate) fn shown_response(turn: &Invocation) -> String {
     turn.final_response.as_ref().map(Content::shown_text).unwrap_or_default()
 }
@@ -228,7 +230,7 @@ pub fn build_body(compared: &Compared, view: BodyView) -> Body {
             let lines = judged_lines(compared.attempt.as_deref(), &compared.people, width);
             Body { lines, ..Body::default() }
         }
-        // The metrics are drawn from the summary of the attempt.
+        // The metrics tab is drawn from the summary of the attempt.
         CaseMode::Compare | CaseMode::Metrics => Body::default(),
     };
     if view.compares() || (compared.problem.is_some() && compared.turns.is_empty()) {

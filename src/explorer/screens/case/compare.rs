@@ -1,4 +1,4 @@
-//! Expected and actual compared, turn by turn: calls lined up, arguments, responses word by word.
+//! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
 
 use crate::diff::Line;
 use crate::diff::{
@@ -13,10 +13,10 @@ use crate::explorer::screens::case::body::{
 use crate::explorer::screens::case::pieces::call_pieces;
 use serde_json::Value;
 
-/// Of what the user says, so many lines stand above the comparison; the timeline has them all.
+/// Maximum number of lines of the user message above the comparison. The timeline shows all of them.
 const USER_LINES: usize = 8;
 
-/// The comparison of all turns.
+/// Builds the comparison of all turns.
 pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -> Body {
     let mut builder = Builder {
         lines: Vec::new(),
@@ -45,19 +45,19 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     Body { lines: builder.lines, side_by_side, turns, pieces: builder.pieces, ..Body::default() }
 }
 
-/// Rows of a case that has not run: nothing is missing yet.
+/// Rows of a case that has not run: only the expected side, without marks of differences.
 fn one_sided(rows: Vec<Row>) -> Vec<Row> {
     calm(rows).into_iter().map(|row| Row { right: None, ..row }).collect()
 }
 
-/// Rows that are not compared: nothing in them is missing, extra or other.
+/// Removes the marks of differences from rows.
 fn calm(rows: Vec<Row>) -> Vec<Row> {
     let plain = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
     let row = |row: Row| Row { mark: "", left: row.left.map(plain), right: row.right.map(plain), ..row };
     rows.into_iter().map(row).collect()
 }
 
-/// Whether the agent made the expected calls, and gave the expected response to the letter.
+/// Whether calls and response are identical and no event has an error.
 fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
     let (Some(expected), Some(actual)) = (expected, actual) else { return false };
     let (left, right) = (expected.calls(), actual.calls());
@@ -75,7 +75,7 @@ struct Builder {
     width: usize,
     side_by_side: bool,
     differences_only: bool,
-    /// The turn that is being compared, from 0.
+    /// The current turn, from 0.
     turn: usize,
     pieces: Vec<PieceLine>,
 }
@@ -122,7 +122,7 @@ impl Builder {
         }
     }
 
-    /// Cuts what the user says to a few lines, and says so.
+    /// Cuts the user message to [`USER_LINES`] lines, and adds a note if it was cut.
     fn shorten(&mut self, first: usize, has_run: bool) {
         let more = (self.lines.len() - first).saturating_sub(USER_LINES);
         if more > 0 {
@@ -135,7 +135,7 @@ impl Builder {
         }
     }
 
-    /// The calls of both sides, lined up.
+    /// Adds the aligned calls of both sides.
     fn calls(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         let calls = |turn: Option<&Invocation>| {
             turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
@@ -161,19 +161,17 @@ impl Builder {
             }
         }
         if alignment.coarse {
-            self.note("so many calls that they were paired in order only");
+            self.note("too many calls to align: paired by position");
         }
         if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
-            self.note("the file does not say which calls are expected; ADK takes that for none");
+            self.note("the file specifies no expected calls; ADK treats this as an empty list");
         }
         if expected.is_none() && actual.is_some() {
-            self.note(
-                "nothing is expected of this turn: a simulated user spoke, or the file has no such turn",
-            );
+            self.note("this turn has no expected side: it is by a simulated user, or not in the file");
         }
     }
 
-    /// The responses, word by word.
+    /// Adds the responses, compared word by word.
     fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         self.lines.push(BodyLine::Rule("response".into()));
         let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
@@ -193,16 +191,16 @@ impl Builder {
             }
         }
         if diff.coarse {
-            self.note("so long that whole lines were compared instead of words");
+            self.note("too long for a comparison by words: compared by lines");
         }
     }
 
-    /// The rows to show: all, or those that differ.
+    /// The rows to show: all, or only those that differ.
     fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
         if self.differences_only { without_equal(rows) } else { rows }
     }
 
-    /// Gutter of two, a column for each side, a line between them. Says on which line each row begins.
+    /// Adds rows, side by side or stacked. Returns the index of the first line of each row.
     fn rows(&mut self, rows: &[Row]) -> Vec<usize> {
         match self.side_by_side {
             true => self.pairs(rows),
@@ -248,7 +246,7 @@ impl Builder {
         starts
     }
 
-    /// The session's state as a person compares arguments: key by key.
+    /// Adds the session state, compared key by key like the arguments of a call.
     fn states(&mut self, expected: Option<&Value>, actual: Option<&Value>) {
         let side = |state: &Value| ToolCall::new("state", state.as_object().cloned());
         let (expected, actual) = (expected.map(side), actual.map(side));
@@ -258,13 +256,13 @@ impl Builder {
         match right.is_empty() {
             true => {
                 self.rows(&one_sided(rows));
-                self.note("the agent did not tell its session's state");
+                self.note("the agent did not report its session state");
             }
             false => drop(self.rows(&rows)),
         }
     }
 
-    /// What the model said of its own trouble.
+    /// Adds the errors that the model reported.
     fn notes_on(&mut self, actual: Option<&Invocation>) {
         let Some(Trajectory::Events(events)) = actual.map(|turn| &turn.trajectory) else { return };
         for error in events.iter().filter_map(|event| event.error.as_ref()) {
@@ -273,7 +271,7 @@ impl Builder {
     }
 }
 
-/// The widths of the two columns.
+/// The widths of the two columns: `width` without the gutter (2 columns) and the separator (3).
 pub(crate) fn columns(width: usize) -> (usize, usize) {
     let room = width.saturating_sub(2 + 3);
     (room / 2, room - room / 2)

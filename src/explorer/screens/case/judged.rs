@@ -1,5 +1,5 @@
-//! What judges said of an attempt, as lines: each rubric with its votes, each sample with its reason, the
-//! answers as they came, and what a person said beside them.
+//! The lines of the judges tab: each rubric with its votes, each sample with its reason, verdicts given by people,
+//! and the raw responses.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
@@ -10,10 +10,10 @@ use crate::metrics::criterion_of;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Of an answer as it came, so many lines are shown.
+/// Maximum number of lines shown of a raw response.
 const ANSWER_LINES: usize = 60;
 
-/// The lines of an attempt's judged metrics.
+/// Builds the lines of an attempt's judged metrics.
 pub(crate) fn judged_lines(
     attempt: Option<&Attempt>,
     people: &[HumanVerdict],
@@ -26,7 +26,7 @@ pub(crate) fn judged_lines(
     if metrics.is_empty() {
         lines.say(0, &[faint("no judge scored this case")]);
     }
-    // What failed first; the answers as they came stand after all verdicts.
+    // Metrics that did not pass come first. The raw responses follow after all verdicts.
     metrics.sort_by_key(|metric| metric.status == Status::Passed);
     for metric in &metrics {
         if let (Some(attempt), Some(judgement)) = (attempt, &metric.judgement) {
@@ -58,7 +58,7 @@ fn plain(text: &str) -> Span {
     span(text, Tone::Plain)
 }
 
-/// The sign of a verdict, and how it is shown.
+/// Symbol and style of a verdict.
 fn sign(score: Option<f64>) -> Span {
     match score {
         Some(score) if score >= 1.0 => plain("✓ "),
@@ -69,7 +69,7 @@ fn sign(score: Option<f64>) -> Span {
 }
 
 impl Lines {
-    /// A line over the whole width, so far in; what goes on stands under its beginning.
+    /// Adds a wrapped line, indented by `indent` columns.
     fn say(&mut self, indent: usize, line: &[Span]) {
         let room = self.width.saturating_sub(2 + indent).max(10);
         for piece in wrap_line(line, room) {
@@ -104,7 +104,7 @@ impl Lines {
         for asked in &judgement.questions {
             if turns > 1 || asked.id.text > 0 {
                 let place = match asked.id.text {
-                    // Whether a simulated user may end is asked after the last turn.
+                    // The question whether a simulated user may end the conversation comes after the last turn.
                     _ if asked.id.turn >= attempt.actual.len() => "the end".to_string(),
                     0 => format!("turn {}", asked.id.turn + 1),
                     text => format!("turn {}, text {}", asked.id.turn + 1, text + 1),
@@ -181,7 +181,7 @@ impl Lines {
         self.opinion(people, &metric.metric, Some(id));
         for (at, sample) in asked.samples.iter().enumerate() {
             let said = sample.verdicts.iter().find(|one| one.rubric_id == *id);
-            let why = said.and_then(|said| said.rationale.as_deref()).unwrap_or("says nothing about it");
+            let why = said.and_then(|said| said.rationale.as_deref()).unwrap_or("no verdict");
             self.sample(at, said.and_then(|said| said.score), why, sample);
         }
     }
@@ -191,21 +191,21 @@ impl Lines {
         self.say(4, &[faint(&format!("{} ", at + 1)), sign(score), faint(why)]);
     }
 
-    /// What a person said, beside what was computed.
+    /// Adds verdicts given by people.
     fn opinion(&mut self, people: &[HumanVerdict], metric: &str, rubric: Option<&str>) {
         let mine = |one: &&HumanVerdict| one.metric == metric && one.rubric_id.as_deref() == rubric;
         for one in people.iter().filter(mine) {
             let word = if one.verdict == Some(true) { "yes" } else { "no" };
             let note = if one.note.is_empty() { String::new() } else { format!("  {}", one.note) };
-            let differs = if one.computed != one.verdict { "  (not what the judge says)" } else { "" };
-            self.say(2, &[span(&format!("a person says {word}{note}{differs}"), Tone::Tool)]);
+            let differs = if one.computed != one.verdict { "  (differs from the judge)" } else { "" };
+            self.say(2, &[span(&format!("human verdict: {word}{note}{differs}"), Tone::Tool)]);
         }
     }
 
-    /// The raw answers. A JSON object on one line is pretty-printed.
+    /// Adds the raw responses.
     fn answers(&mut self, metric: &MetricResult, asked: &Asked) {
         for (at, sample) in asked.samples.iter().enumerate() {
-            let kept = if sample.cached { ", kept from before" } else { "" };
+            let kept = if sample.cached { ", cached" } else { "" };
             let name = clean_line(&metric.metric);
             let title = format!("{name}, turn {}, {} {}{kept}", asked.id.turn + 1, asked.about, at + 1);
             self.lines.push(BodyLine::Rule(title));
@@ -221,7 +221,7 @@ impl Lines {
     }
 }
 
-/// A JSON object over several lines; other texts as they are.
+/// Pretty-prints a JSON object that is on one line. Other texts are returned unchanged.
 fn laid_out(text: &str) -> Cow<'_, str> {
     let is_line = text.starts_with('{') && !text.trim_end().contains('\n');
     let object: Option<Value> = is_line.then(|| serde_json::from_str(text).ok()).flatten();
@@ -229,7 +229,7 @@ fn laid_out(text: &str) -> Cow<'_, str> {
     pretty.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// A sign for each sample: `✓✓✗?`.
+/// One symbol for each sample, for example `✓✓✗?`.
 fn ballot(samples: &[Sample], score: impl Fn(&Sample) -> Option<f64>) -> String {
     let sign = |sample: &Sample| match (score(sample), &sample.error) {
         (_, Some(_)) => '!',
@@ -240,7 +240,7 @@ fn ballot(samples: &[Sample], score: impl Fn(&Sample) -> Option<f64>) -> String 
     samples.iter().map(sign).collect()
 }
 
-/// Who answered, how often, how far apart, at what cost.
+/// The judge model, what was spent, the distance to the threshold, and how far the samples differ.
 fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
     let mut words = vec![judgement.model.clone(), judgement.spent.words()];
     if let (Some(score), Some(threshold)) = (metric.score, metric.threshold) {
@@ -248,7 +248,7 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
         words.push(format!("{:.2} {side} the threshold", (score - threshold).abs()));
     }
     if let Some((low, high)) = judgement.spread() {
-        words.push(format!("samples alone {low:.2} to {high:.2}"));
+        words.push(format!("single samples {low:.2} to {high:.2}"));
     }
     if let Some(bias) = judgement.position_bias {
         words.push(format!("position bias {bias:+.2}"));
@@ -259,7 +259,7 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
     words.join(" · ")
 }
 
-/// The rubrics that a metric asked about: the criterion's, the case's, the turns'.
+/// The rubrics that a metric may use: those of the criterion, the case and its turns.
 fn rubrics_of(attempt: &Attempt, metric: &MetricResult) -> Vec<Rubric> {
     let criterion = criterion_of(metric);
     let text = |value: &Value, snake: &str, camel: &str| {

@@ -1,4 +1,4 @@
-//! One case: expected and actual side by side, and the metrics.
+//! The screen of one case: expected and actual side by side, timeline, judges and metrics.
 
 pub mod body;
 mod compare;
@@ -15,14 +15,14 @@ mod view;
 pub(crate) use view::{body_line as draw_body_line, is_wide, verdict_line as draw_verdict_line};
 
 pub(crate) use update::{
-    attempt, attempt_read, body_built, difference, judges, next_failing, open, open_at, refresh_body,
-    scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
+    attempt, attempt_read, body_built, difference, judges, next_failing, next_tab, open, open_at,
+    refresh_body, scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
 };
 
 use super::{ScreenEntry, nothing};
 use crate::explorer::commands::Context;
 
-/// The screen's entry.
+/// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {
     context: Context::Case,
     layout: view::layout,

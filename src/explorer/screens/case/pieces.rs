@@ -1,11 +1,10 @@
-//! The pieces of a turn in which expected and actual differ, as rows show them: what can be accepted one by
-//! one.
+//! Differences between the calls of a turn that can be accepted one by one, with the rows that show them.
 
 use crate::diff::{Alignment, Pair, PairKind, Piece, Row};
 use crate::domain::ToolCall;
 
-/// The pieces of lined-up calls, each with its first row. A call that differs in one argument is that
-/// argument; one that differs in several is the call, and then each of them.
+/// The differences of aligned calls, each with its first row. A call that differs in one argument yields only that
+/// argument; one that differs in several yields the call, followed by each argument.
 pub(crate) fn call_pieces(
     alignment: &Alignment,
     rows: &[Row],

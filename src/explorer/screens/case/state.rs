@@ -1,20 +1,20 @@
-//! What the case screen knows.
+//! State of the case screen.
 
 use super::body::{Body, BodyKey, PieceLine};
 use crate::explorer::case_ref::CaseRef;
 use crate::metrics::WhatIf;
 use std::sync::Arc;
 
-/// How a case is shown.
+/// Tabs of the case screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseMode {
     /// Expected and actual side by side.
     Compare,
-    /// The events as they happened.
+    /// The events in order.
     Timeline,
-    /// What the judges said.
+    /// The judges' verdicts and responses.
     Judged,
-    /// Every metric with its reason in full.
+    /// Every metric with its full reason.
     Metrics,
 }
 
@@ -35,35 +35,35 @@ impl CaseMode {
     ];
 }
 
-/// One case on the screen.
+/// State of the case screen, or of the preview on the home screen.
 #[derive(Debug)]
 pub struct CaseScreen {
     /// Which case.
     pub at: CaseRef,
-    /// Which of its attempts, from 0.
+    /// Position of the attempt in its outcome, from 0.
     pub attempt: usize,
-    /// The turn that commands are about, from 0: the one that was chosen, or the first one in sight.
+    /// The current turn, from 0: the chosen one, or the first visible one after scrolling.
     pub turn: usize,
-    /// How many turns the file expects.
+    /// Number of turns in the file.
     pub turns: usize,
-    /// How it is shown.
+    /// The current tab.
     pub mode: CaseMode,
-    /// Whether what is identical on both sides is hidden.
+    /// Whether identical parts are hidden.
     pub differences_only: bool,
-    /// The first line shown.
+    /// First visible line.
     pub scroll: usize,
-    /// The first line shown of the pane beside the comparison, or of the metrics on a tab of their own.
+    /// First visible line of the side pane, or of the metrics tab.
     pub beside_scroll: usize,
-    /// Whether the lines are to be scrolled to the turn when they are there.
+    /// Whether to scroll to the current turn once the lines are built.
     pub seeks_turn: bool,
-    /// The current difference: its position among [`Body::pieces`]; none in a turn without differences.
+    /// The current difference, as a position in [`Body::pieces`]. `None` in a turn without differences.
     pub piece: Option<usize>,
-    /// The lines.
+    /// The built lines.
     pub body: Option<Arc<Body>>,
-    /// What the lines are of.
+    /// Key of the built lines. `None` if they have to be rebuilt.
     pub key: Option<BodyKey>,
-    /// The smallest change of criteria with which the attempt would pass.
+    /// The smallest change of criteria with which the attempt would pass, if one was found.
     pub suggestion: Option<WhatIf>,
-    /// Whether going back leads to the run screen rather than to the list.
+    /// Whether going back leads to the run screen; otherwise to the list.
     pub from_run: bool,
 }

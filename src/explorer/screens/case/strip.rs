@@ -1,4 +1,4 @@
-//! The strips in the border of a case: its turns and attempts with their statuses, and the tabs.
+//! Turns, attempts and tabs in the border of the case screen.
 
 use crate::domain::Status;
 use crate::explorer::commands::{
@@ -12,9 +12,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-/// Attempts get at most this many columns of the border.
+/// Maximum number of columns reserved for the attempts.
 const ATTEMPTS_WIDTH: usize = 40;
-/// On narrower borders the tabs are numbers, and the current one has its name.
+/// Width in columns from which all tabs show their names. On narrower screens only the current one does.
 const NAMED_TABS_FROM: u16 = 48;
 
 /// A turn or an attempt: its label, its status, and whether it is the current one.
@@ -32,7 +32,8 @@ impl Item {
     }
 }
 
-/// The turns and the attempts, in the upper border. What does not fit is left out around the current one, marked by "…".
+/// Draws turns and attempts into the upper border. If not all of them fit, those around the current one are shown,
+/// and "…" marks the rest.
 pub(super) fn turns_and_attempts(
     model: &Model,
     case: &CaseScreen,
@@ -56,7 +57,7 @@ pub(super) fn turns_and_attempts(
     }
 }
 
-/// The first key of a command; an arrow for an arrow key.
+/// The first key of a command. Arrow keys are shown as arrows.
 fn key_sign(command: &'static Command) -> &'static str {
     match command.key() {
         "left" => "←",
@@ -97,7 +98,7 @@ fn width_of(name: &str, items: &[Item]) -> usize {
     name.width() + 2 + items.iter().map(|item| item.words().width()).sum::<usize>() + 1
 }
 
-/// Writes a name and the items around the current one that fit. Returns the columns it took.
+/// Draws a name and as many items around the current one as fit. Returns the number of columns used.
 fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let room = usize::from(area.width);
     let current = items.iter().position(|item| item.is_current).unwrap_or(0);
@@ -146,7 +147,7 @@ fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut
     x - area.x
 }
 
-/// The last key of the command that shows a tab: the number, unless the person chose other keys.
+/// The last key of the command that shows a tab. By default this is the number.
 fn tab_key(tab: CaseMode) -> &'static str {
     let command = match tab {
         CaseMode::Compare => &COMPARE_TAB,
@@ -157,7 +158,7 @@ fn tab_key(tab: CaseMode) -> &'static str {
     command.keys().last().copied().unwrap_or_default()
 }
 
-/// The tabs, in the lower border.
+/// Draws the tabs into the lower border.
 pub(super) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let y = area.bottom().saturating_sub(1);
     let mut x = area.x + 2;

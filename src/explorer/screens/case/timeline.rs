@@ -1,11 +1,11 @@
-//! What the agent did in the order in which it happened: messages, calls, tool responses.
+//! The timeline of an attempt: messages, calls and tool responses in order.
 
 use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::{Invocation, Part, Trajectory, clean_line, value_text};
 use crate::explorer::screens::case::body::{Body, BodyLine, ComparedTurn, TurnLines};
 use serde_json::Value;
 
-/// The events of all turns.
+/// Builds the events of all turns.
 pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
     let mut events = Events { lines: Vec::new(), width };
     let mut starts = Vec::new();
@@ -46,7 +46,7 @@ impl Events {
             self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
         }
         let Trajectory::Events(events) = &turn.trajectory else {
-            return self.note("calls are known, events are not");
+            return self.note("the calls are recorded, the events are not");
         };
         if events.is_empty() {
             self.note("the agent sent no events with content");

@@ -1,4 +1,4 @@
-//! The top line of a case: its id, status, turn and attempt, and the run that its result is from.
+//! The title of the case screen.
 
 use crate::domain::EndedAttempt;
 use crate::explorer::case_ref::CaseRef;
@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
-/// The case, its status, its turn and attempt, and the run that its result is from.
+/// Draws the id of the case, its status, the turn if it was run alone, and the run that the result is from.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Screen::Case(case) = &model.screen else { return };
     let (mut x, end, room) = (area.x, area.right(), area.width);
@@ -49,7 +49,7 @@ fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, 
     }
 }
 
-/// Which run the result on the screen is from.
+/// The run that the displayed result is from.
 fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
     let Some(outcome) = model.outcomes.get(case) else { return (String::new(), Role::Faint) };
     let run = model.run_words(&outcome.run);

@@ -1,4 +1,4 @@
-//! One case.
+//! Updates of the case screen.
 
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
 use crate::explorer::case_ref::CaseRef;
@@ -21,7 +21,7 @@ use ratatui::layout::Position;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Opens a case at the attempt to look at first.
+/// Opens a case at its worst attempt.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
     model.screen = Screen::Case(Box::new(CaseScreen { from_run, ..view_of(model, case) }));
     if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
@@ -29,7 +29,7 @@ pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
     }
 }
 
-/// Opens a case at one of its attempts, by number; at the one to look at first when that is not there any more.
+/// Opens a case at the attempt with this number, or at its worst attempt if there is none with the number.
 pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: bool) {
     open(model, case, from_run);
     let attempts = model.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: b
     }
 }
 
-/// A case at the attempt to look at first, and there at the first turn that did not pass.
+/// Creates the state for a case, at its worst attempt and the first turn in it that did not pass.
 pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     let outcome = model.outcomes.get(case);
     let attempt = outcome.map_or(0, CaseOutcome::worst_position);
@@ -65,7 +65,7 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     }
 }
 
-/// The next or previous case listed that did not pass.
+/// Opens the next or previous listed case that did not pass.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     browse::next_failing(model, forward);
     if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
@@ -75,7 +75,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The responses of the judges: of the case on the screen, or, from the list, of the case under the cursor.
+/// Shows the judges tab of the current case. From the list it opens the case under the cursor.
 pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
     if !matches!(model.screen, Screen::Case(_))
         && let Some(case) = model.current_case()
@@ -85,7 +85,7 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
     toggle_mode(model, CaseMode::Judged)
 }
 
-/// Back to the comparison, else to the screen from which the case was opened.
+/// Goes back to the comparison or, if it is already shown, to the screen from which the case was opened.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let Screen::Case(case) = &mut model.screen else { return Vec::new() };
     if case.mode != CaseMode::Compare {
@@ -96,7 +96,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Goes to the next or previous turn, and scrolls to it.
+/// Goes to another turn, `by` turns ahead, and scrolls to it.
 pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.turns_shown();
     if let Some(case) = model.shown_case_mut() {
@@ -106,10 +106,10 @@ pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Scrolls to the turn, and makes its first difference the current one.
+/// Scrolls to the current turn, and makes its first difference the current one.
 fn show_turn(model: &mut Model) {
     let page = page(model);
-    // Of a turn that was run alone, the lines are of another attempt: they are scrolled to when they are there.
+    // A turn that was run alone has lines of another attempt. They are scrolled to once they are built.
     let is_current = wanted(model).is_none();
     if let Some(case) = model.shown_case_mut() {
         case.seeks_turn = !is_current;
@@ -143,7 +143,7 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Goes to the next or previous difference, and shows it.
+/// Goes to the next or previous difference, and scrolls to it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
     let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
@@ -169,7 +169,7 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Shows the case in this way; again, the comparison.
+/// Shows a tab. If it is already shown, goes back to the comparison.
 pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     let keeps_comparison = view::is_wide(&layout(model));
     if let Some(case) = model.shown_case_mut() {
@@ -182,7 +182,7 @@ pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Shows the case in this way.
+/// Shows a tab.
 pub(crate) fn show(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     match model.shown_case().is_some_and(|case| case.mode == mode) {
         true => Vec::new(),
@@ -190,7 +190,14 @@ pub(crate) fn show(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     }
 }
 
-/// Hides what is identical on both sides, or shows it again.
+/// Shows the next tab, after the last one the first.
+pub(crate) fn next_tab(model: &mut Model) -> Vec<Effect> {
+    let Some(case) = model.shown_case() else { return Vec::new() };
+    let at = CaseMode::TABS.iter().position(|(mode, _)| *mode == case.mode).unwrap_or(0);
+    show(model, CaseMode::TABS[(at + 1) % CaseMode::TABS.len()].0)
+}
+
+/// Hides identical parts, or shows them again.
 pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
     if let Some(case) = model.shown_case_mut() {
         case.differences_only = !case.differences_only;
@@ -199,7 +206,7 @@ pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// How many lines of the comparison are in sight.
+/// Number of visible lines of the main pane.
 fn page(model: &Model) -> usize {
     usize::from(view::lines_area(model, &layout(model)).height)
 }
@@ -219,14 +226,16 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     }
 }
 
-/// Makes a turn the current one. The attempt of a turn alone is shown only when that turn is chosen by its own keys.
+/// Makes a turn the current one, unless it was run alone (`alone`): the attempt of a single turn is shown only if the
+/// user chooses that turn with the keys for turns.
 fn choose_turn(case: &mut CaseScreen, turn: usize, alone: Option<usize>) {
     if Some(turn) != alone {
         case.turn = turn;
     }
 }
 
-/// The current turn is one that is in sight: when it no longer is, the first that begins there. The attempt of a turn alone is shown only when that turn is chosen.
+/// Updates the current turn after scrolling. If it is no longer visible, the first turn that begins in the visible
+/// lines becomes the current one. See [`choose_turn`] for `alone`.
 fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<usize>) {
     if !body.has_turn_lines() {
         return;
@@ -243,7 +252,7 @@ fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<
     }
 }
 
-/// Scrolls the pane beside the comparison, or the metrics.
+/// Scrolls the side pane, or the metrics tab.
 pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
     let (lines, page) = view::beside_lines(model, &layout(model));
     if let Some(case) = model.shown_case_mut() {
@@ -252,7 +261,8 @@ pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
     }
 }
 
-/// The wheel scrolls the pane under the pointer; a click on a difference makes it the current one.
+/// Handles the mouse: the wheel scrolls the pane under the pointer, and a click on a difference makes it the current
+/// one.
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let areas = layout(model);
     let at = Position::new(mouse.x, mouse.y);
@@ -284,7 +294,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What of the case is shown, and how large: on the case screen, or in the preview of the list.
+/// Which lines the case screen or the preview shows, and their size.
 fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     let areas = layout(model);
     if matches!(model.screen, Screen::Browse) {
@@ -298,7 +308,7 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     }
 }
 
-/// What the lines on the screen should be of; nothing when they are.
+/// Key of the lines that should be shown; `None` if they are up to date.
 fn wanted(model: &Model) -> Option<BodyKey> {
     let case = model.shown_case()?;
     let outcome = model.outcomes.get(case.at);
@@ -315,7 +325,7 @@ fn wanted(model: &Model) -> Option<BodyKey> {
     (case.key.as_ref() != Some(&key)).then_some(key)
 }
 
-/// What the lines of a case that was not run are built from.
+/// The data for the lines of a case that was not run.
 fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
     let read = model.file(case.at.set)?.case(case.at.index).ok();
     let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
@@ -329,7 +339,7 @@ fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
     })
 }
 
-/// What the lines of an attempt are built from. Where it cannot be read any more, they say so.
+/// The data for the lines of an attempt. If the attempt can no longer be read, the lines contain the error.
 fn compared(
     model: &Model,
     case: &CaseScreen,
@@ -340,18 +350,18 @@ fn compared(
     let attempt = match read {
         Ok(attempt) => attempt,
         Err(why) => {
-            let problem = Some(format!("what the agent did cannot be read any more: {why}"));
+            let problem = Some(format!("the attempt can no longer be read: {why}"));
             return Compared { people, problem, ..Compared::default() };
         }
     };
-    // The attempt of a single turn has only that turn.
+    // An attempt of a single turn has only that turn.
     let first = if attempt.turn.is_some() { case.turn } else { 0 };
     let variant = ended.variant().and_then(|name| {
         model.notes(case.at)?.variants.iter().find(|variant| variant.name == name).map(|one| &one.turns)
     });
     let turn = |at: usize| ComparedTurn {
         turn: first + at,
-        // Where a variant decided, the turn is expected as the variant has it.
+        // If a variant decided the result, its trajectory is shown as expected.
         expected: attempt.expected.get(at).map(|own| Invocation {
             trajectory: variant.and_then(|turns| turns.get(first + at)).unwrap_or(&own.trajectory).clone(),
             ..own.clone()
@@ -370,7 +380,7 @@ fn compared(
     }
 }
 
-/// What people said of an attempt.
+/// Verdicts given by people on an attempt.
 fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
     let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
     let file = &model.sets[case.at.set].path.shown;
@@ -383,13 +393,13 @@ fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<Hum
     model.verdicts.iter().filter(mine).cloned().collect()
 }
 
-/// The states, when the case expects one.
+/// Expected and actual state; `None` if the case expects none.
 fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Value>, Option<Value>)> {
     let expected = expected.filter(|state| is_declared(state))?;
     Some((Some(expected.clone()), actual.cloned()))
 }
 
-/// Makes the lines fit what is shown: at once when they are few, elsewhere when they are many.
+/// Rebuilds the lines if they are out of date: immediately if the attempt is small, otherwise in the background.
 pub(crate) fn refresh_body(model: &mut Model) -> Option<Effect> {
     let key = wanted(model)?;
     match model.shown_attempt().cloned() {
@@ -405,7 +415,7 @@ pub(crate) fn refresh_body(model: &mut Model) -> Option<Effect> {
     }
 }
 
-/// The attempt for these lines was read. An answer for other lines is dropped.
+/// Handles the attempt that was read for the lines of `key`. Replies for other lines are dropped.
 pub(crate) fn attempt_read(
     model: &mut Model,
     key: BodyKey,
@@ -448,12 +458,12 @@ fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> 
     None
 }
 
-/// Waits for the lines of this key; false when they are waited for already.
+/// Marks the lines of `key` as requested. Returns false if they already were.
 fn is_new(model: &mut Model, key: &BodyKey) -> bool {
     model.awaited_body.replace(key.clone()).as_ref() != Some(key)
 }
 
-/// A late answer for something else is dropped.
+/// Shows lines that were built in the background. Replies for other lines are dropped.
 pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     if model.awaited_body.as_ref() == Some(&key) {
         put_body(model, key, body);

@@ -1,5 +1,5 @@
-//! The lines under a case: why it errored, what ADK would have said, and every metric with its
-//! reason, those that failed first and in full.
+//! The lines of the metrics of a case: why it errored, the status in ADK if it differs, and every metric with its
+//! reason. Failed metrics come first and with their full reason.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
@@ -7,28 +7,28 @@ use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
 use crate::explorer::model::Model;
 use crate::explorer::widgets::text::fit;
 
-/// Columns before a metric's reason: sign, name, numbers.
+/// Columns before the reason of a metric: symbol, name, numbers.
 pub const REASON_AT: usize = 48;
-/// On narrow screens the reason stands under its metric, this far in.
+/// Indentation of the reason below its metric on narrow screens, in columns.
 const NARROW_REASON_AT: usize = 4;
-/// Narrower than this, it does.
+/// Width in columns from which the reason is on the line of its metric.
 const NARROW: usize = 100;
 
-/// A line under a case.
+/// A line of the metrics of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VerdictLine {
-    /// Words over the whole width, in the colour of a status.
+    /// Text over the whole width, in the style of a status.
     Words(Status, Line),
-    /// Words of ours.
+    /// A note of evaltrail.
     Note(String),
     /// A metric: its status, name, numbers, and the first line of its reason.
     Metric(Status, String, String, Line),
-    /// The reason goes on, so many columns in.
+    /// Continuation of a reason, with its indentation in columns.
     More(usize, Line),
 }
 
-/// The lines for what is shown, for so many columns; of metrics that passed with the whole reason, or with as much of it
-/// as fits on a line.
+/// Builds the lines for the visible attempt, `width` columns wide. Metrics that passed have their full reason if
+/// `whole`, otherwise as much of it as fits on a line.
 pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLine> {
     let running = running_words(model);
     let Some(attempt) = model.shown_attempt() else {
@@ -42,10 +42,10 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
         let tries =
             if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
-        lines.extend(notes(&format!("ADK would say failed, without the reason{tries}"), width));
+        lines.extend(notes(&format!("ADK reports failed, without the reason{tries}"), width));
     } else if attempt.status != attempt.adk_status {
         let said = attempt.adk_status.label();
-        lines.extend(notes(&format!("{} here; ADK would say {said}", attempt.status.label()), width));
+        lines.extend(notes(&format!("{} here; ADK reports {said}", attempt.status.label()), width));
     }
     if let Some(turn) = attempt.turn {
         let words = format!(
@@ -81,26 +81,26 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     lines
 }
 
-/// Our own words, wrapped.
+/// A wrapped note.
 fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<> {
     let text = |line: Line| line.into_iter().map(|span| span.text).collect::<String>();
     let lines = wrap_line(&[plain(words)], width.saturating_sub(2).max(1));
     lines.into_iter().map(move |line| VerdictLine::Note(text(line)))
 }
 
-/// What can be done with a case that was not run.
+/// Text for a case that was not run.
 fn not_run_words(model: &Model) -> String {
     if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
         return format!("this case cannot be read: {}", clean_line(&problem));
     }
     let score = match (SCORE.enabled)(model) {
-        Ok(()) => format!(", {} score what the file holds", SCORE.key()),
+        Ok(()) => format!(", {} score the saved responses", SCORE.key()),
         Err(_) => String::new(),
     };
     format!("not run yet  ({} run{score})", RUN.key())
 }
 
-/// That the case on the screen is being run, and what is shown is of an earlier run.
+/// Text for a case that the live run will run again.
 fn running_words(model: &Model) -> Option<String> {
     let case = model.current_case().filter(|case| model.is_superseded(*case))?;
     let doing = match model.in_flight(case) {
@@ -108,10 +108,10 @@ fn running_words(model: &Model) -> Option<String> {
             format!("running now, turn {} of {}", flight.turn.0, flight.turn.1)
         }
         Some(_) => "running now".to_string(),
-        None => "waiting for its turn in the run that goes on".to_string(),
+        None => "queued in the current run".to_string(),
     };
     Some(match model.shown_attempt().is_some() {
-        true => format!("{doing}: what is shown is of an earlier run"),
+        true => format!("{doing}; the results shown are from an earlier run"),
         false => doing,
     })
 }

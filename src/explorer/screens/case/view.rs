@@ -1,4 +1,4 @@
-//! One case: expected and actual side by side, and the metrics with their reasons.
+//! Drawing of the case screen.
 
 use crate::domain::Status;
 use crate::explorer::commands::METRICS_TAB;
@@ -14,7 +14,7 @@ use crate::explorer::{Body, BodyLine, Layout, Model, REASON_AT, VerdictLine, ver
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-/// From this width, the metrics, the timeline or the judges stand beside the comparison.
+/// Width in columns from which metrics, timeline or judges are shown in a side pane.
 const WIDE_FROM: u16 = 150;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
@@ -36,12 +36,12 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     Layout { main, panel, ..base }
 }
 
-/// Whether a pane stands beside the comparison.
+/// Whether there is a side pane.
 pub(crate) fn is_wide(areas: &Layout) -> bool {
     areas.body.width >= WIDE_FROM
 }
 
-/// Where the lines of the case are: inside the border, and below the headings of the columns.
+/// The area of the lines: inside the border and below the column headings.
 pub(super) fn lines_area(model: &Model, areas: &Layout) -> Rect {
     let inner = inside(areas.main);
     let has_headings = match &model.screen {
@@ -52,13 +52,12 @@ pub(super) fn lines_area(model: &Model, areas: &Layout) -> Rect {
     Rect { y: inner.y + heading, height: inner.height - heading, ..inner }
 }
 
-/// Whether the metrics fill the screen, so that scrolling scrolls them.
+/// Whether the metrics tab fills the screen, so that scrolling applies to it.
 pub(super) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
     case.mode == CaseMode::Metrics && !is_wide(&crate::explorer::screens::layout(model))
 }
 
-/// Of the pane beside the comparison, or of the metrics that fill the screen: how many lines there are, and how many of
-/// them fit.
+/// Number of lines of the side pane or the metrics tab, and how many of them fit.
 pub(super) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
     let Screen::Case(case) = &model.screen else { return (0, 0) };
     let area = inside(if is_wide(areas) { areas.panel } else { areas.main });
@@ -117,7 +116,7 @@ fn lines(
     }
 }
 
-/// The names of the two sides, above their columns; of stacked lines, with their signs.
+/// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.
 fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Title);
     if !body.side_by_side {
@@ -131,7 +130,7 @@ fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     put(buffer, middle + 3, row.y, row.right().saturating_sub(middle + 3), "actual", style);
 }
 
-/// The pane beside the comparison.
+/// Draws the side pane.
 fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     match case.mode {
         CaseMode::Compare | CaseMode::Metrics => {
@@ -151,7 +150,7 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
     strip::tabs(mode, areas.panel, theme, buffer);
 }
 
-/// Every metric with its reason in full.
+/// Draws every metric with its full reason.
 fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let inner = inside(area);
     let lines = verdict_lines(model, usize::from(inner.width), true);
@@ -164,7 +163,7 @@ fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buff
     scrollbar(area, scroll, shown, lines.len(), theme, buffer);
 }
 
-/// The mark of the current difference, which accepting takes.
+/// Draws the mark of the current difference, to which "accept" applies.
 fn piece(case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let line = case.current_piece().and_then(|piece| piece.line.checked_sub(case.scroll));
     if let Some(row) = line.filter(|row| *row < usize::from(area.height)) {
@@ -225,7 +224,7 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
     put(buffer, row.x + 2, row.y, row.width - 4, &format!(" {title} "), theme.style(Role::Faint));
 }
 
-/// A turn begins: its number and its status.
+/// Draws the heading of a turn: its number and its status.
 fn turn_heading(title: &str, status: Option<Status>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Border);
     put(buffer, row.x, row.y, row.width, &"━".repeat(usize::from(row.width)), style);
@@ -236,7 +235,7 @@ fn turn_heading(title: &str, status: Option<Status>, row: Rect, theme: &Theme, b
     put(buffer, row.x + 2, row.y, row.width.saturating_sub(4), &words, style);
 }
 
-/// The first metrics of the case with their reasons, and how many lines there are no room for.
+/// Draws the first lines of the metrics, and the number of lines that do not fit.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let lines = verdict_lines(model, usize::from(area.width), false);
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
@@ -252,7 +251,7 @@ fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-/// A line of the metrics, with a mark at the metric that a what-if changes.
+/// Draws a line of the metrics. The metric whose threshold a what-if changes is marked.
 fn verdict_row(line: &VerdictLine, at_hand: Option<&String>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     verdict_line(line, row, theme, buffer);
     if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {

@@ -1,6 +1,7 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
-use crate::domain::{Invocation, SessionInput, captured_case, turn_range, wrong_eval_id};
+use crate::domain::{SessionInput, captured_case, wrong_eval_id};
+use crate::explorer::authoring::capture::id_and_turns;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
@@ -87,7 +88,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             chat.doing.clear();
             chat.back = 0;
             chat.status = ChatStatus::Working(now);
-            return vec![Effect::Chat(ChatEffect::Say(text))];
+            return vec![Effect::Chat(ChatEffect::Send(text))];
         }
         (KeyCode::Enter, ..) | (KeyCode::Char('j'), true, _) => {
             chat.input.handle(InputRequest::InsertChar('\n'));
@@ -135,7 +136,7 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
 pub(crate) fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.turns.is_empty() {
-        return global::tell(model, "nothing was said yet".into(), false);
+        return global::notify(model, "no messages yet".into(), false);
     }
     let of = NameOf::KeepChat(chat.set);
     ask::open(model, of, String::new())
@@ -147,22 +148,13 @@ pub(crate) fn ask_state(model: &mut Model) -> Vec<Effect> {
     ask::open(model, NameOf::ChatState, state)
 }
 
-/// `id`, or `id 2-3` for some of the turns.
-fn id_and_turns<'a>(
-    typed: &'a str,
-    turns: &[Invocation],
-) -> Result<(&'a str, std::ops::Range<usize>), String> {
-    let (id, range) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
-    Ok((id, turn_range(range, turns.len())?))
-}
-
 /// What is wrong with a line so far.
 pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
     let Screen::Chat(chat) = &model.screen else { return None };
     match of {
         NameOf::ChatState => match json::parse(typed) {
             Ok(parsed) if parsed.value.is_object() => None,
-            Ok(_) => Some("an object is wanted: {\"key\": value}".into()),
+            Ok(_) => Some("expected an object: {\"key\": value}".into()),
             Err(error) => Some(error.to_string()),
         },
         _ => match id_and_turns(typed, &chat.turns) {

@@ -50,7 +50,7 @@ fn typing(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let (words, role) = match &chat.status {
-        ChatStatus::Opening => (format!("{} reaching the agent", spinner(model.now)), Role::Running),
+        ChatStatus::Opening => (format!("{} connecting to the agent", spinner(model.now)), Role::Running),
         ChatStatus::Ready => ("enter send    ctrl-j new line".to_string(), Role::Faint),
         ChatStatus::Working(since) => {
             (format!("{} {:.0} s", spinner(model.now), (model.now - since).max(0.0)), Role::Running)
@@ -123,6 +123,6 @@ impl Log {
             }
         }
         let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
-        self.said("   agent", if response.is_empty() { "(no words)" } else { &response });
+        self.said("   agent", if response.is_empty() { "(no text)" } else { &response });
     }
 }

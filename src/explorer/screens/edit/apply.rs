@@ -1,4 +1,4 @@
-//! What typing, adding, removing and moving do to a case.
+//! Changes of a case by the editor: set, add, remove, duplicate and move fields.
 
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
@@ -8,10 +8,10 @@ use crate::explorer::screens::edit::field::{Adding, Field};
 use crate::formats::json;
 use serde_json::{Map, Value};
 
-/// What is wrong with what was typed, and what to do.
+/// Why an input or a change is invalid; a message for the user.
 pub type Wrong = String;
 
-/// Sets a field to what was typed.
+/// Sets a field to the typed text.
 pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong> {
     let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
     match field {
@@ -44,7 +44,7 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong>
             change_rubric(case, *turn, *number, |rubric| rubric.id = id);
         }
         Field::RubricText(turn, number) => {
-            let text = nonempty(typed, "what the rubric says")?;
+            let text = nonempty(typed, "the rubric's text")?;
             change_rubric(case, *turn, *number, |rubric| rubric.text = Some(text));
         }
         Field::RubricKind(turn, number) => {
@@ -59,12 +59,13 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong>
             case.final_session_state = if unset { None } else { Some(json_object(typed)?.into()) };
         }
         Field::Scenario => case.conversation = Conversation::Scenario(json_object(typed)?.into()),
-        _ => return Err("this is no field of its own".into()),
+        _ => return Err("this field cannot be edited".into()),
     }
     Ok(())
 }
 
-/// What is wrong with what is typed so far. Ids are looked at among the others of the file elsewhere.
+/// Validates the text typed so far. Returns the error, if any. Does not check whether the id of the case is unique in
+/// its file.
 pub fn wrong_value(case: &EvalCase, field: &Field, adding: Option<Adding>, typed: &str) -> Option<Wrong> {
     let mut trial = case.clone();
     match adding {
@@ -73,7 +74,7 @@ pub fn wrong_value(case: &EvalCase, field: &Field, adding: Option<Adding>, typed
     }
 }
 
-/// Adds something behind a field; says which field it is.
+/// Adds a turn, call, argument, intermediate response or rubric after a field. Returns the new field.
 pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str) -> Result<Field, Wrong> {
     let turn = turn_of(field);
     let missing = || "there is no such turn".to_string();
@@ -112,7 +113,7 @@ pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str
             let said = said(typed)?;
             let trajectory = &mut turns(case)?[at].trajectory;
             match trajectory {
-                Trajectory::Events(_) => Err("recorded events hold what was said on the way".into()),
+                Trajectory::Events(_) => Err("intermediate responses are part of the recorded events".into()),
                 Trajectory::Unknown => {
                     *trajectory =
                         Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: vec![said] };
@@ -143,7 +144,7 @@ fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, 
     Ok(Field::RubricText(turn, at))
 }
 
-/// Takes what a field stands for away.
+/// Removes what a field represents.
 pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), Wrong> {
     match field {
         Field::Turn(_) if case.turns().len() == 1 => return Err("a case has at least one turn".into()),
@@ -167,12 +168,12 @@ pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), Wrong> {
         Field::State => session(case).state = Map::new(),
         Field::FinalState => case.final_session_state = None,
         Field::App | Field::UserId => case.session_input = None,
-        _ => return Err("this cannot be taken away".into()),
+        _ => return Err("this cannot be removed".into()),
     }
     Ok(())
 }
 
-/// Puts a second one behind; says which field it is.
+/// Adds a copy of a turn or call after it. Returns the new field.
 pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
     match field {
         Field::Turn(turn) => {
@@ -191,11 +192,11 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
     }
 }
 
-/// Moves a turn, a call or a rubric up or down; says where it is then.
+/// Moves a turn, a call or a rubric up or down by one. Returns its new field.
 pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, Wrong> {
     let to = |at: usize, count: usize| {
         let to = if down { at + 1 } else { at.wrapping_sub(1) };
-        if to < count { Ok(to) } else { Err("it is at the end already".to_string()) }
+        if to < count { Ok(to) } else { Err("it is already first or last".to_string()) }
     };
     match field {
         Field::Turn(turn) => {
@@ -221,9 +222,7 @@ pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Fiel
 fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, Wrong> {
     match &mut case.conversation {
         Conversation::Turns(turns) => Ok(turns),
-        Conversation::Scenario(_) => {
-            Err("a simulated user plays this case; it has no turns of its own".into())
-        }
+        Conversation::Scenario(_) => Err("this case has a simulated user and no fixed turns".into()),
     }
 }
 
@@ -256,7 +255,8 @@ fn change_rubric(case: &mut EvalCase, turn: Option<usize>, at: usize, change: im
     rubrics(case, turn).and_then(|rubrics| rubrics.get_mut(at)).map(change);
 }
 
-/// The first text becomes this one; further texts are joined into it. What is no text stays.
+/// Replaces the text of a content: the first text part becomes `typed`, and other text parts are removed. Parts that
+/// are not text are kept.
 fn set_text(content: &mut Content, role: &str, typed: &str) {
     let is_text = |part: &Part| part.has_text() || (part.text.is_some() && part.rest.is_empty());
     let first = content.parts.iter().position(is_text);
@@ -282,7 +282,7 @@ fn said(typed: &str) -> Result<(String, Vec<Part>), Wrong> {
     Ok((nonempty(author, "the author")?, vec![Part::text(words.trim())]))
 }
 
-/// JSON as a person types it. A word in no quotes is told how to be a text.
+/// Parses typed JSON. For a word without quotes the error shows it in quotes.
 fn json_value(typed: &str) -> Result<Value, Wrong> {
     let typed = typed.trim();
     if typed.is_empty() {
@@ -292,7 +292,7 @@ fn json_value(typed: &str) -> Result<Value, Wrong> {
         let is_word =
             typed.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c)) && number_word(typed).is_none();
         match is_word {
-            true => format!("a text stands in quotes: {}", Value::from(typed)),
+            true => format!("text needs quotes: {}", Value::from(typed)),
             false => format!(
                 "at character {}: {error}",
                 typed[..error.offset.min(typed.len())].chars().count() + 1
@@ -304,7 +304,7 @@ fn json_value(typed: &str) -> Result<Value, Wrong> {
 fn json_object(typed: &str) -> Result<Map<String, Value>, Wrong> {
     match json_value(if typed.trim().is_empty() { "{}" } else { typed })? {
         Value::Object(map) => Ok(map),
-        _ => Err("an object is wanted: {\"key\": value}".into()),
+        _ => Err("expected an object: {\"key\": value}".into()),
     }
 }
 
@@ -350,9 +350,9 @@ mod tests {
         let case = case();
         let wrong = |field: Field, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
         let argument = || Field::Argument(0, 0, "id".into());
-        assert_eq!(wrong(argument(), "device two"), "a text stands in quotes: \"device two\"");
+        assert_eq!(wrong(argument(), "device two"), "text needs quotes: \"device two\"");
         assert!(wrong(argument(), "{\"a\": ").starts_with("at character 6: expected"));
-        assert!(wrong(Field::State, "[1]").starts_with("an object is wanted"));
+        assert!(wrong(Field::State, "[1]").starts_with("expected an object"));
         assert!(wrong(Field::Call(0, 0), " ").contains("missing"));
         let again = wrong_value(&case, &Field::Call(0, 0), Some(Adding::Argument), "id = 1");
         assert_eq!(again.as_deref(), Some("the call has an argument id already"));

@@ -1,30 +1,30 @@
-//! What a name could be: tools and arguments that the workspace knows.
+//! Completion of names: tools and arguments that occur in the workspace, and types of rubrics.
 
 use crate::domain::{EvalCase, ToolCall};
 use crate::explorer::screens::edit::field::{Adding, Field};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The tools that are known, each with the names of its arguments.
+/// The known tools, each with the names of its arguments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tools(pub BTreeMap<String, BTreeSet<String>>);
 
 impl Tools {
-    /// Takes a call's tool and arguments in.
+    /// Adds the tool and the arguments of a call.
     pub fn see(&mut self, call: &ToolCall) {
         let known = self.0.entry(call.name.clone()).or_default();
         known.extend(call.args.iter().flat_map(|args| args.keys().cloned()));
     }
 
-    /// Takes a tool that an agent declares in.
+    /// Adds a tool that an agent declares.
     pub fn declare(&mut self, name: String, args: Vec<String>) {
         self.0.entry(name).or_default().extend(args);
     }
 }
 
-/// The types of rubrics that metrics read.
+/// The types of rubrics that metrics use.
 const KINDS: &[&str] = &["FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"];
 
-/// What is typed could become any of these, the nearest first.
+/// Completions of the typed text, those that begin with it first.
 pub fn completions(
     case: &EvalCase,
     tools: &Tools,

@@ -1,44 +1,44 @@
-//! The fields of a case as rows, from the top of the file to its end.
+//! The fields of a case as rows of the editor.
 
 use crate::domain::{EvalCase, Invocation, Trajectory, value_text};
 use serde_json::Value;
 
-/// A field of a case. Turns, calls and rubrics are counted from 0.
+/// A field of a case. Turns, calls, intermediate responses and rubrics are numbered from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
     /// The case's id.
     EvalId,
     /// A turn as a whole.
     Turn(usize),
-    /// What the user says.
+    /// The user message of a turn.
     User(usize),
-    /// The heading of a turn's calls.
+    /// The heading of the calls of a turn.
     Calls(usize),
-    /// A call's tool.
+    /// The tool of a call: turn and call.
     Call(usize, usize),
-    /// An argument of a call, by name.
+    /// An argument of a call: turn, call and name.
     Argument(usize, usize, String),
-    /// What an agent says on the way.
+    /// An intermediate response of an agent: turn and number.
     Said(usize, usize),
-    /// The response.
+    /// The final response of a turn.
     Response(usize),
-    /// A rubric: of a turn, or of the case.
+    /// The id of a rubric: turn (`None` for a rubric of the case) and number.
     Rubric(Option<usize>, usize),
-    /// A rubric's words.
+    /// The text of a rubric.
     RubricText(Option<usize>, usize),
-    /// Which metric reads a rubric.
+    /// The type of a rubric, which determines the metrics that use it.
     RubricKind(Option<usize>, usize),
     /// The heading of the case's rubrics.
     Rubrics,
     /// The scenario of a simulated user.
     Scenario,
-    /// The session's application.
+    /// The application name of the session.
     App,
-    /// The session's user.
+    /// The user id of the session.
     UserId,
-    /// The session's state at the beginning.
+    /// The initial state of the session.
     State,
-    /// The session's state that is expected at the end.
+    /// The expected final state of the session.
     FinalState,
 }
 
@@ -47,43 +47,43 @@ pub enum Field {
 pub struct FieldRow {
     /// The field.
     pub field: Field,
-    /// How far in it stands.
+    /// Level of indentation.
     pub depth: usize,
-    /// What it is.
+    /// Label of the row.
     pub label: String,
-    /// What it holds; nothing for a heading or a field that is not set.
+    /// The value. `None` for a heading or a field that is not set.
     pub value: Option<String>,
 }
 
-/// What can be added.
+/// The kinds of things that can be added. Each is added by typing a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adding {
-    /// A turn, by what the user says.
+    /// A turn, by its user message.
     Turn,
-    /// A call, by its tool.
+    /// A call, by the name of its tool.
     Call,
     /// An argument, as `name = value`.
     Argument,
-    /// What an agent says on the way, as `author: words`.
+    /// An intermediate response, as `author: text`.
     Said,
     /// A rubric, by its id.
     Rubric,
 }
 
 impl Adding {
-    /// What is asked for.
+    /// The prompt of the text field.
     pub fn prompt(self) -> &'static str {
         match self {
             Adding::Turn => "new turn: what the user says",
             Adding::Call => "new call: the tool",
             Adding::Argument => "new argument: name = value",
-            Adding::Said => "new words on the way: author: words",
+            Adding::Said => "new intermediate response: author: text",
             Adding::Rubric => "new rubric: its id",
         }
     }
 }
 
-/// What is added behind a field.
+/// What can be added after a field.
 pub fn adding_after(field: &Field) -> Option<Adding> {
     Some(match field {
         Field::Turn(_) => Adding::Turn,
@@ -95,7 +95,7 @@ pub fn adding_after(field: &Field) -> Option<Adding> {
     })
 }
 
-/// The rows of a case.
+/// Builds the rows of a case.
 pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
     let mut rows = Rows(Vec::new());
     rows.put(Field::EvalId, 0, "case", Some(case.eval_id.clone()));
@@ -119,7 +119,7 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
         "session  state",
         state.map(|input| value_text(&Value::Object(input.state.clone()))),
     );
-    rows.put(Field::FinalState, 0, "state afterwards", case.final_session_state.as_ref().map(value_text));
+    rows.put(Field::FinalState, 0, "final state", case.final_session_state.as_ref().map(value_text));
     rows.0
 }
 
@@ -165,7 +165,7 @@ impl Rows {
     }
 }
 
-/// What stands in the line when a field begins to be typed.
+/// The initial text when a field is edited.
 pub fn value_of(case: &EvalCase, field: &Field) -> String {
     let row = fields(case).into_iter().find(|row| row.field == *field);
     row.and_then(|row| row.value).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A case being edited.
+//! The screen on which a case is edited.
 
 mod apply;
 mod complete;
@@ -15,7 +15,7 @@ pub(crate) use update::{
 use super::{ScreenEntry, TextEntry, nothing};
 use crate::explorer::commands::Context;
 
-/// The screen's entry.
+/// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {
     context: Context::Edit,
     layout: view::layout,

@@ -1,4 +1,4 @@
-//! Editing a case in place: a draft of the case, its fields as rows, and one field being typed.
+//! State of the case editor: a draft of the case, its fields as rows, and the field that is being typed.
 //!
 //! ```text
 //! draft ──fields──▶ rows ──enter──▶ Typing ──apply──▶ draft'        past ◀── undo, redo ──▶ future
@@ -15,56 +15,56 @@ use crate::formats::SetFile;
 use std::sync::Arc;
 use tui_input::Input;
 
-/// A case that is being edited.
+/// State of the case editor.
 #[derive(Debug)]
 pub struct EditScreen {
-    /// Which case.
+    /// The edited case.
     pub at: CaseRef,
-    /// The file as it was when the editor opened, and the case's position in it.
+    /// The version of the file when the editor opened.
     pub file: Arc<SetFile>,
-    /// Position in that file.
+    /// Position of the case in that version.
     pub index: usize,
-    /// The case as the file has it.
+    /// The case in that version.
     pub before: EvalCase,
-    /// The case as it is meant so far.
+    /// The edited case.
     pub draft: EvalCase,
-    /// Whether the file does not have it yet.
+    /// Whether the case is not in the file yet.
     pub is_new: bool,
     /// Earlier drafts, the newest last.
     pub past: Vec<EvalCase>,
-    /// Drafts that were taken back, the newest last.
+    /// Drafts that were undone, the newest last.
     pub future: Vec<EvalCase>,
     /// The rows of the draft.
     pub rows: Vec<FieldRow>,
-    /// The row under the cursor.
+    /// Index of the row under the cursor.
     pub cursor: usize,
-    /// The first row shown.
+    /// First visible row.
     pub scroll: usize,
-    /// What is being typed.
+    /// The value that is being typed, if any.
     pub typing: Option<Typing>,
-    /// The tools that are known, for completion.
+    /// The known tools, for completion.
     pub tools: Arc<Tools>,
-    /// Whether leaving leads to the case rather than to the list.
+    /// Whether closing the editor leads to the case screen; otherwise to the list.
     pub from_case: bool,
 }
 
-/// A value being typed.
+/// A value that is being typed.
 #[derive(Debug)]
 pub struct Typing {
-    /// Which field, or what is being added behind it.
+    /// The field that is edited, or after which something is added.
     pub field: Field,
-    /// What is being added, when something is.
+    /// What is being added; `None` if the field itself is edited.
     pub adding: Option<Adding>,
-    /// The text.
+    /// The text field.
     pub input: Input,
-    /// What is wrong with it.
+    /// Why the text is invalid, if it is.
     pub wrong: Option<String>,
-    /// What it could be.
+    /// Possible completions.
     pub completions: Vec<String>,
 }
 
 impl EditScreen {
-    /// Begins to edit a case.
+    /// Starts to edit a case.
     pub fn new(at: CaseRef, file: Arc<SetFile>, case: EvalCase, from_case: bool) -> EditScreen {
         EditScreen {
             at,
@@ -89,12 +89,12 @@ impl EditScreen {
         self.rows.get(self.cursor)
     }
 
-    /// Whether anything is other than in the file.
+    /// Whether the draft differs from the file.
     pub fn is_changed(&self) -> bool {
         self.is_new || self.draft != self.before
     }
 
-    /// Takes a changed draft; the cursor goes to a field, where it is told.
+    /// Replaces the draft if it differs, and moves the cursor to the field `go_to`.
     pub fn take(&mut self, draft: EvalCase, go_to: Option<&Field>) {
         if draft == self.draft {
             return;
@@ -104,7 +104,7 @@ impl EditScreen {
         self.show(go_to);
     }
 
-    /// Back to the draft before.
+    /// Restores the previous draft. Returns false if there is none.
     pub fn undo(&mut self) -> bool {
         let Some(before) = self.past.pop() else { return false };
         self.future.push(std::mem::replace(&mut self.draft, before));
@@ -112,7 +112,7 @@ impl EditScreen {
         true
     }
 
-    /// Forth again.
+    /// Restores the draft that was undone last. Returns false if there is none.
     pub fn redo(&mut self) -> bool {
         let Some(after) = self.future.pop() else { return false };
         self.past.push(std::mem::replace(&mut self.draft, after));

@@ -1,4 +1,4 @@
-//! The editor of a case: keys to changes of the draft.
+//! Updates of the case editor.
 
 use crate::domain::{EvalCase, wrong_eval_id};
 use crate::explorer::commands::Motion;
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
-/// Opens the current case.
+/// Opens the editor for the current case.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(at) = model.current_case() else { return Vec::new() };
     let Some(file) = model.file(at.set) else { return Vec::new() };
@@ -35,9 +35,9 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             let from_case = matches!(model.screen, Screen::Case(_));
             let screen = EditScreen::new(at, file.clone(), case, from_case);
             model.screen = Screen::Edit(Box::new(screen));
-            vec![Effect::Sets(SetEffect::SeeTools(at.set))]
+            vec![Effect::Sets(SetEffect::CollectTools(at.set))]
         }
-        Err(problem) => global::tell(model, problem.to_string(), true),
+        Err(problem) => global::notify(model, problem.to_string(), true),
     }
 }
 
@@ -48,7 +48,7 @@ fn screen(model: &mut Model) -> Option<&mut EditScreen> {
     }
 }
 
-/// Whether plain characters are text here.
+/// Whether a value is being typed.
 pub(crate) fn takes_text(model: &Model) -> bool {
     model.overlay.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
 }
@@ -74,8 +74,8 @@ pub(crate) fn add_field(model: &mut Model) -> Vec<Effect> {
     match adding_after(&field) {
         Some(adding) => type_new(edit, field, adding),
         None => {
-            let why = "nothing can be added here; turns, calls, arguments and rubrics can";
-            return global::tell(model, why.into(), false);
+            let why = "nothing can be added here; add to turns, calls, arguments or rubrics";
+            return global::notify(model, why.into(), false);
         }
     }
     keep_in_sight(model);
@@ -94,15 +94,15 @@ pub(crate) fn move_field(model: &mut Model, down: bool) -> Vec<Effect> {
     change(model, |case, field| state::move_field(case, field, down))
 }
 
-/// Undoes the last change of the draft, or makes it again.
+/// Undoes or redoes the last change of the draft.
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     let done = if undo { edit.undo() } else { edit.redo() };
     keep_in_sight(model);
     match (done, undo) {
         (true, _) => Vec::new(),
-        (false, true) => global::tell(model, "nothing was changed yet".into(), false),
-        (false, false) => global::tell(model, "nothing was undone".into(), false),
+        (false, true) => global::notify(model, "nothing to undo".into(), false),
+        (false, false) => global::notify(model, "nothing to redo".into(), false),
     }
 }
 
@@ -125,7 +125,7 @@ fn keep_in_sight(model: &mut Model) {
     }
 }
 
-/// Changes the draft at the field under the cursor, or says why not.
+/// Changes the draft at the field under the cursor, or shows why this is not possible.
 fn change(
     model: &mut Model,
     change: impl FnOnce(&mut EvalCase, &Field) -> Result<Field, String>,
@@ -138,7 +138,7 @@ fn change(
             edit.take(draft, Some(&field));
             Vec::new()
         }
-        Err(why) => global::tell(model, why, false),
+        Err(why) => global::notify(model, why, false),
     };
     keep_in_sight(model);
     effects
@@ -161,13 +161,13 @@ fn type_new(edit: &mut EditScreen, field: Field, adding: Adding) {
     let input = Input::default();
     edit.typing = Some(Typing { field, adding: Some(adding), input, wrong: None, completions: Vec::new() });
     look(edit);
-    // Nothing is wrong before anything is typed.
+    // No error is shown before something is typed.
     if let Some(typing) = &mut edit.typing {
         typing.wrong = None;
     }
 }
 
-/// Looks at what is typed so far.
+/// Updates the error and the completions for the text typed so far.
 fn look(edit: &mut EditScreen) {
     if let Some(typing) = &mut edit.typing {
         let typed = typing.input.value();
@@ -176,7 +176,7 @@ fn look(edit: &mut EditScreen) {
     }
 }
 
-/// A key while a value is typed.
+/// Handles a key while a value is typed.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     let Some(typing) = &mut edit.typing else { return Vec::new() };
@@ -203,7 +203,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Pasted text, line ends and all: the draft takes what the file can say.
+/// Inserts pasted text. Line breaks are kept: values may contain them.
 pub(crate) fn paste(model: &mut Model, text: &str) {
     let Some(edit) = screen(model) else { return };
     if let Some(typing) = &mut edit.typing {
@@ -214,7 +214,7 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
     }
 }
 
-/// Takes what was typed; what is wrong stays on the screen.
+/// Applies the typed value to the draft. An invalid one stays in the text field with its error.
 fn take(model: &mut Model) -> Vec<Effect> {
     let others: Vec<String> = match &model.screen {
         Screen::Edit(edit) => model.file(edit.at.set).map_or_else(Vec::new, |file| {
@@ -255,7 +255,7 @@ fn take(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// A new call is followed by its arguments, a new rubric by what it says.
+/// What is typed next: a new call is followed by its arguments, a new rubric by its text.
 fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
     match (added, field) {
         (Some(Adding::Call), Field::Call(..)) => Some(Adding::Argument),
@@ -284,7 +284,7 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
     let Screen::Edit(edit) = &model.screen else { return Vec::new() };
     let text = match edit.is_changed() {
-        // What is drafted is shown as the file would have it.
+        // The draft as it would be written to the file.
         true => authoring::drafted(&edit.file, edit.index, &edit.draft),
         false => edit.file.text_of(edit.index).map(str::to_string),
     };
@@ -296,11 +296,11 @@ pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
             ending: "json",
             of: EditorOf::Case,
         })],
-        None => global::tell(model, "files of this form are not edited here".into(), true),
+        None => global::notify(model, "files of this format cannot be edited".into(), true),
     }
 }
 
-/// What came back from the person's editor. What is wrong is kept, to be mended.
+/// Handles a text that was edited in `$EDITOR`. An invalid text is retained, so that the user can correct it.
 pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<Effect> {
     match of {
         EditorOf::Field(field) => {
@@ -321,22 +321,23 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
             let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
             match proposed {
                 Ok(proposal) => authoring::show(model, proposal),
-                Err(why) if why == NOTHING => global::tell(model, why, false),
-                Err(why) => ask_again(model, why, Confirmed::TypeAgain(EditorOf::Case, text)),
+                Err(why) if why == NOTHING => global::notify(model, why, false),
+                Err(why) => ask_again(model, why, Confirmed::EditAgain(EditorOf::Case, text)),
             }
         }
     }
 }
 
-/// Criteria that came back: what is no config is said, and can be typed again.
+/// Handles criteria that were edited in `$EDITOR`. If they are invalid, shows the error and offers to edit them
+/// again.
 fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
     if let Err(error) = read_config(&text) {
-        let then = Confirmed::TypeAgain(EditorOf::Criteria(path, read), text);
+        let then = Confirmed::EditAgain(EditorOf::Criteria(path, read), text);
         return ask_again(model, error.to_string(), then);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let deed = match read {
-        Some(read) if *read == *text => return global::tell(model, NOTHING.into(), false),
+        Some(read) if *read == *text => return global::notify(model, NOTHING.into(), false),
         Some(read) => {
             let change = TextChange::one(0, &read, &text);
             FileAction::Change(read, change)
@@ -348,11 +349,11 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
 }
 
 fn ask_again(model: &mut Model, why: String, then: Confirmed) -> Vec<Effect> {
-    let lines = vec![why, "Nothing was changed. What you typed is not lost while you decide.".into()];
+    let lines = vec![why, "Nothing was changed. The text is kept until you answer.".into()];
     confirm::open(model, "The text cannot be used. Open it again?", lines, then)
 }
 
-/// Opens a text again that could not be taken.
+/// Opens an invalid text in `$EDITOR` again.
 pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
     vec![Effect::Terminal(TerminalEffect::EditText { text, name: "again".into(), ending: "json", of })]
 }
@@ -360,45 +361,46 @@ pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     let Screen::Edit(edit) = &model.screen else { return Vec::new() };
     if !edit.is_changed() {
-        return global::tell(model, NOTHING.into(), false);
+        return global::notify(model, NOTHING.into(), false);
     }
     let draft = Box::new(edit.draft.clone());
     let (edits, words) = match edit.is_new {
         true => (vec![Edit::Insert(edit.index, draft)], format!("make {}", edit.draft.eval_id)),
         false => (vec![Edit::Case(edit.index, draft)], format!("edit {}", edit.before.eval_id)),
     };
-    // Against the file as it was when the editor opened: what others wrote since is met when it is saved.
+    // The change is relative to the file as it was when the editor opened. Changes by others are detected when it is
+    // saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
         Ok(proposal) => authoring::show(model, proposal),
-        Err(why) => global::tell(model, why, true),
+        Err(why) => global::notify(model, why, true),
     }
 }
 
-/// Back to where the editor was opened; asks first when something would be lost.
+/// Closes the editor. Asks for confirmation first if changes would be lost.
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     if edit.is_changed() {
-        let lines = vec!["What was changed here is not in the file.".into()];
+        let lines = vec!["The changes are lost.".into()];
         return confirm::open(model, "Leave without saving?", lines, Confirmed::DropDraft);
     }
     close(model);
     Vec::new()
 }
 
-/// Back to the case or the list.
+/// Closes the editor and goes back to the case or the list.
 pub(crate) fn close(model: &mut Model) {
     let Screen::Edit(edit) = &model.screen else { return };
     let (at, from_case) = (edit.at, edit.from_case);
     model.screen = Screen::Browse;
-    let is_there = model.file(at.set).is_some_and(|file| at.index < file.len());
-    if from_case && is_there {
+    let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
+    if from_case && exists {
         case::open(model, at, false);
     } else if let Some(row) = model.browse.visible.iter().position(|case| *case == at) {
         model.browse.cursor = row;
     }
 }
 
-/// The wheel moves the cursor, a click puts it on a row.
+/// Handles the mouse: the wheel moves the cursor, and a click moves it to a row.
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let inner = inside(layout(model).main);
     if let Some(motion) = mouse.kind.wheel() {
@@ -414,7 +416,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The tools that are known now.
+/// Updates the known tools.
 pub(crate) fn tools_seen(model: &mut Model, tools: Tools) -> Vec<Effect> {
     if let Some(edit) = screen(model) {
         edit.tools = Arc::new(tools);

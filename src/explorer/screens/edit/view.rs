@@ -1,4 +1,4 @@
-//! A case being edited: its fields as rows, and the line in which one of them is typed.
+//! Drawing of the case editor: the fields as rows, and the text field below.
 
 use crate::domain::clean_line;
 use crate::explorer::model::{Model, Screen};
@@ -10,15 +10,15 @@ use crate::explorer::{EditScreen, FieldRow, Layout, Typing};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-/// Columns that labels take.
+/// Width of the labels, in columns.
 const LABEL: u16 = 22;
 
-/// The rows of the fields above the two lines of the text field.
+/// Leaves two lines for the text field below the rows.
 pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
     Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
 }
 
-/// Which case of which file.
+/// Draws the id of the case and its file.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Screen::Edit(edit) = &model.screen else { return };
     let words = format!("edit {}", edit.before.eval_id);
@@ -72,7 +72,7 @@ fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut
     };
 }
 
-/// The value under the cursor once more, where a row has no room for all of it.
+/// Draws the value under the cursor below the rows, since a row may be too short for it.
 fn whole_value(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let value = edit.row().and_then(|row| row.value.as_deref()).unwrap_or_default();
     let clean = clean_line(value);

@@ -1,4 +1,4 @@
-//! One attempt while it runs: its transcript, as it is written.
+//! The screen of an attempt in flight: its live transcript.
 
 pub mod state;
 mod update;
@@ -9,7 +9,7 @@ pub(crate) use update::{ended, open};
 use super::{ScreenEntry, nothing};
 use crate::explorer::commands::Context;
 
-/// The screen's entry.
+/// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {
     context: Context::Live,
     layout: |base, _| base,

@@ -1,12 +1,12 @@
-//! What the screen of an attempt in flight knows.
+//! State of the screen of an attempt in flight.
 
 use crate::domain::AttemptKey;
 
-/// An attempt in flight on the screen. Its transcript is in the state of the run.
+/// State of the screen of an attempt in flight. The transcript is part of [`crate::domain::RunState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveScreen {
-    /// Which attempt.
+    /// The attempt.
     pub key: AttemptKey,
-    /// The first line shown; none: the newest lines are shown as they come.
+    /// First visible line. `None`: scrolls to the newest lines as they arrive.
     pub first: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Watching an attempt in flight.
+//! Updates of the screen of an attempt in flight.
 
 use crate::domain::{AttemptKey, RunState};
 use crate::explorer::commands::Motion;
@@ -11,12 +11,13 @@ use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::live::view::lines;
 use crate::explorer::screens::{case, layout, run};
 
-/// Shows an attempt in flight.
+/// Opens the screen of an attempt in flight.
 pub(crate) fn open(model: &mut Model, key: AttemptKey) {
     model.screen = Screen::Live(LiveScreen { key, first: None });
 }
 
-/// The attempt ended, or was cancelled: its result takes the place of the transcript.
+/// Handles the end of an attempt: if its transcript is open, shows the result instead, or the run if it was
+/// cancelled.
 pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
     if !matches!(&model.screen, Screen::Live(live) if live.key == key) {
         return Vec::new();
@@ -29,7 +30,7 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
         Some(at) => {
             run::list_with(model, at);
             case::open_at(model, at, key.attempt, true);
-            global::tell(model, "the attempt has ended; this is its result".into(), false)
+            global::notify(model, "the attempt has ended; this is its result".into(), false)
         }
         None => Vec::new(),
     }

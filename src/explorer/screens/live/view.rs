@@ -1,4 +1,4 @@
-//! The transcript of an attempt in flight.
+//! Drawing of the screen of an attempt in flight.
 
 use crate::diff::{Line, Span, Tone};
 use crate::domain::{InFlight, Progress};
@@ -16,7 +16,7 @@ fn in_flight<'a>(model: &'a Model, live: &LiveScreen) -> Option<&'a InFlight> {
     model.run.as_ref()?.in_flight.get(&live.key)
 }
 
-/// Which attempt, its turn, and for how long it has been running.
+/// Draws the id of the case, the number of the attempt, the turn, and the elapsed time.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let (Screen::Live(live), Some(run)) = (&model.screen, &model.run) else { return };
     let id = run.plan.cases.get(live.key.case).map(|case| case.eval_id.as_str()).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     None
 }
 
-/// The steps so far, and what the attempt is doing now.
+/// Builds the lines of the steps so far, and of the current activity.
 pub(super) fn lines(model: &Model, live: &LiveScreen, width: usize) -> Vec<Line> {
     let Some(flight) = in_flight(model, live) else { return Vec::new() };
     let width = width.saturating_sub(2).max(1);
@@ -59,7 +59,7 @@ pub(super) fn lines(model: &Model, live: &LiveScreen, width: usize) -> Vec<Line>
     }
     flight.transcript.steps().for_each(|step| lines.extend(step_lines(step, width)));
     let doing = match flight.doing() {
-        Progress::Connecting => Some("reaching the agent"),
+        Progress::Connecting => Some("connecting to the agent"),
         Progress::Turn { .. } | Progress::Answered { .. } => Some("waiting for the agent"),
         Progress::Calls(_) => Some("waiting for the tool"),
         Progress::Scoring => Some("scoring"),

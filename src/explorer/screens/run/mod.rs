@@ -1,4 +1,4 @@
-//! A run: live, and after it ended.
+//! The run screen: a run while it is live and after it ended.
 
 pub mod state;
 mod update;
@@ -12,7 +12,7 @@ pub(crate) use update::{
 use super::ScreenEntry;
 use crate::explorer::commands::Context;
 
-/// The screen's entry.
+/// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {
     context: Context::Run,
     layout: view::layout,

@@ -1,28 +1,28 @@
-//! What the run screen knows.
+//! State of the run screen.
 
 use crate::domain::{AttemptKey, RunState, Status};
 use std::collections::BTreeMap;
 
-/// The cursor of the run screen, and the order of its list.
+/// State of the run screen.
 #[derive(Debug, Default)]
 pub struct RunScreen {
-    /// When the run began, in seconds on the explorer's clock.
+    /// When the run started, in seconds since the explorer opened.
     pub began: f64,
-    /// An attempt in flight, or a finished one: its row.
+    /// Row of the cursor in its pane.
     pub cursor: usize,
-    /// Whether the cursor is among the finished attempts.
+    /// Whether the cursor is in the pane of finished attempts; otherwise in that of attempts in flight.
     pub in_finished: bool,
-    /// After the run ended: the positions of its finished attempts, those that did not pass first. Empty while it is
-    /// live, when the newest is first.
+    /// Order of the finished attempts after the run ended, as positions: those that did not pass come first. Empty
+    /// while the run is live; then the newest attempt comes first.
     pub order: Vec<usize>,
-    /// Which of the cases that were to be run are not in it, and why.
+    /// Which of the requested cases are not part of the run, and why.
     pub left_out: Option<String>,
-    /// When each attempt in flight began, in seconds on the explorer's clock.
+    /// When each attempt in flight started, in seconds since the explorer opened.
     pub since: BTreeMap<AttemptKey, f64>,
 }
 
 impl RunScreen {
-    /// The position of the attempt in a row of the list, given how many are finished.
+    /// Position in `RunState::finished` of the attempt in a row, given the number of finished attempts.
     pub fn position(&self, row: usize, finished: usize) -> Option<usize> {
         match self.order.is_empty() {
             true => finished.checked_sub(row + 1),
@@ -30,12 +30,12 @@ impl RunScreen {
         }
     }
 
-    /// For how many seconds an attempt has been in flight.
+    /// How long an attempt has been in flight, in seconds.
     pub fn elapsed(&self, key: AttemptKey, now: f64) -> f64 {
         self.since.get(&key).map_or(0.0, |since| (now - since).max(0.0))
     }
 
-    /// Orders the list of an ended run: what did not pass first, in the order in which it was planned.
+    /// Orders the list of a run that ended: attempts that did not pass first, otherwise in the order of the plan.
     pub fn order_ended(&mut self, run: &RunState) {
         let rank = |at: &usize| {
             let attempt = &run.finished[*at];

@@ -1,4 +1,4 @@
-//! Runs: starting, watching, ending them.
+//! Updates of the run screen; starting and cancelling runs.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
@@ -26,7 +26,8 @@ pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
     start(model, cases, against)
 }
 
-/// The selected cases; else, from the tree, the sets under the cursor; else the case under it.
+/// The cases that a run command applies to: on the case screen, that case; else the selected cases; else, in the
+/// tree, all listed cases; else the case under the cursor.
 pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     match &model.screen {
         Screen::Case(case) => vec![case.at],
@@ -36,7 +37,7 @@ pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     }
 }
 
-/// [`cases_in_scope`] in words: "7 selected", "set (10)", "case".
+/// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
     let of_tree = || match model.browse.nodes.get(model.browse.node) {
         Some(Node::Set(_)) => "set",
@@ -54,14 +55,14 @@ pub(crate) fn scope(model: &Model) -> String {
     }
 }
 
-/// The turn on the screen, alone.
+/// Runs only the current turn of the case screen.
 pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
     let Screen::Case(case) = &model.screen else { return Vec::new() };
     let (at, turn) = (case.at, case.turn as u32 + 1);
     start(model, vec![at], Against::Turn(turn))
 }
 
-/// The selected cases, or the one under the cursor, judged again: what their agents did stays.
+/// Judges the selected cases, or the one under the cursor, again without running agents.
 pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     let cases: Vec<CaseRef> = match &model.screen {
         Screen::Browse if !model.browse.selected.is_empty() => {
@@ -75,16 +76,16 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     };
     let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
         cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
-    // A run repeats all its cases equally often.
+    // A run has the same number of attempts for each case.
     let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
     let cases = all.iter().map(|(case, _)| *case).collect();
     let kept =
         all.into_iter().flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
     let kept = kept.collect();
-    start(model, cases, Against::Kept(Arc::new(kept)))
+    start(model, cases, Against::Recorded(Arc::new(kept)))
 }
 
-/// Runs the listed cases again that did not pass; on the run screen, those of the run.
+/// Runs the listed cases that did not pass again; on the run screen, those of the run.
 pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     let cases: Vec<CaseRef> = match (&model.screen, &model.run) {
@@ -95,7 +96,7 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
         }
         _ => model.browse.visible.iter().copied().filter(failing).collect(),
     };
-    // What has no agent was scored before, and can only be scored again.
+    // Cases without an agent were scored before, and can only be scored again.
     let is_saved = |case: &CaseRef| {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
         scored && model.sets[case.set].agent.is_err()
@@ -104,15 +105,15 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
     start(model, cases, against)
 }
 
-/// Runs these cases, unless there is none.
+/// Runs these cases, if there are any.
 pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
     match cases.is_empty() {
-        true => global::tell(model, "there is nothing to run here".into(), false),
+        true => global::notify(model, "there are no cases to run here".into(), false),
         false => vec![Effect::Run(RunEffect::Start(cases, against))],
     }
 }
 
-/// The first asks to finish what is in flight; the second stops now.
+/// Cancels the run. The first time, attempts in flight are finished; the second time, they are stopped.
 pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
     let Some(run) = &model.run else { return Vec::new() };
     let reason = match run.cancelling {
@@ -121,11 +122,11 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
     };
     let words = match reason {
         CancelReason::Finish => {
-            format!("finishing what is in flight; {} again stops now", CANCEL_ALL.key())
+            format!("finishing the attempts in flight; {} again stops now", CANCEL_ALL.key())
         }
         CancelReason::Stop => "stopping".to_string(),
     };
-    global::tell(model, words, false);
+    global::notify(model, words, false);
     vec![Effect::Run(RunEffect::Cancel(reason))]
 }
 
@@ -142,10 +143,10 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             relist_if_needed(model);
             return effects;
         }
-        RunMsg::Refused(why) => return global::tell(model, why, true),
+        RunMsg::Refused(why) => return global::notify(model, why, true),
         RunMsg::LeftOut(words) => {
             model.run_screen.left_out = Some(words.clone());
-            return global::tell(model, words, true);
+            return global::notify(model, words, true);
         }
         RunMsg::AskTrust(cases, questions, against) => {
             trust::open(model, questions, Allowed::Run(cases, against));
@@ -159,7 +160,7 @@ fn started(model: &mut Model, state: RunState) {
     model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
     model.browse.selected.clear();
-    // One case is watched where it is; more are worth a screen of their own.
+    // The run screen is opened only if there are several attempts.
     if many && !matches!(model.screen, Screen::Case(_)) {
         model.screen = Screen::Run;
     }
@@ -173,10 +174,10 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             effects = show_result(model, &run, attempt);
         }
         RunEvent::Warning(warning) => {
-            global::tell(model, warning.clone(), true);
+            global::notify(model, warning.clone(), true);
         }
         RunEvent::Ended { .. } => {
-            global::tell(model, ended_words(&run), false);
+            global::notify(model, ended_words(&run), false);
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
         }
@@ -203,8 +204,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     effects
 }
 
-/// Shows the result of an attempt, compared with its case as it is now. What belongs to a case that is not read yet
-/// waits for it.
+/// Shows the result of an attempt, and re-evaluates it if the file was edited since the run was planned. If the case
+/// has not been read yet, the result is stored until it is.
 fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
     let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
     let planned_set = &run.plan.sets[planned.set];
@@ -222,18 +223,18 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
             run: run_ref,
             attempts: vec![attempt.clone()],
         };
-        load::let_wait(view, [result]);
+        load::store_until_read(view, [result]);
         return Vec::new();
     };
     let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
     let case = CaseRef { set, index };
     model.add_outcome(case, &run_ref, attempt.clone());
-    look_at_first_failure(model, case);
+    refresh_open_case(model, case);
     if was_edited { edited_cases::reevaluate_cases(model, set, vec![case]) } else { Vec::new() }
 }
 
-/// A case that is open shows its newest attempt from the start.
-fn look_at_first_failure(model: &mut Model, at: CaseRef) {
+/// Has the lines of the case screen rebuilt after an attempt of its case was added.
+fn refresh_open_case(model: &mut Model, at: CaseRef) {
     let turns = model.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
     if let Screen::Case(case) = &mut model.screen
         && case.at == at
@@ -252,7 +253,7 @@ fn ended_words(run: &RunState) -> String {
     )
 }
 
-/// The list depends on outcomes when it is filtered or sorted by them.
+/// Rebuilds the list if it is filtered or sorted, and may therefore depend on outcomes.
 fn relist_if_needed(model: &mut Model) {
     let sorted = model.browse.order != Order::File;
     if sorted || !model.browse.query.is_empty() {
@@ -265,7 +266,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// To the other pane, while there are two.
+/// Switches between the two panes of a live run.
 pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
     if model.run.as_ref().is_some_and(|run| !run.is_live()) {
         return Vec::new();
@@ -275,7 +276,7 @@ pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Starts no new attempt, or continues.
+/// Pauses the run, or continues it.
 pub(crate) fn pause(model: &mut Model) -> Vec<Effect> {
     model.run.iter().map(|run| Effect::Run(RunEffect::Pause(!run.paused))).collect()
 }
@@ -317,12 +318,12 @@ fn under_cursor(model: &Model) -> Option<AttemptKey> {
     }
 }
 
-/// Opens the result under the cursor, or watches the attempt in flight.
+/// Opens the result or the attempt in flight under the cursor.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(key) = under_cursor(model) else {
         let is_cancelled = model.run_screen.in_finished && model.run_screen.cursor < listed(model);
         let words = "the attempt was cancelled before it had a result";
-        return if is_cancelled { global::tell(model, words.into(), false) } else { Vec::new() };
+        return if is_cancelled { global::notify(model, words.into(), false) } else { Vec::new() };
     };
     if model.run.as_ref().is_some_and(|run| run.in_flight.contains_key(&key)) {
         live::open(model, key);
@@ -334,16 +335,16 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             case::open_at(model, case, key.attempt, true);
             Vec::new()
         }
-        None => global::tell(model, "the case is not in its file any more".into(), false),
+        None => global::notify(model, "the case is no longer in its file".into(), false),
     }
 }
 
-/// The next or previous finished attempt that did not pass, around the end.
+/// Moves the cursor to the next or previous finished attempt that did not pass, wrapping around.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let Some(run) = &model.run else { return Vec::new() };
     let screen = &model.run_screen;
     let (count, from) = (run.finished.len(), if screen.in_finished { screen.cursor } else { 0 });
-    // From the attempts in flight the first row counts, too.
+    // From the attempts in flight, the search includes the first row.
     let from = if screen.in_finished || !forward { from } else { count.saturating_sub(1) };
     let row = |step: usize| if forward { (from + step) % count } else { (from + count - step) % count };
     let is_failing = |row: &usize| {
@@ -366,12 +367,12 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
     effects.extend(case::refresh_body(model));
     match can_accept(model) {
         Ok(()) => effects.extend(authoring::accept_difference(model)),
-        Err(why) => effects.extend(global::tell(model, format!("{}: {why}", ACCEPT.name), false)),
+        Err(why) => effects.extend(global::notify(model, format!("{}: {why}", ACCEPT.name), false)),
     }
     effects
 }
 
-/// The list behind the case is the one that holds it, so that next and previous make sense.
+/// Lists the set of a case unless the case is listed already, so that next and previous work from the case.
 pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
     if !model.browse.visible.contains(&case)
         && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
@@ -385,14 +386,15 @@ pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
     match under_cursor(model).filter(in_flight) {
         Some(key) => {
             let id = model.run.as_ref().and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
-            global::tell(model, format!("cancelled: {}", id.unwrap_or_default()), false);
+            global::notify(model, format!("cancelled: {}", id.unwrap_or_default()), false);
             vec![Effect::Run(RunEffect::CancelAttempt(key))]
         }
-        None => global::tell(model, "there is no attempt in flight under the cursor".into(), false),
+        None => global::notify(model, "there is no attempt in flight under the cursor".into(), false),
     }
 }
 
-/// The wheel moves the cursor; a click puts it on a row, and opens the row that it is on.
+/// Handles the mouse: the wheel moves the cursor; a click moves it to a row, and a click on the row under it opens
+/// the row.
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if let Some(motion) = mouse.kind.wheel() {
         scroll(model, motion);

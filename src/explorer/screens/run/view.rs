@@ -1,4 +1,4 @@
-//! The run: progress, what is in flight, what is finished.
+//! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
 use crate::domain::{AttemptKey, AttemptSummary, InFlight, Progress, RunState};
 use crate::explorer::layout::TWO_PANES_FROM;
@@ -11,11 +11,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-/// Names of so many cases are measured for the width of their column.
+/// Maximum number of cases whose names are measured for the width of their column.
 const MEASURED: usize = 200;
-/// The sign of a case that could come out either way.
+/// Symbol of an unsteady attempt.
 const UNSTEADY: &str = "≈";
-/// Columns of the time.
+/// Width of the time, in columns.
 const TIME: u16 = 7;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
@@ -37,7 +37,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     }
 }
 
-/// Which run it is.
+/// Draws the id of the run.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let id = model.run.as_ref().map(|run| run.plan.run_id.as_str()).unwrap_or_default();
     let used = put(buffer, area.x, area.y, area.width, "run ", theme.style(Role::Title));
@@ -80,7 +80,7 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     put_right(buffer, area.right() - 1, area.y + 2, room, &pace(model, run), theme.style(Role::Faint));
 }
 
-/// How fast it goes, and how long it will take: told once there is something to go by.
+/// Elapsed time and, once two attempts have ended, speed and estimated remaining time.
 fn pace(model: &Model, run: &RunState) -> String {
     if let Some(seconds) = run.ended {
         return format!("ended after {seconds:.1}s{}", without_result_words(run));
@@ -95,7 +95,7 @@ fn pace(model: &Model, run: &RunState) -> String {
     format!("{pace:.1} cases/s · {elapsed:.0}s · eta {}", duration(left))
 }
 
-/// How many attempts have no result, and why: ", 1 cancelled, 10 not run"; empty where all have one.
+/// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
 pub(super) fn without_result_words(run: &RunState) -> String {
     let cancelled = run.cancelled.len();
     let not_run = run.plan.attempts().saturating_sub(run.totals.ended() + cancelled);
@@ -215,7 +215,7 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     scrollbar(area, first, rows, all, theme, buffer);
 }
 
-/// An attempt that was cancelled: it has no result, and a resume runs it again.
+/// Draws a cancelled attempt. It has no result; resuming the run starts it again.
 fn cancelled_row(
     run: &RunState,
     key: AttemptKey,
@@ -236,12 +236,12 @@ fn cancelled_row(
 
 fn finished_title(model: &Model) -> &'static str {
     match model.run_screen.order.is_empty() {
-        true => "finished, the newest first",
-        false => "finished, what did not pass first",
+        true => "finished, newest first",
+        false => "finished, failing first",
     }
 }
 
-/// Columns of the names: as the longest needs, at most two fifths.
+/// Width of the column of names: that of the longest name, at most two fifths of the row.
 fn name_width(run: &RunState, width: u16) -> u16 {
     let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.width()).max().unwrap_or(0);
     let number = if run.plan.options.repeat > 1 { 4 } else { 0 };

@@ -1,0 +1,159 @@
+//! Saving a conversation that took place elsewhere as a case: from an ADK session, a recording or a trace.
+
+use super::{propose, show};
+use crate::domain::{Invocation, captured_case, clean_line, free_id, turn_range, wrong_eval_id};
+use crate::explorer::effect::{EditEffect, Effect};
+use crate::explorer::global;
+use crate::explorer::model::Model;
+use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::conversations;
+use crate::explorer::overlays::proposal::Proposal;
+use crate::formats::{Edit, SetFile, blank_set, plan};
+use crate::runner::{RecordedConversation, begins_late};
+use crate::store::{FileAction, FileJob};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The set that a captured case is added to where there is none yet.
+const NEW_SET: &str = "captured";
+
+/// The set that a captured case is added to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CaptureTarget {
+    /// A set, by index.
+    Set(usize),
+    /// A new set in the folder that was opened.
+    NewSet,
+}
+
+pub(crate) fn ask_source(model: &mut Model) -> Vec<Effect> {
+    let target = model.current_set().map_or(CaptureTarget::NewSet, CaptureTarget::Set);
+    ask::open(model, NameOf::CaptureSource(target), String::new())
+}
+
+/// Why a source cannot be one.
+pub(super) fn wrong_source(typed: &str) -> Option<String> {
+    typed.trim().is_empty().then(|| "name a session, a recording or a trace".into())
+}
+
+/// Reads the conversations of a source; they arrive as [`crate::explorer::EditMsg::Conversations`].
+pub(super) fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
+    let mut effects = global::notify(model, format!("reading {source}…"), false);
+    effects.push(Effect::Edits(EditEffect::ReadConversations { source, target }));
+    effects
+}
+
+/// The conversations of a source were read, or not: the only one is saved, or one of several is chosen first.
+pub(crate) fn arrived(
+    model: &mut Model,
+    target: CaptureTarget,
+    found: Result<Vec<RecordedConversation>, String>,
+) -> Vec<Effect> {
+    match found {
+        Err(why) => global::notify(model, format!("nothing is captured: {why}"), true),
+        Ok(_) if model.overlay.is_some() => {
+            let words = "the conversation was read, but another dialog is open; capture again after it";
+            global::notify(model, words.into(), true)
+        }
+        Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
+        Ok(found) => conversations::open(model, target, found),
+    }
+}
+
+/// Asks for the id of the case, unless the conversation cannot be saved.
+pub(crate) fn ask_id(
+    model: &mut Model,
+    target: CaptureTarget,
+    conversation: Arc<RecordedConversation>,
+) -> Vec<Effect> {
+    if let Some(why) = &conversation.problem {
+        return global::notify(model, why.clone(), true);
+    }
+    let taken = |id: &str| is_taken(model, &target, id);
+    let id = unused_id(&conversation.id, taken);
+    let is_allowed = wrong_eval_id(&id, std::iter::empty()).is_none();
+    let id = if is_allowed { id } else { String::new() };
+    ask::open(model, NameOf::Captured(target, conversation), id)
+}
+
+/// The id itself, or one like it where it is taken.
+fn unused_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if is_taken(id) { free_id(id, is_taken) } else { id.to_string() }
+}
+
+fn is_taken(model: &Model, target: &CaptureTarget, id: &str) -> bool {
+    match target {
+        CaptureTarget::Set(set) => {
+            model.file(*set).is_some_and(|file| file.eval_ids().any(|other| other == id))
+        }
+        CaptureTarget::NewSet => false,
+    }
+}
+
+/// What is typed to save a conversation: an id, and perhaps which of its turns, as in `id 2-3`.
+pub(crate) fn id_and_turns<'a>(
+    typed: &'a str,
+    turns: &[Invocation],
+) -> Result<(&'a str, Range<usize>), String> {
+    let (id, range) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
+    Ok((id, turn_range(range, turns.len())?))
+}
+
+/// Why a conversation cannot be saved as what is typed.
+pub(super) fn wrong_id(
+    model: &Model,
+    target: &CaptureTarget,
+    conversation: &RecordedConversation,
+    typed: &str,
+) -> Option<String> {
+    match (id_and_turns(typed, &conversation.turns), target) {
+        (Err(why), _) => Some(why),
+        (Ok((id, _)), CaptureTarget::Set(set)) => wrong_eval_id(id, model.file(*set)?.eval_ids()),
+        (Ok((id, _)), CaptureTarget::NewSet) => wrong_eval_id(id, std::iter::empty()),
+    }
+}
+
+/// Proposes the case; what it lacks is shown as a notice.
+pub(super) fn save(
+    model: &mut Model,
+    target: &CaptureTarget,
+    conversation: &RecordedConversation,
+    typed: &str,
+) -> Vec<Effect> {
+    let Ok((id, range)) = id_and_turns(typed, &conversation.turns) else { return Vec::new() };
+    let late = (range.start > 0).then(|| begins_late(range.start + 1));
+    let now = model.opened_at + model.now;
+    let case = captured_case(id, &conversation.turns[range], conversation.input.clone(), now);
+    let words = format!("save the conversation as {id}");
+    let mut effects = Vec::new();
+    for note in conversation.notes.iter().chain(&late) {
+        effects.extend(global::notify(model, clean_line(note).into_owned(), false));
+    }
+    let insert = |at: usize| vec![Edit::Insert(at, Box::new(case))];
+    effects.extend(match target {
+        CaptureTarget::Set(set) => {
+            let cases = model.file(*set).map_or(0, |file| file.len());
+            propose(model, *set, insert(cases), words)
+        }
+        CaptureTarget::NewSet => match new_set(model, now, insert(0), words) {
+            Ok(proposal) => show(model, proposal),
+            Err(why) => global::notify(model, why, true),
+        },
+    });
+    effects
+}
+
+fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
+    let id = unused_id(NEW_SET, |id| model.sets.iter().any(|set| set.path.path == path_of(model, id)));
+    let blank =
+        SetFile::open(blank_set(&id, None, now).into(), &id).map_err(|problem| problem.to_string())?;
+    let change = plan(&blank, &edits).map_err(|error| error.to_string())?;
+    let text = change.apply(blank.text()).unwrap_or_default();
+    let jobs = vec![FileJob { path: path_of(model, &id), deed: FileAction::Create(text) }];
+    Ok(Proposal::new(words, jobs, |job| super::sets::shown(model, &job.path)))
+}
+
+fn path_of(model: &Model, id: &str) -> PathBuf {
+    super::sets::file_of_set(&model.folder, id)
+}

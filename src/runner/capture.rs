@@ -1,0 +1,103 @@
+//! Conversations that took place, read from where they were recorded: a session on an ADK server, a recording, or a
+//! trace. They can be saved as eval cases.
+
+use crate::agents::kept_session;
+use crate::domain::{Invocation, SessionInput};
+use crate::formats::recording::{read_recording, recorded_turns};
+use crate::formats::spans::{conversations, read_spans};
+use crate::workspace::read_text;
+use std::path::Path;
+
+/// A conversation that can be saved as a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedConversation {
+    /// What identifies it in its source: the session, the case of a recording, or the conversation of a trace.
+    pub id: String,
+    /// Its turns.
+    pub turns: Vec<Invocation>,
+    /// Application, user and state, as far as the source contains them.
+    pub input: Option<SessionInput>,
+    /// What the source lacks, and what to do about it.
+    pub notes: Vec<String>,
+    /// Why it cannot be saved as a case.
+    pub problem: Option<String>,
+}
+
+/// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording
+/// or a trace, relative to `folder`.
+///
+/// # Errors
+///
+/// When the server does not have the session, the file cannot be read, or it contains no conversation.
+pub async fn recorded_conversations(
+    source: &str,
+    folder: &Path,
+) -> Result<Vec<RecordedConversation>, String> {
+    if source.contains("://") {
+        return Ok(vec![of_session(source).await?]);
+    }
+    let (path, name) = (folder.join(source), source.to_string());
+    let reading = tokio::task::spawn_blocking(move || of_file(&path, &name));
+    reading.await.map_err(|error| error.to_string())?
+}
+
+async fn of_session(address: &str) -> Result<RecordedConversation, String> {
+    let session = kept_session(address).await.map_err(|error| error.message)?;
+    let notes = match session.changed.as_slice() {
+        [] => Vec::new(),
+        keys => vec![format!(
+            "the conversation changed {}; the server does not keep the earlier values: set them in the case where \
+             the agent needs them",
+            keys.join(", ")
+        )],
+    };
+    let id = address.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default().to_string();
+    Ok(RecordedConversation { id, turns: session.turns, input: Some(session.input), notes, problem: None })
+}
+
+fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String> {
+    let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
+    match read_recording(&text) {
+        Ok(attempts) if !attempts.is_empty() => {
+            let conversation = attempts.iter().map(|attempt| RecordedConversation {
+                id: attempt.eval_id.clone(),
+                turns: recorded_turns(attempt),
+                input: None,
+                notes: Vec::new(),
+                problem: None,
+            });
+            Ok(conversation.collect())
+        }
+        _ => of_trace(&text).map_err(|why| format!("{name}: {why}")),
+    }
+}
+
+fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
+    let traced = conversations(&read_spans(text)?);
+    if traced.is_empty() {
+        return Err("the trace contains no span of an agent".into());
+    }
+    let conversation = traced.into_iter().map(|traced| {
+        let lacks_a_message = traced.turns.iter().any(|turn| turn.user.scored_text().is_empty());
+        RecordedConversation {
+            id: traced.id,
+            turns: traced.turns,
+            input: traced.agent.map(|app_name| SessionInput {
+                app_name,
+                user_id: "user".into(),
+                ..SessionInput::default()
+            }),
+            problem: lacks_a_message.then(|| traced.missing.join("\n")),
+            notes: traced.missing,
+        }
+    });
+    Ok(conversation.collect())
+}
+
+/// What a case lacks that begins at a later turn of a conversation (from 1).
+pub fn begins_late(turn: usize) -> String {
+    format!(
+        "the case begins at turn {turn}: the earlier messages, the session's state at that point and which agent had \
+         the conversation are not in it; session_input.state can contain the state (evaltrail edit)"
+    )
+}
