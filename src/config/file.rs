@@ -1,51 +1,51 @@
 //! Reading `evaltrail.toml`.
 
-use super::agent::split_command;
+use super::agents::AgentTable;
 use super::duration::parse_duration;
 use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use crate::domain::{AdkServer, AgentSpec, JudgeSpec, MatchRule, ProgramSpec, RunOptions};
+use crate::domain::{AgentSpec, JudgeSpec, MatchRule, RunOptions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// The file's name.
 pub const FILE_NAME: &str = "evaltrail.toml";
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigFile {
     /// Agents by name.
     pub agents: BTreeMap<String, AgentSpec>,
-    /// Attempts at once of agents that have a limit of their own.
+    /// Maximum number of concurrent attempts, for agents with a limit of their own.
     pub agent_jobs: BTreeMap<String, u32>,
-    /// Attempts at once.
+    /// Maximum number of concurrent attempts.
     pub jobs: Option<u32>,
-    /// Limit for one attempt.
+    /// Time limit for one attempt.
     pub timeout: Option<Duration>,
-    /// Attempts of each case.
+    /// Number of attempts of each case.
     pub repeat: Option<u32>,
-    /// How often a failure that may be retried is retried.
+    /// Maximum number of retries after a failure that may be retried.
     pub retries: Option<u32>,
-    /// Attempts begun a minute at most.
+    /// Maximum number of attempts started per minute.
     pub rate: Option<u32>,
-    /// What an agent may send in one turn, in MB of memory.
+    /// Memory limit for what an agent sends in one turn, in MB.
     pub turn_memory_mb: Option<u32>,
     /// How calls are compared, where the metric allows it.
     pub rules: Vec<MatchRule>,
     /// Metrics that are scored in every set.
     pub metrics: Vec<DefinedMetric>,
-    /// Which model judges, and how it is asked.
+    /// The judge model and how it is called.
     pub judge: Option<JudgeSpec>,
-    /// How many runs are kept; [`KEPT_RUNS`] when `None`.
+    /// How many runs are stored; [`KEPT_RUNS`] when `None`.
     pub keep: Option<usize>,
 }
 
-/// So many runs are kept unless the file says otherwise.
+/// How many runs are stored unless the file specifies another number.
 pub const KEPT_RUNS: usize = 50;
 
-/// Why the file cannot be used; toml's own words with line and column, or ours with the key.
+/// Why the file cannot be used: the message of the TOML parser with line and column, or a message that names the key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigProblem(pub String);
@@ -54,7 +54,7 @@ pub struct ConfigProblem(pub String);
 #[serde(deny_unknown_fields)]
 struct Raw {
     #[serde(default)]
-    agents: BTreeMap<String, RawAgent>,
+    agents: BTreeMap<String, AgentTable>,
     #[serde(default)]
     run: RawRun,
     judge: Option<RawJudge>,
@@ -83,33 +83,8 @@ struct RawHistory {
     keep: Option<usize>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum RawAgent {
-    Adk {
-        url: Option<String>,
-        start: Option<String>,
-        app: Option<String>,
-        #[serde(default)]
-        env: Vec<String>,
-        jobs: Option<u32>,
-    },
-    Command {
-        command: String,
-        #[serde(default)]
-        env: Vec<String>,
-        jobs: Option<u32>,
-    },
-    Replay {
-        recording: PathBuf,
-        speed: Option<u32>,
-        fallback: Option<String>,
-        jobs: Option<u32>,
-    },
-}
-
 impl ConfigFile {
-    /// How runs are carried out: the defaults, with what the file says over them.
+    /// The options of a run: the file's values, and the defaults for all others.
     pub fn run_options(&self) -> RunOptions {
         let defaults = RunOptions::default();
         RunOptions {
@@ -123,7 +98,7 @@ impl ConfigFile {
         }
     }
 
-    /// Reads the file's text; `root` is the folder it lies in.
+    /// Parses the file's text; `root` is the folder that contains the file.
     pub fn parse(text: &str, root: &Path) -> Result<ConfigFile, ConfigProblem> {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;
         let mut agents = BTreeMap::new();
@@ -161,7 +136,7 @@ impl RawRun {
     fn check(&self) -> Result<(), String> {
         let within = |name: &str, value: Option<u32>, least: u32, most: u32| match value {
             Some(value) if !(least..=most).contains(&value) => {
-                Err(format!("{name}: {value} is not from {least} to {most}"))
+                Err(format!("{name}: {value} is not in the range {least} to {most}"))
             }
             _ => Ok(()),
         };
@@ -170,46 +145,6 @@ impl RawRun {
         within("retries", self.retries, 0, 100)?;
         within("rate", self.rate, 1, 1_000_000)?;
         within("turn_memory_mb", self.turn_memory_mb, 1, 4096)
-    }
-}
-
-impl RawAgent {
-    fn jobs(&self) -> Option<u32> {
-        match self {
-            RawAgent::Adk { jobs, .. } | RawAgent::Command { jobs, .. } | RawAgent::Replay { jobs, .. } => {
-                *jobs
-            }
-        }
-    }
-
-    fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
-        match self {
-            RawAgent::Adk { url: Some(_), env, .. } if !env.is_empty() => {
-                Err("env is for a server that is started, and this one has a url".into())
-            }
-            RawAgent::Adk { url, start, app, env, .. } => {
-                let server = match (url, start) {
-                    (Some(url), None) => AdkServer::Url(url.trim_end_matches('/').to_string()),
-                    (None, Some(start)) => {
-                        let argv = split_command(&start).map_err(|error| error.0)?;
-                        if !argv.iter().any(|word| word.contains("{port}")) {
-                            return Err("start needs {port}, which becomes a free port".into());
-                        }
-                        AdkServer::Start(ProgramSpec { argv, cwd: root.to_path_buf(), env })
-                    }
-                    _ => return Err("an adk agent has either a url or a start command".into()),
-                };
-                Ok(AgentSpec::Adk { server, app: app.unwrap_or_else(|| name.to_string()) })
-            }
-            RawAgent::Command { command, env, .. } => {
-                let argv = split_command(&command).map_err(|error| error.0)?;
-                Ok(AgentSpec::Command(ProgramSpec { argv, cwd: root.to_path_buf(), env }))
-            }
-            RawAgent::Replay { recording, speed, fallback, .. } => {
-                let (path, speed) = (root.join(recording), speed.unwrap_or(100));
-                Ok(AgentSpec::Replay { path, speed, fallback })
-            }
-        }
     }
 }
 
@@ -262,7 +197,7 @@ mod tests {
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
         assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
         assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));
-        assert!(said("[judge]\nbase_url = \"http://x\"").contains("kind says what is spoken there"));
+        assert!(said("[judge]\nbase_url = \"http://x\"").contains("kind must name its API"));
         let key = said("[judge]\napi_key = \"sk-1234\"");
         assert!(key.contains("name that variable as api_key_env") && !key.contains("sk-1234"), "{key}");
     }

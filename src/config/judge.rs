@@ -1,4 +1,4 @@
-//! `[judge]`: which model judges, and how it is asked.
+//! `[judge]`: the judge model and how it is called.
 
 use super::duration::parse_duration;
 use crate::domain::{JudgeSpec, Provider, Reading};
@@ -25,14 +25,14 @@ pub(super) struct RawJudge {
     prices: Option<RawPrices>,
     spending_limit: Option<f64>,
     cache: Option<bool>,
-    /// Taken only to say where it belongs.
+    /// Accepted only to report where an API key belongs.
     api_key: Option<toml::Value>,
 }
 
-/// More jobs, requests a minute or samples are a mistake.
+/// Maximum of jobs and of requests per minute. A larger number is a mistake.
 const MOST: u32 = 100_000;
 
-/// For a million tokens.
+/// Prices per million tokens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPrices {
@@ -49,23 +49,21 @@ impl RawJudge {
         match (self.kind, &self.recording) {
             (Some(Provider::Replay), None) => return Err("kind = \"replay\" needs a recording".into()),
             (kind, Some(_)) if kind != Some(Provider::Replay) => {
-                return Err("a recording is played by kind = \"replay\"".into());
+                return Err("a recording needs kind = \"replay\"".into());
             }
             _ => {}
         }
         if self.base_url.is_some() && self.kind.is_none() {
-            return Err(
-                "with a base_url, kind says what is spoken there: gemini, openai, anthropic or ollama".into(),
-            );
+            return Err("with a base_url, kind must name its API: gemini, openai, anthropic or ollama".into());
         }
         let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
         if self.base_url.as_deref().and_then(|url| Url::parse(url).ok()).is_some_and(|url| has_user(&url)) {
-            return Err("a base_url holds no user name: what stands before its @ hides where it leads".into());
+            return Err(
+                "a base_url must not contain a user name: the text before the @ hides the actual host".into(),
+            );
         }
         if self.spending_limit.is_some() && self.prices.is_none() {
-            return Err(
-                "a spending_limit needs prices = { input = …, output = … } for a million tokens".into()
-            );
+            return Err("a spending_limit needs prices = { input = …, output = … } per million tokens".into());
         }
         for (name, count) in [("jobs", self.jobs), ("rate", self.rate)] {
             if count.is_some_and(|count| !(1..=MOST).contains(&count)) {

@@ -1,19 +1,19 @@
-//! `[metrics.NAME]`: metrics that a person defines.
+//! `[metrics.NAME]`: metrics that the user defines.
 
-use super::agent::split_command;
+use super::agents::split_command;
 use super::duration::parse_duration;
 use super::template::RawTemplate;
 use crate::domain::{Convention, JudgeTemplate};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A metric as the file defines it. Where a program runs, and by which Python, is decided where files
-/// can be looked at.
+/// A metric as the file defines it. The folder in which a program runs and the Python interpreter are chosen
+/// later, where the file system can be accessed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DefinedMetric {
     /// Its name.
     pub name: String,
-    /// The score needed to pass; nothing makes it informational.
+    /// The score needed to pass; `None` makes the metric informational.
     pub threshold: Option<f64>,
     /// What it computes.
     pub kind: DefinedKind,
@@ -54,7 +54,7 @@ pub enum DefinedKind {
     },
 }
 
-/// Limit for a program that names none.
+/// Default time limit for a program, in milliseconds.
 const TIMEOUT_MS: u64 = 30_000;
 
 #[derive(Deserialize)]
@@ -111,7 +111,7 @@ impl RawMetric {
             RawMetric::Tools { tools, threshold } => of(threshold, DefinedKind::Tools { tools }),
             RawMetric::Response { pattern, threshold } => of(threshold, DefinedKind::Response { pattern }),
             RawMetric::Argument { equals: None, pattern: None, .. } => {
-                Err("an argument metric takes equals or pattern".into())
+                Err("an argument metric needs equals or pattern".into())
             }
             RawMetric::Argument { tool, path, equals, pattern, threshold } => {
                 of(threshold, DefinedKind::Argument { tool, path, equals, pattern })

@@ -1,8 +1,8 @@
-//! `evaltrail.toml`: optional, at the workspace's root. Agents by name, and how runs are carried out.
+//! `evaltrail.toml`, an optional file at the workspace's root: agents by name, metrics and the options of runs.
 //!
-//! Layers: defaults < file < flags. Unknown keys are errors that say where.
+//! Precedence: defaults < file < flags. An unknown key is an error with its position.
 
-mod agent;
+mod agents;
 mod duration;
 mod file;
 mod judge;
@@ -10,7 +10,7 @@ mod metric;
 mod template;
 mod user;
 
-pub use agent::{AgentSpecError, parse_agent_uri, split_command};
+pub use agents::{AgentSpecError, parse_agent_uri, split_command};
 pub use duration::parse_duration;
 pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS};
 pub use metric::{DefinedKind, DefinedMetric};

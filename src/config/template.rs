@@ -1,10 +1,10 @@
-//! Vertex's prompt templates (`facts/vertex-and-protocols.md` 1.6): sections in their order, as one prompt.
+//! Vertex's prompt templates (`facts/vertex-and-protocols.md` 1.6): sections in a fixed order, joined to one prompt.
 
 use crate::domain::JudgeTemplate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What `kind = "pointwise"` and `kind = "pairwise"` take.
+/// The keys of `kind = "pointwise"` and `kind = "pairwise"`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawTemplate {
@@ -45,10 +45,12 @@ impl RawTemplate {
         }
         let has_sections = !self.criteria.is_empty() || !self.rating_rubric.is_empty();
         let prompt = match (&self.prompt, has_sections) {
-            (Some(_), true) => return Err("either a whole prompt, or criteria and rating_rubric".into()),
+            (Some(_), true) => {
+                return Err("a metric has either a prompt, or criteria and rating_rubric".into());
+            }
             (Some(prompt), false) => prompt.clone(),
             (None, _) if self.criteria.is_empty() || self.rating_rubric.is_empty() => {
-                return Err("criteria and rating_rubric are needed, or a whole prompt".into());
+                return Err("criteria and rating_rubric are required, or a prompt".into());
             }
             (None, _) => self.sections(baseline.as_deref()),
         };

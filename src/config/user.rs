@@ -1,31 +1,31 @@
-//! `config.toml` of the person who uses evaltrail: theme, keys, and themes of their own. It lies outside of every
-//! workspace, so that a folder that is opened changes no key.
+//! The user's `config.toml`: theme, key bindings and custom themes. It is outside of every workspace, so that opening
+//! a folder cannot change a key binding.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Its name, in the platform's folder for configuration or in `EVALTRAIL_HOME`.
+/// The file's name, in the platform's configuration folder or in `EVALTRAIL_HOME`.
 pub const USER_FILE_NAME: &str = "config.toml";
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UserConfig {
-    /// The theme to begin with.
+    /// The theme at the start.
     pub theme: Option<String>,
-    /// The keys of commands, by the name of the command.
+    /// Key bindings by the name of the command.
     pub keys: BTreeMap<String, OneOrMore>,
-    /// Themes by name: `base`, the theme that they change, and looks by role.
+    /// Custom themes by name: `base`, the theme that they extend, and styles by role.
     pub themes: BTreeMap<String, toml::Table>,
 }
 
-/// Keys of a command: one text or a list of them.
+/// The keys of a command: one string or a list of strings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum OneOrMore {
     /// One.
     One(String),
-    /// Several, the first of which hints show.
+    /// Several; hints show the first one.
     More(Vec<String>),
 }
 
@@ -40,7 +40,7 @@ impl OneOrMore {
 }
 
 impl UserConfig {
-    /// Reads the file. The error says where it is wrong.
+    /// Parses the file's text. The error contains the line.
     pub fn parse(text: &str) -> Result<UserConfig, String> {
         toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());

@@ -1,15 +1,15 @@
-//! Recorded answers of a judge, JSON Lines: which case, metric and turn, and the samples in order.
+//! Recorded responses of a judge as JSON Lines: the case, metric and turn, and the samples in order.
 //!
 //! ```json
 //! {"eval_id": "lights_off", "metric": "rubric_based_final_response_quality_v1", "turn": 1, "replies": ["…", "…"]}
 //! ```
 //!
-//! `turn` and `text` count from 1; `about` tells the steps of a metric that asks twice apart
-//! (`sentences`, `support`). What is left out is 1, or anything.
+//! `turn` and `text` count from 1 and default to 1. `about` distinguishes the steps of a metric that sends two requests
+//! (`sentences`, `support`); without it, the line is for any step.
 
 use serde::Deserialize;
 
-/// The answers to one question.
+/// The responses to one request.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedAnswers {
@@ -23,7 +23,7 @@ pub struct RecordedAnswers {
     /// Which text of the turn, from 1.
     #[serde(default = "first")]
     pub text: usize,
-    /// What was asked for; any question of the turn when `None`.
+    /// The step of the metric; any request of the turn when `None`.
     #[serde(default)]
     pub about: Option<String>,
     /// The samples.

@@ -1,11 +1,11 @@
-//! Is a data set right? Rows that cannot be read, and ids that stand twice.
+//! Checks of data sets: rows that cannot be read and duplicate ids.
 
 use super::adk::{Issue, Severity};
 use super::{Form, SetFile};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Checks a file that is no form of ADK's; nothing for one that is.
+/// Checks a file that is not in one of ADK's forms. `None` for one that is, and for a file that cannot be opened.
 pub fn check_rows(text: &str) -> Option<Vec<Issue>> {
     let file = SetFile::open(Arc::from(text), "").ok().filter(|file| !file.form.is_adk())?;
     let mut issues = Vec::new();
@@ -29,7 +29,7 @@ pub fn check_rows(text: &str) -> Option<Vec<Issue>> {
                 line: file.line_of(at),
                 column: 1,
                 path: String::new(),
-                message: format!("the id {id:?} is taken by row {} already", before + 1),
+                message: format!("the id {id:?} is already used by row {}", before + 1),
             });
         }
     }

@@ -1,11 +1,11 @@
-//! The content hash of a case: what tells a case that was edited from the one that was run.
+//! The content hash of a case, which shows whether a case was edited since a run.
 
 use super::SetFile;
 use xxhash_rust::xxh3::Xxh3;
 
 impl SetFile {
-    /// The hash of a case's text without the white space between JSON tokens, so that indenting a file anew
-    /// changes no case: 32 hexadecimal digits of XXH3-128. Empty when the case cannot be read.
+    /// The hash of a case's text without the white space between JSON tokens, so that reindenting a file does not
+    /// change it: 32 hexadecimal digits of XXH3-128. Empty when the case cannot be read.
     pub fn content_hash(&self, at: usize) -> String {
         let text = match self.case_text(at) {
             Some(text) => text,

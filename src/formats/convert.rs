@@ -1,5 +1,5 @@
-//! One form into another: any file of cases to an ADK eval set or to Vertex JSON Lines. What the target
-//! cannot hold is said.
+//! Conversion of any file of cases to an ADK eval set or to Vertex JSON Lines. What cannot be represented in the
+//! target is reported.
 
 use super::adk::write_case;
 use super::vertex::write_row;
@@ -17,23 +17,22 @@ pub enum Target {
     VertexLines,
 }
 
-/// What came of it.
+/// The result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Converted {
     /// The new file.
     pub text: String,
     /// How many cases are in it.
     pub cases: usize,
-    /// What it cannot hold, and of how many cases.
+    /// What cannot be represented in the target, with the number of cases that have it.
     pub lost: BTreeMap<String, usize>,
-    /// What of the set itself it cannot hold.
+    /// Properties of the set itself that cannot be represented in the target.
     pub of_set: Vec<String>,
     /// Cases that could not be read; they are left out.
     pub problems: Vec<FileProblem>,
 }
 
-/// What a conversion takes from outside: the set's new id, the time, and fresh ids for turns that have
-/// none.
+/// External inputs of a conversion: the set's new id, the time, and new ids for turns without one.
 pub struct Fresh<'a> {
     /// The set's id.
     pub set_id: String,
@@ -41,7 +40,7 @@ pub struct Fresh<'a> {
     pub now: f64,
     /// A new id at every call.
     pub id: &'a mut dyn FnMut() -> String,
-    /// The session that cases without one begin in: ADK's initial session file.
+    /// The session for cases without one, from ADK's initial session file.
     pub session: Option<SessionInput>,
 }
 
@@ -64,7 +63,7 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
     out
 }
 
-/// What the set itself has and the target has no place for.
+/// Properties of the set itself for which the target has no field.
 fn lost_of_set(file: &SetFile, target: Target, fresh: &Fresh) -> Vec<String> {
     let head = &file.head;
     let mut lost = Vec::new();
@@ -86,7 +85,7 @@ fn one(mut case: EvalCase, target: Target, fresh: &mut Fresh, lost: &mut BTreeMa
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
     if target == Target::VertexLines {
         let (row, not_held) = write_row(&case);
-        // What several turns lose is lost in one case.
+        // A loss in several turns of a case counts once.
         for what in not_held.into_iter().collect::<BTreeSet<_>>() {
             *lost.entry(what).or_default() += 1;
         }
@@ -105,7 +104,7 @@ fn one(mut case: EvalCase, target: Target, fresh: &mut Fresh, lost: &mut BTreeMa
     write_case(&case)
 }
 
-/// ADK has no place for what an agent did; under Vertex's names beside the case, ADK keeps it.
+/// Moves an agent's saved results, for which ADK has no field, to keys with Vertex's names. ADK retains such keys.
 fn keep_saved(case: &mut EvalCase) {
     let Some(saved) = case.saved.take() else { return };
     let only_saved = EvalCase { saved: Some(saved), ..EvalCase::default() };

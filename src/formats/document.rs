@@ -1,8 +1,8 @@
-//! Documents that hold a list of cases: where the cases lie, and what stands beside the list.
+//! Documents that contain a list of cases: the positions of the cases, and the members beside the list.
 
+use super::form::Form;
 use super::index;
 use super::json::{self, JsonPath, SyntaxError};
-use super::set_file::Form;
 use super::vertex::{COLUMNS, LineIndexer};
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub(super) struct Document {
     pub(super) list: JsonPath,
 }
 
-/// What a file says of the set beside its id.
+/// The properties of a set besides its id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
-    /// A name for people.
+    /// A human-readable name.
     pub name: Option<String>,
-    /// A description for people.
+    /// A human-readable description.
     pub description: Option<String>,
-    /// When it was made, in Unix seconds.
+    /// When it was created, in Unix seconds.
     pub created: Option<f64>,
 }
 
@@ -32,7 +32,7 @@ pub struct Head {
 pub(super) struct Entry {
     pub(super) eval_id: String,
     pub(super) range: Range<usize>,
-    /// Of an evaluation result, the case that its scores are about.
+    /// In an evaluation result, the position of the case that was scored.
     pub(super) asked: Option<Range<usize>>,
 }
 
@@ -42,10 +42,10 @@ impl Entry {
     }
 }
 
-/// The ids of cases of a data set.
+/// The keys of a case's id in a data set.
 const DATASET_IDS: &[&str] = &["eval_case_id", "evalCaseId", "eval_id", "id"];
 
-/// Finds the cases of an object. Nothing when it holds no list of cases.
+/// Finds the cases of an object. `None` when it contains no list of cases.
 pub(super) fn open_object(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
     let mut id = None;
     let mut head = Head::default();
@@ -87,7 +87,7 @@ fn dataset_id(text: &str, range: &Range<usize>) -> String {
     if id.is_empty() { asked_id(text, range) } else { id }
 }
 
-/// A result names its case by the position in the data set, which agents-cli writes beside the results.
+/// A result refers to its case by the index in the data set, which agents-cli writes beside the results.
 fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entry {
     let index = id_of(text, &range, &["eval_case_index", "evalCaseIndex"]);
     let asked = index.parse().ok().and_then(|at: usize| asked.get(at).cloned());
@@ -95,8 +95,8 @@ fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entr
     Entry { eval_id: named.unwrap_or_else(|| format!("case-{index}")), range, asked }
 }
 
-/// The cases of `evaluation_dataset`: of an object, or of a list with one for each candidate, whose cases are the
-/// same.
+/// The cases of `evaluation_dataset`, which is an object, or a list with one object for each candidate. All candidates
+/// have the same cases.
 fn cases_of_dataset(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let is_list = text[range.clone()].starts_with('[');
     let first = match is_list {
@@ -110,7 +110,8 @@ fn cases_of_dataset(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     list.and_then(|list| index::elements(text, list).ok()).unwrap_or_default()
 }
 
-/// ADK's eval sets and results, and Vertex's, have the same keys on top: their elements tell.
+/// The form of a document with a list of cases. The eval sets and results of ADK and of Vertex have the same top-level
+/// keys, so the first element decides.
 fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<Form> {
     let has = |range: &Range<usize>, keys: &'static [&'static str]| {
         matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
@@ -130,7 +131,7 @@ fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<F
     }
 }
 
-/// Finds the cases of a list. Nothing when its elements are none of ADK's older forms, and no messages.
+/// Finds the cases of a list. `None` when its elements are neither of ADK's older forms, nor messages.
 pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
     let document = |form, entries| Document {
         id: fallback_id.to_string(),
@@ -140,7 +141,7 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
         list: JsonPath::default(),
     };
     let items = index::elements(text, 0..text.len())?;
-    // ADK takes an empty list for a set without cases.
+    // ADK reads an empty list as a set without cases.
     let Some(first) = items.first() else { return Ok(Some(document(Form::NamedList, Vec::new()))) };
     if !text[first.clone()].starts_with('{') {
         return Ok(None);
@@ -173,7 +174,7 @@ fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
     }
 }
 
-/// The id of a case that gives none: from what is asked.
+/// The id of a case without one, computed from its prompt.
 fn asked_id(text: &str, range: &Range<usize>) -> String {
     let mut indexer = LineIndexer::default();
     indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
@@ -193,7 +194,7 @@ fn number_at(text: &str, range: Range<usize>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Elements of a list under a key that both ADK and Vertex use tell which of the two it is.
+    /// Both ADK and Vertex use this key; the elements of the list differ.
     #[test]
     fn the_first_element_tells_the_form() {
         let form = |element: &str| form_of_list(element, "eval_cases", Some(&(0..element.len())));

@@ -1,14 +1,14 @@
-//! `.env` files as python-dotenv 1.2 reads them, which is what ADK loads them with (`tests/integration/dotenv.rs` compares). The
-//! reader is our own: others give the whole file up at a line that python-dotenv passes over, and put variables of the
-//! environment into values.
+//! Reading of `.env` files as python-dotenv 1.2 does, which ADK uses (`tests/integration/dotenv.rs` compares the two).
+//! Existing crates are not suitable: they reject the whole file at a line that python-dotenv skips, and they substitute
+//! environment variables in values.
 
 use regex::Regex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The variables that a file sets; of several lines for a name the last counts. A value that would be filled in from
-/// other variables (`${…}`) is left out.
+/// The variables that a file sets. If a name is set several times, the last line counts. A value that refers to other
+/// variables (`${…}`) is left out.
 pub fn read_dotenv(text: &str) -> BTreeMap<String, String> {
     let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text) };
     let mut found = BTreeMap::new();
@@ -50,7 +50,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the text at the current position that matches the pattern.
+    /// Consumes the text at the current position that matches the pattern.
     fn take(&mut self, form: &Option<Regex>) -> Option<&'a str> {
         let end = form.as_ref()?.find(self.rest)?.end();
         let (taken, rest) = self.rest.split_at(end);
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// The name and the value of a line, where it has them; nothing when it cannot be read.
+    /// The name and the value of a line, if it has them; `None` when the line cannot be read.
     fn line(&mut self) -> Option<(Option<String>, Option<String>)> {
         self.take(&BLANKS)?;
         if self.rest.is_empty() {
@@ -99,7 +99,7 @@ fn unquoted(name: &str) -> &str {
     name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name)
 }
 
-/// The inside of a quoted value, with those of its escapes undone.
+/// The text between the quotation marks of a value, with the given escapes decoded.
 fn unescaped<'a>(quoted: &'a str, escapes: &str) -> Cow<'a, str> {
     let inside = &quoted[1..quoted.len() - 1];
     if !inside.contains('\\') {

@@ -1,8 +1,8 @@
-//! Changes of a file of cases: the smallest change of its text for what is meant.
+//! Edits of a file of cases, each as the smallest change of the file's text.
 //!
 //! ```text
 //! case as read ──▶ canonical JSON ─┐
-//! case as meant ─▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back: is it what was meant?
+//! edited case ───▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back and compared
 //! ```
 
 use super::adk::{SchemaProblem, refusals, respelt, write_case, write_named_case, write_turns};
@@ -13,19 +13,19 @@ use serde_json::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Why a file cannot be changed so.
+/// Why an edit cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EditError {
-    /// Files of this form are not written.
-    #[error("a file of this form ({0}) is not edited here; `evaltrail convert` makes an eval set of it")]
+    /// Files of this form cannot be edited.
+    #[error("a file of this form ({0}) cannot be edited; `evaltrail convert` converts it to an eval set")]
     Form(&'static str),
-    /// The file cannot be read where it is to be changed.
+    /// The edited part of the file cannot be read.
     #[error("{0}")]
     Unreadable(FileProblem),
     /// ADK would refuse to load the file with this change.
     #[error("ADK refuses this: {0}")]
     Refused(FileProblem),
-    /// What was asked for cannot be said in this file.
+    /// The edit cannot be represented in this file.
     #[error("{0}")]
     Unspeakable(String),
 }
@@ -38,11 +38,11 @@ pub fn is_editable(file: &SetFile) -> Result<(), EditError> {
     }
 }
 
-/// The change that makes a case what is meant. Nothing else of the file changes.
+/// The text change that turns a case into `meant`. Nothing else in the file changes.
 pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case is gone".into()))?;
+    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case no longer exists".into()))?;
     let before = file.case(at).map_err(EditError::Unreadable)?;
     let (old, new) = (canonical(&before, file.form), canonical(meant, file.form));
     if old == new && before != *meant {
@@ -58,11 +58,11 @@ pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextCh
     Ok(change)
 }
 
-/// The change that makes the text of a case another one, as a person typed it.
+/// The text change that replaces the text of a case with `typed`, the text that the user typed.
 pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case is gone".into()))?;
+    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case no longer exists".into()))?;
     let typed = typed.trim().replace("\r\n", "\n");
     let typed = if text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
     let change = TextChange::one(range.start, &text[range.clone()], &typed);
@@ -80,8 +80,8 @@ pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange,
     Ok(change)
 }
 
-/// The first thing that ADK refuses of a case and did not refuse before: a case that is wrong already can be mended
-/// step by step.
+/// The first problem for which ADK refuses a case, and which the case did not have before. Earlier problems are
+/// allowed, so that an invalid case can be fixed step by step.
 fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> Option<FileProblem> {
     if file.form != Form::EvalSet {
         return None;
@@ -97,13 +97,13 @@ fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> O
     Some(FileProblem { line, column, path, expected: finding.expected, found: finding.found })
 }
 
-/// The change that puts a case in at a position.
+/// The text change that inserts a case at a position.
 pub fn insert_case(file: &SetFile, at: usize, case: &EvalCase) -> Result<TextChange, EditError> {
     insert(file, at, &canonical(case, file.form), None)
 }
 
-/// The change that puts a case of another file in at the end, with all that stands in it: keys that ADK knows are
-/// spelt as this file spells them, and people's own stay as they are.
+/// The text change that appends a case of another file with all its content. Keys that ADK knows get the spelling of
+/// this file; all other keys stay as they are.
 pub fn take_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange, EditError> {
     let case = from.case(at).map_err(EditError::Unreadable)?;
     let whole = match (from.form, file.form, from.text_of(at).map(json::parse)) {
@@ -113,7 +113,7 @@ pub fn take_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange
     insert(file, file.len(), &whole, None)
 }
 
-/// The change that puts a copy of a case in behind it, under another id and otherwise letter by letter.
+/// The text change that inserts a copy of a case after it. The copy has another id and otherwise the same text.
 pub fn copy_case(file: &SetFile, at: usize, eval_id: &str) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let mut case = file.case(at).map_err(EditError::Unreadable)?;
@@ -140,7 +140,7 @@ fn insert(file: &SetFile, at: usize, case: &Value, verbatim: Option<&str>) -> Re
     Ok(change)
 }
 
-/// The change that takes cases out.
+/// The text change that removes cases.
 pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditError> {
     let list = list_of(file)?;
     let change = json::remove_elements(file.text(), list, gone)
@@ -150,7 +150,7 @@ pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditEr
     Ok(change)
 }
 
-/// The change of a member of the set itself: its id, name or description.
+/// The text change of a member of the set itself: its id, name or description.
 pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, EditError> {
     if file.form != Form::EvalSet {
         return Err(EditError::Unspeakable(format!("a {} has no {key}", file.form.label())));
@@ -172,7 +172,7 @@ pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, 
     json::rewrite(text, at..end, &old, &serde_json::json!({ key: value }), Names::Camel).map_err(fail)
 }
 
-/// A case in the canonical form of its file: what differs there is what changes.
+/// A case as the canonical JSON of its file's form. An edit changes what differs in it.
 fn canonical(case: &EvalCase, form: Form) -> Value {
     match form {
         Form::NamedList => write_named_case(case),
@@ -193,7 +193,8 @@ fn names(file: &SetFile, at: usize) -> Names {
 /// Where the list of cases begins.
 fn list_of(file: &SetFile) -> Result<usize, EditError> {
     is_editable(file)?;
-    let unlisted = || EditError::Unspeakable(format!("a {} holds one conversation", file.form.label()));
+    let unlisted =
+        || EditError::Unspeakable(format!("a {} contains only one conversation", file.form.label()));
     file.list_start().ok_or_else(unlisted)
 }
 
@@ -202,7 +203,7 @@ fn changed_range(range: &Range<usize>, change: &TextChange) -> Range<usize> {
     range.start..range.end.saturating_add_signed(grown)
 }
 
-/// Reads the changed case back: what is written must be what was meant.
+/// Reads the changed case back and checks that it is the intended one.
 fn confirm(
     file: &SetFile,
     change: &TextChange,
@@ -224,15 +225,18 @@ fn confirm(
     match reads.map_err(|problem| retell(problem, file.form, head.len()))? {
         Some(read) if is_meant(&read) => Ok(read),
         Some(_) => Err(cannot_say(file)),
-        None => Err(EditError::Unspeakable("that is not one case".into())),
+        None => Err(EditError::Unspeakable("the text is not exactly one case".into())),
     }
 }
 
 fn cannot_say(file: &SetFile) -> EditError {
-    EditError::Unspeakable(format!("the form of this file ({}) cannot say this", file.form.label()))
+    EditError::Unspeakable(format!(
+        "this edit cannot be represented in a file of this form ({})",
+        file.form.label()
+    ))
 }
 
-/// A problem of the changed case, told within the case.
+/// A problem of the changed case, with path and column relative to the case.
 fn retell(problem: FileProblem, form: Form, head: usize) -> EditError {
     let path = match form {
         Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
@@ -242,7 +246,7 @@ fn retell(problem: FileProblem, form: Form, head: usize) -> EditError {
     EditError::Unreadable(FileProblem { path, column, ..problem })
 }
 
-/// The text of a range after a change that lies within it.
+/// The text of a range after a change within it.
 fn part_of(text: &str, change: &TextChange, after: &Range<usize>) -> Option<String> {
     let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
     let before = text.get(after.start..after.end.checked_add_signed(-grown)?)?;
@@ -251,7 +255,7 @@ fn part_of(text: &str, change: &TextChange, after: &Range<usize>) -> Option<Stri
     TextChange(moved.collect::<Option<_>>()?).apply(before)
 }
 
-/// Opens the changed text: so many cases must be there.
+/// Opens the changed text and checks the number of cases.
 fn reread(file: &SetFile, change: &TextChange, count: usize) -> Result<(), EditError> {
     let text = change.apply(file.text()).unwrap_or_default();
     let read = SetFile::open(Arc::from(text), &file.id).map_err(EditError::Unreadable)?;
@@ -335,7 +339,7 @@ mod tests {
         better["conversation"][0]["user_content"]["parts"][0]["text"] = json!("hello");
         assert!(retype_case(&file, 0, &better.to_string()).is_ok());
         better["conversation"][0]["colour"] = json!("red");
-        assert!(retype_case(&file, 0, &better.to_string()).is_err(), "but not made worse");
+        assert!(retype_case(&file, 0, &better.to_string()).is_err(), "a new problem is refused");
     }
 
     #[test]
@@ -366,6 +370,6 @@ mod tests {
         let empty = set(&[json!({"eval_id": "c", "conversation": []})], false);
         let back = take_case(&empty, &moved, 1).unwrap().apply(empty.text()).unwrap();
         let back: Value = serde_json::from_str(&back).unwrap();
-        assert_eq!(back["eval_cases"][1], case(), "and is the same when it comes back");
+        assert_eq!(back["eval_cases"][1], case(), "unchanged after the round trip");
     }
 }

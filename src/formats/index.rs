@@ -1,14 +1,14 @@
-//! Where the cases of a file lie, found without parsing them: one pass that counts brackets.
+//! Finds the positions of a file's cases without parsing them, in one pass that counts brackets.
 //!
-//! A case is parsed when it is opened, so a file of any size lists in the time it takes to read it.
+//! A case is parsed when it is opened, so listing the cases of a file takes about as long as reading the file.
 
 use super::json::{Cursor, SyntaxError};
 use std::ops::Range;
 
-/// A member of an object, or an element of an array: its key and where its value lies.
+/// A member of an object: its key and the byte range of its value.
 pub type Member = (String, Range<usize>);
 
-/// What kind of document a text is, by its first byte that is no space.
+/// The kind of a document, by its first byte that is not white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Top {
     /// `{…}`
@@ -33,17 +33,17 @@ pub fn top(text: &str) -> Top {
     }
 }
 
-/// An object with a long list in it, as one pass sees it.
+/// The members of an object and the elements of a long list in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
-    /// The members in order. Values are not looked into.
+    /// The members in order. Values are not parsed.
     pub members: Vec<Member>,
-    /// The elements of the member that was asked for, when it is a list.
+    /// The elements of the requested member, when it is a list.
     pub elements: Vec<Range<usize>>,
 }
 
-/// The members of the object that is the whole text, and the elements of the list among them whose
-/// key is one of these. Every byte is looked at once.
+/// The members of the object that is the whole text, and the elements of the list whose key is one of
+/// `lists`. Every byte is read once.
 pub fn outline(text: &str, lists: &[&str]) -> Result<Outline, SyntaxError> {
     let mut outline = Outline::default();
     walk_object(text, 0..text.len(), |key, cursor| {
@@ -60,7 +60,8 @@ pub fn outline(text: &str, lists: &[&str]) -> Result<Outline, SyntaxError> {
     Ok(outline)
 }
 
-/// The first members of the object at `range` whose keys are wanted; stops when all are found.
+/// The values of the wanted keys in the object at `range`. Each entry of `wanted` lists the spellings of a key. The
+/// search stops when all are found.
 pub fn pick<const N: usize>(
     text: &str,
     range: Range<usize>,
@@ -84,7 +85,7 @@ pub fn first_keys(text: &str) -> Vec<String> {
         _ => 0,
     };
     let mut keys = Vec::new();
-    // A text that ends early is what this is for.
+    // An error is expected: the text may be only the beginning of a file.
     let _ = walk_object(text, start..text.len(), |key, cursor| {
         keys.push(key);
         value_range(cursor).map(|_| true)

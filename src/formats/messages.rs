@@ -6,11 +6,11 @@ use crate::formats::read::{Node, Read};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// A conversation, turn by turn. What stands before the first user's words is left out, unless it
-/// is the system's.
+/// A conversation, turn by turn. An assistant message before the first user message begins a turn without a user
+/// message.
 pub(super) struct Conversation {
     pub(super) turns: Vec<Invocation>,
-    /// What the system message says.
+    /// The text of the system message.
     pub(super) system: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
     Ok(conversation)
 }
 
-/// A list of messages as one case: what the assistant says and calls is what is expected.
+/// A list of messages as one case: the assistant's messages and tool calls are the expected ones.
 pub(super) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     let found = conversation(node)?;
     let mut case = EvalCase {

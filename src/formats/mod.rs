@@ -1,14 +1,15 @@
-//! Bytes ⇄ domain: every spelling of every file, in one place each.
+//! Reading and writing of all file formats. Each format is read and written in one place, in all of its spellings.
 //!
 //! ```text
 //! source ─▶ text ──json──▶ Value ──read──▶ adk │ vertex │ messages ──▶ EvalCase, criteria, results
-//!              └──index──▶ set_file: where each case lies ──▶ a case parsed when it is opened
-//! case ──edit──▶ the smallest change of the text that says it
+//!              └──index──▶ set_file: position of each case ──▶ a case parsed when it is opened
+//! case ──edit──▶ the smallest change of the text
 //! ```
 
 pub mod adk;
 mod answers;
-pub mod index;
+pub mod form;
+mod index;
 pub mod json;
 mod check_rows;
 mod content;
@@ -39,11 +40,12 @@ pub use edit::{
     EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
     take_case,
 };
+pub use form::Form;
 pub use notes::Notes;
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, preview, unified};
 pub use problem::FileProblem;
 pub use read::ReadError;
-pub use set_file::{Form, SetFile};
+pub use set_file::SetFile;
 pub use sniff::{HEAD, looks_like_cases};
 pub use source::{Pieces, Source};

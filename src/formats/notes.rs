@@ -15,17 +15,17 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is kept beside the cases of a set, by their ids.
+/// Tags and variants of a set's cases, by case id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
-    /// The text that was read; nothing when there is no file.
+    /// The text that was read; `None` when there is no file.
     pub text: Option<Arc<str>>,
-    /// By case.
+    /// The notes by case id.
     pub cases: BTreeMap<String, CaseNotes>,
 }
 
 impl Notes {
-    /// Reads the file.
+    /// Parses the file's text.
     pub fn open(text: Arc<str>) -> Result<Notes, FileProblem> {
         let parsed = json::parse(&text).map_err(|error| FileProblem::syntax(&text, error))?;
         let cases = read_cases(Node::top(&parsed.value))
@@ -33,12 +33,12 @@ impl Notes {
         Ok(Notes { text: Some(text), cases })
     }
 
-    /// What is kept of a case.
+    /// The notes of a case.
     pub fn of(&self, eval_id: &str) -> Option<&CaseNotes> {
         self.cases.get(eval_id)
     }
 
-    /// The change of the file that makes it say this; from nothing when there is no file yet.
+    /// The text change that makes the file contain `meant`; without a file, a change of the empty text.
     pub fn change(&self, meant: &BTreeMap<String, CaseNotes>) -> Result<TextChange, EditError> {
         let Some(text) = &self.text else {
             let new = serde_json::to_string_pretty(&write(meant)).unwrap_or_default() + "\n";

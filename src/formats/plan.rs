@@ -1,28 +1,28 @@
-//! Edits as they are meant, so that they can be made again on a file that someone else changed meanwhile.
+//! Edits independent of a file's text, so that they can be applied to a file that was changed in the meantime.
 
 use super::SetFile;
 use super::edit::{EditError, change_case, change_set, copy_case, insert_case, remove_cases, retype_case};
 use super::json::TextChange;
 use crate::domain::EvalCase;
 
-/// An edit of an eval set, as it is meant. Cases are known by their positions in the file as it was read.
+/// An edit of an eval set. Cases are identified by their positions in the file as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
-    /// A case is to be this.
+    /// Replaces a case.
     Case(usize, Box<EvalCase>),
-    /// The text of a case is to be this.
+    /// Replaces the text of a case.
     Typed(usize, String),
-    /// A case comes, at this position.
+    /// Inserts a case at this position.
     Insert(usize, Box<EvalCase>),
-    /// A case is copied under another id.
+    /// Copies a case under another id.
     Copy(usize, String),
-    /// Cases go.
+    /// Removes cases.
     Remove(Vec<usize>),
-    /// A member of the set itself is to be this text.
+    /// Sets a member of the set itself to this text.
     Set(&'static str, String),
 }
 
-/// The change of the text that edits come to. Only edits of different cases can be made together.
+/// The text change for all edits together. Edits of the same case cannot be combined.
 pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
     let mut changes = Vec::new();
     for edit in edits {
@@ -39,12 +39,12 @@ pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
     changes.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));
     let overlap = changes.windows(2).any(|pair| pair[0].at + pair[0].old.len() > pair[1].at);
     match overlap {
-        true => Err(EditError::Unspeakable("these edits are of the same place".into())),
+        true => Err(EditError::Unspeakable("these edits change the same part of the file".into())),
         false => Ok(TextChange(changes)),
     }
 }
 
-/// The same edits for a file as it is now: nothing when what they are about is not what it was.
+/// The same edits for the current file: `None` when a case that they change has changed in the file.
 pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>> {
     let moved = |at: usize| {
         let before = was.text_of(at)?;
@@ -103,6 +103,6 @@ mod tests {
         let change = plan(&now, &again).unwrap();
         let merged = set(&[("new", "x"), ("a", "y"), ("b", "other")]);
         assert_eq!(change.apply(now.text()).unwrap(), merged.text());
-        assert_eq!(rebase(&was, &now, &[to(&was, 1, "y")]), None, "the same case is another now");
+        assert_eq!(rebase(&was, &now, &[to(&was, 1, "y")]), None, "the case was changed in the file");
     }
 }

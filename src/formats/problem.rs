@@ -11,11 +11,11 @@ pub struct FileProblem {
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
-    /// The JSON path; empty for a text that is no JSON.
+    /// The JSON path; empty for a text that is not JSON.
     pub path: String,
-    /// What should stand there.
+    /// What was expected.
     pub expected: String,
-    /// What stands there.
+    /// What was found.
     pub found: String,
 }
 
@@ -34,7 +34,7 @@ impl FileProblem {
         FileProblem::reading_at(text, path, error)
     }
 
-    /// The same in a text of which other places were looked for before.
+    /// Like [`FileProblem::reading_at`], with cached positions of the text.
     pub(in crate::formats) fn reading_in(
         places: &JsonPositions,
         text: &str,
@@ -45,13 +45,13 @@ impl FileProblem {
         FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }
     }
 
-    /// The same for a text that is no JSON.
+    /// Like [`FileProblem::syntax`], with cached positions of the text.
     pub(in crate::formats) fn syntax_in(places: &JsonPositions, text: &str, error: SyntaxError) -> Self {
         let (line, column) = places.position(text, error.offset);
         FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
     }
 
-    /// The same for a place that is known.
+    /// Like [`FileProblem::reading`], with the whole path of the value.
     pub(in crate::formats) fn reading_at(text: &str, path: JsonPath, error: ReadError) -> Self {
         let (line, column) = json::position(text, json::locate(text, &path));
         FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }

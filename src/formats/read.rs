@@ -1,24 +1,24 @@
-//! Reading values by name in either spelling, with errors that name the place.
+//! Reading of values by key in either spelling, with errors that contain the path.
 
 use crate::domain::float_of;
 use crate::formats::json::{JsonPath, Step};
 use serde_json::{Map, Value};
 
-/// Something a file says that cannot be understood.
+/// A value in a file that cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{path}: expected {expected}, found {found}")]
 pub struct ReadError {
-    /// Where, from the top of what was read.
+    /// The path from the top of the value that was read.
     pub path: JsonPath,
-    /// What should stand there.
+    /// What was expected.
     pub expected: String,
-    /// What stands there.
+    /// What was found.
     pub found: String,
 }
 
 pub(in crate::formats) type Read<T> = Result<T, ReadError>;
 
-/// A value and the way to it. Costs nothing until an error needs the path.
+/// A value and its path. The path is built only when an error needs it.
 #[derive(Clone, Copy)]
 pub(in crate::formats) struct Node<'a> {
     pub(in crate::formats) value: &'a Value,
@@ -30,7 +30,7 @@ enum Way<'a> {
     Top,
     Key(&'a Node<'a>, &'a str),
     Index(&'a Node<'a>, usize),
-    /// A member of the top.
+    /// A member of the topmost value.
     Member(&'a str),
 }
 
@@ -75,17 +75,17 @@ impl<'a> Node<'a> {
         self.value.as_object().ok_or_else(|| self.wrong("an object"))
     }
 
-    /// A member by its snake_case name, in either spelling; where both stand the camelCase one wins.
-    /// A null is like a missing one.
+    /// A member by its snake_case name, in either spelling; if both are present, the camelCase one wins.
+    /// A null is treated as missing.
     pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
         let map = self.value.as_object()?;
         let (key, value) = lookup(map, snake)?;
         (!value.is_null()).then_some(Node { value, way: Way::Key(self, key) })
     }
 
-    /// A member that is known to be there.
+    /// A member that the caller has already found.
     pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
-        // The way is of use only for an error, where one step names the column.
+        // The path is only used in errors, where one step is enough to name the column.
         Node { value, way: Way::Member(key) }
     }
 
@@ -121,7 +121,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The members whose names are not among these, in either spelling.
+    /// The members whose keys are not in `known`, in either spelling.
     pub(in crate::formats) fn others(&self, known: &[&str]) -> Map<String, Value> {
         let Some(map) = self.value.as_object() else { return Map::new() };
         map.iter()
@@ -131,7 +131,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The member of this name in either spelling; the camelCase one wins.
+/// The member with this name in either spelling; the camelCase one wins.
 pub(in crate::formats) fn lookup<'m>(
     map: &'m Map<String, Value>,
     snake: &str,
@@ -145,7 +145,7 @@ pub(in crate::formats) fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&
     path.iter().try_fold(value, |value, key| lookup(value.as_object()?, key).map(|(_, value)| value))
 }
 
-/// Whether a key is this snake_case name, as it is or in camelCase.
+/// Whether a key is this snake_case name, in snake_case or in camelCase.
 pub(in crate::formats) fn same_name(key: &str, snake: &str) -> bool {
     key == snake || is_camel_of(key, snake)
 }
@@ -179,7 +179,7 @@ pub(in crate::formats) fn camel(snake: &str) -> String {
     out
 }
 
-/// A float as pydantic takes one: numbers, true and false, and strings that spell a number.
+/// A float as pydantic accepts it: numbers, true and false, and strings that contain a number.
 pub(in crate::formats) fn lax_float(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => float_of(number),
@@ -189,7 +189,7 @@ pub(in crate::formats) fn lax_float(value: &Value) -> Option<f64> {
     }
 }
 
-/// A value in a few words, for an error.
+/// A short description of a value for an error message.
 pub(in crate::formats) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

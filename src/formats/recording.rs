@@ -1,4 +1,4 @@
-//! Recordings: what an agent did, one attempt a line, for the replay agent.
+//! Recordings of an agent for the replay agent, one attempt per line.
 //!
 //! `{"eval_id": "…", "turns": [{"prompt": "…", "events": [{"at": 0.4, "author": "…", …}], "error": null}]}`;
 //! `at` is seconds since the turn began, the rest is ADK's event shape.
@@ -15,18 +15,18 @@ pub struct RecordedAttempt {
     pub eval_id: String,
     /// Its turns.
     pub turns: Vec<RecordedTurn>,
-    /// The session's state afterwards, where it was asked for.
+    /// The session's state afterwards, if it was requested.
     pub state: Option<Value>,
 }
 
 /// One recorded turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedTurn {
-    /// What the user said.
+    /// The user's message.
     pub prompt: String,
-    /// What happened, each with its time.
+    /// The events, each with its time.
     pub events: Vec<Event>,
-    /// How the turn failed, if it did.
+    /// The error, if the turn failed.
     pub error: Option<String>,
 }
 
@@ -63,7 +63,7 @@ fn event(value: &Value) -> Result<Event, String> {
     Ok(event)
 }
 
-/// What a recorded attempt did, turn by turn.
+/// The turns of a recorded attempt.
 pub fn recorded_turns(attempt: &RecordedAttempt) -> Vec<Invocation> {
     let turn = |turn: &RecordedTurn| {
         invocation_of(&Content::text("user", turn.prompt.as_str()), turn.events.clone())
@@ -71,7 +71,7 @@ pub fn recorded_turns(attempt: &RecordedAttempt) -> Vec<Invocation> {
     attempt.turns.iter().map(turn).collect()
 }
 
-/// The line that replays an attempt.
+/// An attempt as a line of a recording.
 pub fn recording_line(attempt: &Attempt) -> String {
     let last = attempt.actual.len().saturating_sub(1);
     let turns: Vec<Value> = attempt
@@ -90,7 +90,7 @@ pub fn recording_line(attempt: &Attempt) -> String {
     line.to_string()
 }
 
-/// The events of a turn; the one whose content became the final response gets it back.
+/// The events of a turn. The final response is put back into the event from which it was moved.
 fn events_of(turn: &Invocation) -> Vec<Value> {
     let Trajectory::Events(events) = &turn.trajectory else { return Vec::new() };
     let mut answer = turn.final_response.as_ref();

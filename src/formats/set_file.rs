@@ -1,7 +1,8 @@
-//! A file of cases in any form: indexed when it is opened, each case parsed when it is looked at.
+//! A file of cases in any form. The file is indexed when it is opened; a case is parsed when it is accessed.
 
 use super::adk::{eval_case, named_case, turn_list};
 use super::document::{Document, Entry, Head, open_list, open_object};
+use super::form::Form;
 use super::index::{self, Top};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::problem::FileProblem;
@@ -14,82 +15,37 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// What form a file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// ADK's eval set.
-    EvalSet,
-    /// ADK's older list of named conversations.
-    NamedList,
-    /// ADK's older list of turns: one conversation.
-    TurnList,
-    /// The Vertex client's `EvaluationDataset`, also of agents-cli.
-    Dataset,
-    /// The Vertex client's evaluation result: scores without cases.
-    EvaluationResult,
-    /// JSON Lines, a row each.
-    Lines,
-    /// CSV.
-    Table,
-    /// Rows or columns as JSON.
-    Frame,
-    /// One list of messages: one conversation.
-    Messages,
-}
-
-impl Form {
-    /// Whether it is ADK's own, so that ADK's defaults hold for it.
-    pub fn is_adk(self) -> bool {
-        matches!(self, Form::EvalSet | Form::NamedList | Form::TurnList)
-    }
-
-    /// The words for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Form::EvalSet => "eval set",
-            Form::NamedList => "older list of conversations",
-            Form::TurnList => "older list of turns",
-            Form::Dataset => "evaluation dataset",
-            Form::EvaluationResult => "evaluation result",
-            Form::Lines => "JSON Lines",
-            Form::Table => "table",
-            Form::Frame => "JSON data set",
-            Form::Messages => "list of messages",
-        }
-    }
-}
-
-/// A file and where its cases lie.
+/// A file and the positions of its cases.
 #[derive(Clone, Debug)]
 pub struct SetFile {
-    /// The set's id: the file's own, or its name.
+    /// The set's id from the file, else the file's name.
     pub id: String,
-    /// What else the file says of the set.
+    /// The set's other properties.
     pub head: Head,
     /// The file's form.
     pub form: Form,
     source: Source,
     cases: Cases,
-    /// Positions by id, made when they are first asked for.
+    /// Positions by id, computed on first use.
     by_id: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
-    /// JsonPositions in the text that were looked for.
+    /// Cache of positions in the text.
     places: Arc<JsonPositions>,
 }
 
-/// A larger case is not read: on the screen it would cost seconds a key press.
+/// Largest case that is read, in bytes. A larger one would delay every key press by seconds.
 const LARGEST_CASE: u64 = 32 << 20;
 
-/// Where the cases lie.
+/// The positions of the cases.
 #[derive(Clone, Debug)]
 enum Cases {
-    /// In one document, by their bytes; the path leads to the list.
+    /// Byte ranges in one document, and the path of the list of cases.
     Document(Vec<Entry>, JsonPath),
     Lines(Lines),
     Table(Table),
     Frame(Frame),
 }
 
-/// Files are equal when they are the same reading of the same file; large texts are not compared.
+/// Files are equal when they share the same source. Texts are not compared, since they may be large.
 impl PartialEq for SetFile {
     fn eq(&self, other: &SetFile) -> bool {
         let same_source = match (&self.source, &other.source) {
@@ -102,7 +58,7 @@ impl PartialEq for SetFile {
 }
 
 impl SetFile {
-    /// Finds the cases of a file. `fallback_id` names what has no id of its own.
+    /// Finds the cases of a file. `fallback_id` is the id of a set or case without one.
     pub fn open(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
         let found = match index::top(&text) {
             Top::Object => open_object(&text, fallback_id),
@@ -130,7 +86,7 @@ impl SetFile {
         }
     }
 
-    /// A file of JSON Lines whose rows were found while it streamed by.
+    /// A file of JSON Lines whose rows were indexed while it was streamed.
     pub fn of_lines(lines: Lines, source: Source, fallback_id: &str) -> SetFile {
         SetFile {
             id: fallback_id.to_string(),
@@ -143,7 +99,7 @@ impl SetFile {
         }
     }
 
-    /// How many cases.
+    /// Number of cases.
     pub fn len(&self) -> usize {
         match &self.cases {
             Cases::Document(entries, _) => entries.len(),
@@ -153,12 +109,12 @@ impl SetFile {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the file has no cases.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A case's id; empty when the file gives none that can be read, and for a case that is not there.
+    /// A case's id; empty when the file contains no readable id, and for an index out of range.
     pub fn eval_id(&self, at: usize) -> Cow<'_, str> {
         match &self.cases {
             _ if at >= self.len() => Cow::Borrowed(""),
@@ -174,7 +130,7 @@ impl SetFile {
         (0..self.len()).map(|at| self.eval_id(at))
     }
 
-    /// Whether the whole text is in memory; of a file that is not, cases are read one by one.
+    /// Whether the whole text is in memory. If not, cases are read from the file one by one.
     pub fn is_held(&self) -> bool {
         matches!(self.source, Source::Held(_))
     }
@@ -204,7 +160,7 @@ impl SetFile {
         }
     }
 
-    /// The length of a case's text, where it is known without reading it.
+    /// The length of a case's text, if it is known without reading it.
     fn bytes_of(&self, at: usize) -> Option<u64> {
         match &self.cases {
             Cases::Document(entries, _) => Some(entries[at].range.len() as u64),
@@ -235,8 +191,8 @@ impl SetFile {
         case.map_err(|error| FileProblem::reading_in(&self.places, text, error.path.below(&top), error))
     }
 
-    /// The scores of a result, with the case of the data set that they are about, where the file has it. A case
-    /// that cannot be read hides no score.
+    /// The scores of a result, with the case of the data set that was scored, if the file contains it. The scores are
+    /// shown even if that case cannot be read.
     fn case_of_result(&self, entry: &Entry, scores: Node) -> Read<EvalCase> {
         let scored = vertex::result_case(scores, &entry.eval_id)?;
         let asked = entry.asked.clone().and_then(|range| json::parse(&self.text()[range]).ok());
@@ -256,7 +212,7 @@ impl SetFile {
             found,
         };
         let text = self.source.piece(lines.range(at)).map_err(lost)?;
-        // JsonPositions are told within the file, not within the row.
+        // Lines are counted in the file, not in the row.
         let placed =
             |problem: FileProblem| FileProblem { line: problem.line + lines.line(at) - 1, ..problem };
         let value = json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;
@@ -279,7 +235,7 @@ impl SetFile {
             .map_err(|error| problem(error.path.to_string(), error.expected, error.found))
     }
 
-    /// The file's text; empty when it is not held.
+    /// The file's text; empty when it is not in memory.
     pub fn text(&self) -> &str {
         match &self.source {
             Source::Held(text) => text,
@@ -287,7 +243,7 @@ impl SetFile {
         }
     }
 
-    /// The file's text, shared; empty when it is not held.
+    /// The file's text, shared; empty when it is not in memory.
     pub fn shared_text(&self) -> Arc<str> {
         match &self.source {
             Source::Held(text) => text.clone(),
@@ -295,7 +251,7 @@ impl SetFile {
         }
     }
 
-    /// Where a case of a document lies in the text; nothing for a case of another form.
+    /// The byte range of a case in a document; `None` for other forms.
     pub fn range(&self, at: usize) -> Option<Range<usize>> {
         match &self.cases {
             Cases::Document(entries, _) => entries.get(at).map(|entry| entry.range.clone()),
@@ -303,12 +259,12 @@ impl SetFile {
         }
     }
 
-    /// The text of a case of a document, as it stands in the file; nothing for a case of another form.
+    /// The text of a case in a document, as it is in the file; `None` for other forms.
     pub fn text_of(&self, at: usize) -> Option<&str> {
         self.range(at).map(|range| &self.text()[range])
     }
 
-    /// The text of a case of any form; of a table and a frame, the row as JSON. Nothing when it cannot be read.
+    /// The text of a case of any form; for a table and a frame, the row as JSON. `None` when it cannot be read.
     pub fn case_text(&self, at: usize) -> Option<Cow<'_, str>> {
         match &self.cases {
             _ if at >= self.len() => None,
@@ -319,7 +275,7 @@ impl SetFile {
         }
     }
 
-    /// The cases of an id, in the file's order; more than one when the id repeats.
+    /// The indices of the cases with this id, in the file's order; several when the id is duplicated.
     pub fn positions_of(&self, eval_id: &str) -> &[usize] {
         let by_id = self.by_id.get_or_init(|| {
             let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
@@ -331,7 +287,7 @@ impl SetFile {
         by_id.get(eval_id).map_or(&[], Vec::as_slice)
     }
 
-    /// Where the list of cases begins in the text, when it is a list.
+    /// The offset of the list of cases in the text, if the form has one.
     pub(super) fn list_start(&self) -> Option<usize> {
         match (&self.cases, self.form) {
             (_, Form::TurnList | Form::Messages) => None,
@@ -340,7 +296,7 @@ impl SetFile {
         }
     }
 
-    /// The line a case begins on, from 1.
+    /// The line on which a case begins, from 1.
     pub fn line_of(&self, at: usize) -> usize {
         match &self.cases {
             _ if at >= self.len() => 1,
@@ -356,7 +312,7 @@ impl SetFile {
     }
 }
 
-/// What is neither of ADK's: lines, a table, a frame.
+/// Opens a file that is not in one of ADK's forms: lines, a table or a frame.
 fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
     if let Some(lines) = as_lines(&text) {
         return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id));
@@ -386,8 +342,8 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
     }
 }
 
-/// The rows of a text of JSON Lines; nothing when it is another document. A first row that is broken
-/// does not make it one: the rest is still to be had.
+/// The rows of a text of JSON Lines; `None` for any other document. The first row may be malformed, so that the
+/// other rows can still be read.
 fn as_lines(text: &str) -> Option<Lines> {
     let mut lines = text.trim_start_matches('\u{FEFF}').lines().filter(|line| !line.trim().is_empty());
     let is_row = |line: &str| {
@@ -397,10 +353,10 @@ fn as_lines(text: &str) -> Option<Lines> {
             && json::parse(line).is_ok()
             && matches!(pick(), Ok([Some(_), None]))
     };
-    /// Of a file whose first rows are broken, so many are looked at.
+    /// How many rows are checked after a malformed first row.
     const LOOKED_AT: usize = 20;
     let first = lines.next()?;
-    // Columns of lists or objects on one line are a frame, which is read otherwise.
+    // An object of columns on one line is a frame, not a row.
     let single = is_row(first) && lines.clone().next().is_none();
     if single
         && json::parse(first)
@@ -421,7 +377,7 @@ fn as_lines(text: &str) -> Option<Lines> {
     })
 }
 
-/// The index passes over what it does not need; when it stumbles, the parser knows better where.
+/// The parser finds the exact position of a syntax error; the indexer skips values and may report a later one.
 fn best_syntax_error(text: &str, error: SyntaxError) -> FileProblem {
     FileProblem::syntax(text, json::parse(text).err().unwrap_or(error))
 }
@@ -436,7 +392,7 @@ fn why_not(text: &str) -> FileProblem {
         Err(error) => FileProblem::syntax(text, error),
         Ok(parsed) => {
             if parsed.value.get("eval_case_results").is_some() {
-                let found = "a result file of ADK; open its agent's folder to see it";
+                let found = "a result file of ADK; to view it, open the folder of its agent";
                 return FileProblem::here(text, expected, found);
             }
             let found = match parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases")) {

@@ -1,14 +1,14 @@
-//! Whether a file holds cases, by its beginning: a folder has many files that are none of ours.
+//! Detection of files that contain cases, by their first bytes: a folder has many other files.
 
 use super::index::{self, Top};
 
-/// So many bytes of a file are enough to tell.
+/// Number of bytes of a file that are needed for the detection.
 pub const HEAD: usize = 8 << 10;
 
-/// Keys that alone tell a data set.
+/// Keys of which one is enough to recognise a data set.
 const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data"];
 
-/// Whether a file that begins so holds cases. `name` is the file's.
+/// Whether a file with this name and these first bytes contains cases.
 pub fn looks_like_cases(name: &str, head: &str) -> bool {
     let head = head.trim_start_matches('\u{FEFF}');
     match name.rsplit_once('.').map(|(_, ending)| ending) {
@@ -27,7 +27,7 @@ pub fn looks_like_cases(name: &str, head: &str) -> bool {
     }
 }
 
-/// Many files have messages; those of a conversation have roles.
+/// Many files have a key `messages`; the messages of a conversation have roles.
 fn has_messages(keys: &[impl AsRef<str>], text: &str) -> bool {
     keys.iter().any(|key| key.as_ref() == "messages") && text.contains("\"role\"")
 }

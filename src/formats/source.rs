@@ -1,13 +1,13 @@
-//! Where a file's text is: in memory, or outside, to be read again piece by piece when it is too
-//! large to be held.
+//! The source of a file's text: in memory, or the file itself, read piece by piece when it is too large
+//! for memory.
 
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that can be read again by their place.
+/// A file of which ranges can be read.
 pub trait Pieces: Debug + Send + Sync {
-    /// The text of a range. The error says what happened to the file.
+    /// The text of a byte range. The error says why it cannot be read.
     fn piece(&self, range: Range<u64>) -> Result<String, String>;
 }
 
@@ -16,12 +16,12 @@ pub trait Pieces: Debug + Send + Sync {
 pub enum Source {
     /// In memory.
     Held(Arc<str>),
-    /// Outside.
+    /// Not in memory.
     Outside(Arc<dyn Pieces>),
 }
 
 impl Source {
-    /// The text of a range.
+    /// The text of a byte range.
     pub(super) fn piece(&self, range: Range<u64>) -> Result<String, String> {
         match self {
             Source::Outside(pieces) => pieces.piece(range),

@@ -1,4 +1,4 @@
-//! A table for spreadsheets: a line for each attempt, two columns for each metric.
+//! A table for spreadsheets: one row per attempt, two columns per metric.
 
 use super::{attempts_in_order, metric_names};
 use crate::domain::{EndedAttempt, RunState, clean};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 const HEAD: &[&str] =
     &["eval_set", "file", "eval_id", "attempt", "status", "latency_s", "error", "prompt", "response"];
 
-/// Writes the report of a run. The errors are those of `out`.
+/// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
 pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let metrics = metric_names(&attempts);
@@ -48,10 +48,10 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> io::Result<V
     Ok(cells)
 }
 
-/// A cell that no spreadsheet takes for a formula, without what hides or steers.
+/// A cell that no spreadsheet treats as a formula, without hidden and control characters.
 fn text(text: &str) -> String {
     let cleaned = clean(text);
-    // Where the list separator is a semicolon, a spreadsheet begins a cell after each.
+    // If the list separator is a semicolon, a spreadsheet begins a new cell after each.
     let parts: Vec<String> = cleaned
         .split(';')
         .map(|part| match is_formula(part) {

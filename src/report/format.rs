@@ -1,21 +1,21 @@
-//! The forms a report can be written in.
+//! The formats of reports.
 
 use super::{csv, html, junit, markdown, vertex, write_json_report};
 use crate::domain::RunState;
 use std::io::{self, Write};
 
-/// A form of report.
+/// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFormat {
-    /// evaltrail's own, whole.
+    /// evaltrail's own format, with all results.
     Json,
-    /// For CI.
+    /// JUnit XML, for CI.
     Junit,
-    /// For a pull request.
+    /// A summary for a pull request.
     Markdown,
-    /// One page without scripts.
+    /// One HTML page without scripts.
     Html,
-    /// A line a case.
+    /// A table with one row per attempt.
     Csv,
     /// Vertex's metrics table as JSON Lines.
     Vertex,
@@ -26,7 +26,7 @@ pub enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: &[ReportFormat] = &[
         ReportFormat::Json,
         ReportFormat::Junit,
@@ -52,7 +52,7 @@ impl ReportFormat {
         }
     }
 
-    /// A form by its name.
+    /// Returns the format with a name.
     pub fn named(name: &str) -> Option<ReportFormat> {
         let name = match name {
             "xml" => "junit",
@@ -62,7 +62,7 @@ impl ReportFormat {
         ReportFormat::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// Writes the report of a run. The errors are those of `out`.
+    /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
     pub fn write(self, state: &RunState, out: &mut dyn Write) -> io::Result<()> {
         match self {
             ReportFormat::Json => {

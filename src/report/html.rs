@@ -1,4 +1,4 @@
-//! One page that needs nothing else: no script, no font, no address. Whatever came from outside is text.
+//! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
 use super::attempts_in_order;
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
@@ -15,7 +15,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
     @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}td,th{border-color:#333}\
     .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
 
-/// Writes the report of a run. The errors are those of `to`.
+/// Writes the report of a run. Errors: those of `to`, and attempts that cannot be read.
 pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -137,7 +137,7 @@ fn side(turn: Option<&Invocation>) -> String {
     text(&lines.join("\n"))
 }
 
-/// Text that stays text.
+/// Escapes a text for HTML.
 fn text(text: &str) -> String {
     clean(text)
         .replace('&', "&amp;")

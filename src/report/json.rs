@@ -1,4 +1,4 @@
-//! The JSON report (DESIGN section 5). Numbers are numbers, missing is null, the order is the file's.
+//! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
 
 use super::attempts_in_order;
 use crate::domain::{
@@ -9,7 +9,7 @@ use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Writes the report of a run, indented. The errors are those of `out`.
+/// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let attempts = attempts_in_order(state);
     let mut totals = Totals::default();
@@ -87,7 +87,7 @@ fn metric(metric: &MetricResult) -> Value {
     out
 }
 
-/// Who judged, how the samples went, and what it took.
+/// The judge model, the samples, and the tokens and money spent.
 fn judge(metric: &MetricResult, judgement: &Judgement) -> Value {
     json!({
         "model": judgement.model,
@@ -127,7 +127,7 @@ fn side(turn: &Invocation) -> Value {
     json!({"tool_calls": calls, "response": turn.final_response.as_ref().map(|content| content.scored_text())})
 }
 
-/// Mean and spread of each metric, with what is behind them.
+/// Mean and spread of a metric, with the number of values.
 fn summary(of: &Aggregate) -> Value {
     json!({
         "metric": of.metric,
@@ -144,7 +144,7 @@ fn summary(of: &Aggregate) -> Value {
     })
 }
 
-/// Each case over its repeats.
+/// The results of each case over its attempts.
 fn repeats(state: &RunState) -> Value {
     let of_case = |case: usize| {
         let attempts = state.attempts_of(case);

@@ -1,11 +1,11 @@
-//! JUnit XML, valid for any input: a suite for each eval set, a test case for each attempt.
+//! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use std::io::{self, Write};
 
-/// Writes the report of a run. The errors are those of `out`.
+/// Writes the report of a run. Errors: those of `out`.
 pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -86,7 +86,7 @@ fn why(attempt: &AttemptSummary) -> String {
     lines.join("\n")
 }
 
-/// Text that XML 1.0 can hold: cleaned, and without the code points that XML forbids.
+/// Text that is valid in XML 1.0: cleaned, and without the code points that XML forbids.
 fn valid(text: &str) -> String {
     clean(text).chars().map(|c| if matches!(c, '\u{FFFE}' | '\u{FFFF}') { '\u{FFFD}' } else { c }).collect()
 }

@@ -1,11 +1,11 @@
-//! A summary fit for a pull request: counts, metrics, and what did not pass with its reason.
+//! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
 use super::attempts_in_order;
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
-/// So many cases that did not pass are listed; pull requests have a limit.
+/// Maximum number of listed cases that did not pass, since the text of a pull request has a limit.
 const LISTED: usize = 100;
 
 /// The report of a run.
@@ -76,15 +76,15 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
     }
 }
 
-/// What GitHub and GitLab make nothing of, and what nobody sees.
+/// An HTML comment, which is invisible and separates characters that would form a reference.
 const APART: &str = "<!-- -->";
 
-/// Text that stays text: no markup, no HTML, no mention, no reference, no link, no line break.
+/// Escapes a text, so that it contains no markup, HTML, mention, reference, link or line break.
 fn cell(text: &str) -> String {
     const LONGEST: usize = 300;
     let line = clean_line(text);
     let mut out = String::with_capacity(line.len() + 8);
-    // Letters and digits of the word so far, and whether they are those of a commit's name.
+    // Number of letters and digits of the word so far, and whether all are hexadecimal, as in a commit's hash.
     let (mut word, mut is_hexadecimal) = (0, true);
     let mut chars = line.chars().take(LONGEST).peekable();
     while let Some(c) = chars.next() {
@@ -101,7 +101,7 @@ fn cell(text: &str) -> String {
         }
         let begins_reference = matches!(c, '@' | '#' | '!' | '~' | '%' | '$' | ':' | '.' | '-' | '&');
         let goes_on = chars.peek().is_some_and(|next| next.is_alphanumeric() || *next == '/');
-        // A commit is known by seven digits.
+        // Seven digits are recognised as a commit.
         if begins_reference && goes_on || is_hexadecimal && word == 6 {
             out.push_str(APART);
         }
@@ -129,7 +129,11 @@ mod tests {
             ("at deadbeefcafe", "deadbee"),
         ] {
             assert!(!cell(text).contains(reference), "{}", cell(text));
-            assert_eq!(cell(text).replace(APART, "").replace('\\', ""), text, "it is read as it was");
+            assert_eq!(
+                cell(text).replace(APART, "").replace('\\', ""),
+                text,
+                "the visible text is unchanged"
+            );
         }
         assert_eq!(cell("took 0.5 s: fine"), "took 0.<!-- -->5 s: fine");
     }

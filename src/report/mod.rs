@@ -1,4 +1,4 @@
-//! A run in every form that leaves evaltrail. Whatever came from outside is cleaned before it is written.
+//! Reports of a run in all formats. External data is cleaned before it is written.
 
 mod csv;
 mod format;

@@ -1,14 +1,14 @@
-//! Lines for a terminal or a log.
+//! Text output for a terminal or a log.
 
 use crate::domain::{AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// More failures than this are not listed at the end of a run.
+/// Maximum number of failures that are listed at the end of a run.
 const FAILURES_LISTED: usize = 50;
 
-/// Whether to colour, and how.
+/// Whether and how text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
     /// Whether escape sequences may be written.
@@ -32,18 +32,18 @@ impl Paint {
         self.wrap(code, text)
     }
 
-    /// Text that stands back.
+    /// Faint text.
     pub fn faint(self, text: &str) -> String {
         self.wrap("2", text)
     }
 
-    /// Text that stands out.
+    /// Bold text.
     pub fn bold(self, text: &str) -> String {
         self.wrap("1", text)
     }
 }
 
-/// One attempt: a line, and under it why it did not pass.
+/// A line for an attempt, followed by lines with the reasons why it did not pass.
 pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
     let set = state.plan.set_of(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
@@ -59,8 +59,7 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
     if attempt.status != attempt.adk_status && attempt.status != Status::Errored {
-        let _ =
-            write!(out, "\n    {}", paint.faint(&format!("ADK would say: {}", attempt.adk_status.label())));
+        let _ = write!(out, "\n    {}", paint.faint(&format!("ADK status: {}", attempt.adk_status.label())));
     }
     out
 }
@@ -79,7 +78,7 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
     format!("{head}  {}", clean_line(&metric.explanation))
 }
 
-/// The counts at the end.
+/// The summary at the end of a run: metrics, failures, counts and the next commands.
 pub fn run_summary(state: &RunState, paint: Paint) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
@@ -106,7 +105,7 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     format!("{table}{}{failures}{counts}{}", judged(state, paint), next_steps(state, paint))
 }
 
-/// " of 26 attempts (13 cases, 2 each)", where cases were repeated, so that the counts can be added up.
+/// " of 26 attempts (13 cases, 2 each)" if cases were repeated, so that the counts add up to a known total.
 fn of_cases(state: &RunState) -> String {
     match (state.plan.options.repeat, state.plan.cases.len()) {
         (0 | 1, _) => String::new(),
@@ -139,7 +138,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
     }
     let more = failed.len().saturating_sub(FAILURES_LISTED);
     if more > 0 {
-        let _ = writeln!(out, "… and {more} more; the reports have them all");
+        let _ = writeln!(out, "… and {more} more; the reports list all of them");
     }
     if out.is_empty() { out } else { format!("\n{}\n{out}\n", paint.bold("not passed")) }
 }
@@ -150,8 +149,8 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
     let totals = state.totals;
     let mut lines = vec![format!("run {id}")];
     if totals.failed + totals.errored + totals.not_evaluated > 0 {
-        lines.push("look at it:     evaltrail".into());
-        lines.push("run them again: evaltrail run --failed".into());
+        lines.push("explore: evaltrail".into());
+        lines.push("rerun:   evaltrail run --failed".into());
     }
     if totals.failed > 0 {
         lines.push(format!("accept what the agent did: evaltrail accept {id}"));
@@ -159,13 +158,13 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
     lines.into_iter().map(|line| format!("\n{}", paint.faint(&line))).collect()
 }
 
-/// What judging took, over the whole run; nothing where no judge was asked.
+/// What the judges of the whole run spent; empty if no judge was called.
 fn judged(state: &RunState, paint: Paint) -> String {
     let spent = state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and);
     spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
 }
 
-/// Each metric's mean with what stands behind it; nothing for a single attempt.
+/// A table with the mean, the number of values and the spread of each metric; empty for a single attempt.
 fn metric_table(state: &RunState, paint: Paint) -> String {
     if state.finished.len() < 2 {
         return String::new();

@@ -1,5 +1,4 @@
-//! Runs in Vertex's words: the metrics table and summary of `EvalTask`, and the newer client's
-//! `EvaluationResult`.
+//! Vertex's formats: the metrics table and summary of `EvalTask`, and the newer client's `EvaluationResult`.
 
 use super::{attempts_in_order, metric_names};
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
@@ -24,7 +23,7 @@ fn row(ended: &EndedAttempt, names: &[&str]) -> io::Result<Value> {
     row.insert("eval_case_id".into(), ended.title(1).into());
     row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
     row.insert("reference".into(), expected.and_then(response).into());
-    // A failed agent answered nothing, as the client writes it.
+    // If the agent failed, the response is empty, as the client writes it.
     let failed = attempt.status == Status::Errored;
     let said = actual.and_then(response).or(failed.then(String::new));
     row.insert("response".into(), said.into());
@@ -48,8 +47,8 @@ fn response(turn: &Invocation) -> Option<String> {
     turn.final_response.as_ref().map(|content| content.scored_text())
 }
 
-/// `summary_metrics`: row count, mean and sample deviation of each metric; and, so that errors cannot
-/// vanish, how many rows stand behind each mean.
+/// `summary_metrics`: row count, mean and sample deviation of each metric. The numbers of valid and of errored rows of
+/// each metric are added, so that errors stay visible.
 pub(super) fn summary(state: &RunState) -> Value {
     let attempts = attempts_in_order(state);
     let mut summary = Map::new();
@@ -115,7 +114,7 @@ fn metric_results(attempt: &Attempt) -> Value {
         .into()
 }
 
-/// Nulls are left out, as the client leaves them out.
+/// The result of a metric without nulls, as the client writes it.
 fn metric_result(metric: &MetricResult) -> Value {
     let mut out = Map::new();
     out.insert("metric_name".into(), metric.metric.clone().into());

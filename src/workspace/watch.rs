@@ -16,8 +16,8 @@ pub struct Watch {
 const FOLDERS_AT_MOST: usize = 4096;
 
 impl Watch {
-    /// Sends a message for every change in these folders of `evaltrail.toml`, a config or a file that may contain cases,
-    /// and for every new folder. The message does not contain what changed.
+    /// Sends a message for every new folder, and for every change of `evaltrail.toml`, a config or a file that may
+    /// contain cases. The message does not contain what changed.
     pub fn start(folders: &[PathBuf], changed: Sender<()>) -> notify::Result<Watch> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if event.is_ok_and(|event| is_worth_a_look(&event)) {

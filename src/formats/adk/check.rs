@@ -1,4 +1,4 @@
-//! Is this file right? What would ADK refuse or lose?
+//! Checks of ADK's files: what evaltrail cannot read, and what ADK would refuse or lose.
 
 use super::check_rubrics;
 use super::schema::{self, SchemaProblem, Verdict};
@@ -19,27 +19,27 @@ pub enum Severity {
     Error,
     /// evaltrail reads it; ADK refuses the file.
     Refused,
-    /// ADK reads it and loses it, or treats it in a way that surprises.
+    /// ADK reads it and loses it when it saves, or treats it in a surprising way.
     Warning,
 }
 
-/// Something to know about a file.
+/// A problem found in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Issue {
-    /// How bad.
+    /// How bad it is.
     pub severity: Severity,
     /// From 1.
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
-    /// The JSON path; empty for a text that is no JSON.
+    /// The JSON path; empty for a text that is not JSON.
     pub path: String,
-    /// What is wrong, in words.
+    /// What is wrong, as a message.
     pub message: String,
 }
 
-/// Checks an eval set, a config (a file with `criteria`) or a result, by its content. The file's name
-/// tells what it is meant for.
+/// Checks an eval set, a config (a file with `criteria`) or a result. The content determines which of them it is,
+/// except that a file whose name ends with `test_config.json` is always checked as a config.
 pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
     let parsed = match json::parse(text) {
         Ok(parsed) => parsed,
@@ -128,7 +128,7 @@ impl Checker<'_> {
             Form::TurnList => issues.push(self.turn_list(file_name)),
             _ => {}
         }
-        // What cannot be read at all is told once.
+        // A place that cannot be read at all is reported once.
         let told: HashSet<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
         let mut at = 0;
         issues.retain(|issue| {
@@ -144,7 +144,7 @@ impl Checker<'_> {
     fn new_form(&self, value: &Value) -> Vec<Issue> {
         let top = JsonPath::default();
         let mut findings = schema::check(&schema::EVAL_SET, value, &top);
-        // A camelCase key at the top is refused as missing; to call it lost too would confuse.
+        // A camelCase key at the top is already reported as missing, so it is not also reported as lost.
         findings.retain(|finding| match finding.path.0.last() {
             Some(json::Step::Key(key)) => {
                 finding.verdict == Verdict::Refuses || schema::EVAL_SET.snake_of(key).is_none()
@@ -207,7 +207,7 @@ impl Checker<'_> {
                     column: 1,
                     path: format!("$.eval_cases[{at}]"),
                     message: format!(
-                        "the id {eval_id:?} is taken by case {} already; `adk eval` refuses to run the file",
+                        "the id {eval_id:?} is already used by case {}; `adk eval` refuses to run the file",
                         before + 1
                     ),
                 });
@@ -307,7 +307,7 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
         && let Some(model) = metric.options().model.as_ref().filter(|model| !adk_knows_model(model))
     {
         return Some(format!(
-            "ADK knows no model {model:?}; here [judge] of evaltrail.toml can say who answers"
+            "ADK does not know the model {model:?}; [judge] of evaltrail.toml can name its provider"
         ));
     }
     let rubrics = criterion.option("rubrics", "rubrics")?;
@@ -340,7 +340,7 @@ mod tests {
     fn what_adk_would_refuse_or_lose_is_said() {
         let set = |id: &str, cases: &str| format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}");
         let twice = "{\"eval_id\": \"a\", \"conversation\": []}, {\"eval_id\": \"a\", \"conversation\": []}";
-        assert!(said(&set("s", twice), "s.evalset.json")[0].contains("taken by case 1 already"));
+        assert!(said(&set("s", twice), "s.evalset.json")[0].contains("already used by case 1"));
         assert!(said(&set("other", ""), "s.evalset.json")[0].contains("`adk web` cannot run such a set"));
         assert!(said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0].contains("byte order mark"));
         let config =

@@ -4,17 +4,17 @@ use crate::domain::{EvalCase, Rubric};
 use crate::formats::json::JsonPath;
 use crate::metrics::is_rubric_kind;
 
-/// What is wrong with the rubrics of a case, in words.
+/// The problems of a case's rubrics, as messages.
 pub fn wrong_rubrics_of_case(case: &EvalCase) -> Vec<String> {
     of_case(case, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
 }
 
-/// What is wrong with the rubrics of a criterion, in words.
+/// The problems of a criterion's rubrics, as messages.
 pub fn wrong_rubrics_of_criterion(rubrics: &[Rubric]) -> Vec<String> {
     of_criterion(rubrics, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
 }
 
-/// What is wrong with the rubrics of a case, and where below the case.
+/// The problems of a case's rubrics, each with its path; `at` is the path of the case.
 pub(super) fn of_case(case: &EvalCase, at: &JsonPath) -> Vec<(JsonPath, String)> {
     let mut found = of_list(&case.rubrics, &[], &at.key("rubrics"), true);
     for (turn, invocation) in case.turns().iter().enumerate() {
@@ -24,19 +24,19 @@ pub(super) fn of_case(case: &EvalCase, at: &JsonPath) -> Vec<(JsonPath, String)>
     found
 }
 
-/// What is wrong with the rubrics of a criterion, and where below it.
+/// The problems of a criterion's rubrics, each with its path; `at` is the path of the criterion.
 pub(super) fn of_criterion(rubrics: &[Rubric], at: &JsonPath) -> Vec<(JsonPath, String)> {
     of_list(rubrics, &[], &at.key("rubrics"), false)
 }
 
-/// `before` holds for the same turns already; in a set a rubric needs a type to be read at all.
+/// `before` are rubrics that already apply to the same turns. In an eval set, a rubric without a type is never read.
 fn of_list(rubrics: &[Rubric], before: &[Rubric], path: &JsonPath, in_set: bool) -> Vec<(JsonPath, String)> {
     let mut found = Vec::new();
     for (at, rubric) in rubrics.iter().enumerate() {
         let path = path.index(at);
         let same = |other: &&Rubric| other.id == rubric.id && (!in_set || other.kind == rubric.kind);
         if before.iter().chain(&rubrics[..at]).any(|other| same(&other)) {
-            let why = format!("the rubric id {:?} is taken already; the metric is not evaluated", rubric.id);
+            let why = format!("the rubric id {:?} is already used; the metric is not evaluated", rubric.id);
             found.push((path.key("rubric_id"), why));
         }
         if rubric.text.as_deref().unwrap_or_default().trim().is_empty() {
@@ -87,7 +87,7 @@ mod tests {
         let said: Vec<(&str, &str)> =
             issues.iter().map(|issue| (issue.path.as_str(), issue.message.as_str())).collect();
         let wanted = [
-            ("$.eval_cases[0].rubrics[1].rubric_id", "\"a\" is taken already"),
+            ("$.eval_cases[0].rubrics[1].rubric_id", "\"a\" is already used"),
             ("$.eval_cases[0].rubrics[2]", "\"b\" has no text"),
             ("$.eval_cases[0].rubrics[3]", "\"c\": it has no type"),
             ("$.eval_cases[0].rubrics[4].type", "of type \"TONE\""),

@@ -6,21 +6,21 @@ use crate::formats::json::{self, JsonPath};
 use crate::formats::read::{Node, ReadError, describe, lax_float, lookup};
 use serde_json::{Map, Value};
 
-/// What a config file asks for.
+/// The contents of a config file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvalConfig {
     /// The criteria in the file's order.
     pub criteria: Vec<Criterion>,
-    /// Custom metrics by name, as the file gives them.
+    /// Custom metrics by name, as they are in the file.
     pub custom_metrics: Map<String, Value>,
-    /// The simulated user's settings, as the file gives them.
+    /// The simulated user's settings, as they are in the file.
     pub user_simulator: Option<Value>,
 }
 
 /// Why a config cannot be used.
 pub type ConfigError = FileProblem;
 
-/// What ADK scores by when no config is given.
+/// The criteria that ADK uses when there is no config.
 pub fn default_criteria() -> Vec<Criterion> {
     vec![
         Criterion::new("tool_trajectory_avg_score", Some(1.0)),
@@ -34,8 +34,8 @@ pub fn read_config(text: &str) -> Result<EvalConfig, ConfigError> {
     config(Node::top(&parsed.value)).map_err(|error| FileProblem::reading(text, &JsonPath::default(), error))
 }
 
-/// A config with changed criteria; where there is none yet, one with the defaults that held. Only what changes
-/// is written anew.
+/// Returns the text of a config with changed criteria. Without a config, `defaults` are the criteria before the
+/// change. Only what changes is rewritten.
 pub fn change_criteria(
     text: Option<&str>,
     defaults: &[Criterion],
@@ -60,7 +60,7 @@ pub fn change_criteria(
     let wrong = |text: &str, error| FileProblem::syntax(text, error);
     for criterion in after.iter().filter(|criterion| !before.contains(criterion)) {
         if criterion.threshold.is_none() {
-            // It decides nothing any more, and a config holds only what decides.
+            // Without a threshold the criterion is informational, and a config contains only criteria that decide.
             text =
                 json::remove_member(&text, &path, &criterion.metric).map_err(|error| wrong(&text, error))?;
             continue;

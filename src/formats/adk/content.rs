@@ -42,7 +42,7 @@ pub(super) fn response(node: Node) -> Read<ToolResponse> {
     })
 }
 
-/// A content as ADK writes it: snake_case, nothing that is unset.
+/// A content as ADK writes it: snake_case, without unset fields.
 pub fn write_content(content: &Content) -> Value {
     let mut out = Map::new();
     out.insert("parts".into(), content.parts.iter().map(write_part).collect());

@@ -1,4 +1,4 @@
-//! Events as ADK's servers send them, and the invocations ADK makes of them.
+//! Events as ADK's servers send them, and the invocations that ADK builds from them.
 
 use super::content::{content, part};
 use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage};
@@ -12,13 +12,13 @@ pub struct Event {
     pub invocation_id: String,
     /// Who acted: an agent's name, or `user`.
     pub author: String,
-    /// What was said or called.
+    /// Texts, tool calls and tool responses.
     pub content: Option<Content>,
-    /// A piece of a message that will come whole; never scored.
+    /// A part of a message that is later sent as a whole; never scored.
     pub partial: bool,
     /// Unix seconds.
     pub timestamp: Option<f64>,
-    /// Seconds since the turn began, where we watched.
+    /// Seconds since the turn began; `None` where the time of arrival is not known.
     pub at: Option<f64>,
     /// The model's error code and message, where it reported one.
     pub error: Option<String>,
@@ -26,11 +26,11 @@ pub struct Event {
     pub grounding: Option<Value>,
     /// Token counts.
     pub usage: Option<Usage>,
-    /// The model that answered.
+    /// The model that responded.
     pub model_version: Option<String>,
-    /// The tool's response is the answer.
+    /// Whether the tool's response is the final response.
     pub skip_summarization: bool,
-    /// Calls of this event that go on in the background.
+    /// Whether a call of this event continues in the background.
     pub has_long_running: bool,
     /// A value that a workflow produced.
     pub output: Option<Value>,
@@ -85,7 +85,7 @@ pub(super) fn usage(node: Node) -> Read<Usage> {
     })
 }
 
-/// An event as an eval set or a result keeps it.
+/// Reads an event as an eval set or a result stores it.
 pub(super) fn invocation_event(node: Node) -> Read<InvocationEvent> {
     node.object()?;
     Ok(InvocationEvent {
@@ -110,7 +110,7 @@ pub(super) fn authored_parts(node: Node) -> Read<(String, Vec<crate::domain::Par
 }
 
 impl Event {
-    /// Whether the event ends what the agent has to say (ADK's `is_final_response`).
+    /// Whether the event is a final response of the agent (ADK's `is_final_response`).
     pub fn is_final(&self) -> bool {
         if self.skip_summarization || self.has_long_running {
             return true;
@@ -151,7 +151,7 @@ impl Event {
     }
 }
 
-/// Groups events by invocation, in first-seen order, and makes of each what ADK makes of it
+/// Groups events by invocation, in first-seen order, and builds each invocation as ADK does
 /// (`evaluation_generator.py`, 2.13).
 pub fn invocations_of(events: &[Event]) -> Vec<Invocation> {
     let mut order: Vec<&str> = Vec::new();
@@ -205,7 +205,7 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
         ..Invocation::default()
     }
 }
-/// The events of a turn as one invocation, the user's words in front.
+/// The events of a turn as one invocation that begins with the user's message.
 pub fn invocation_of(user: &Content, mut events: Vec<Event>) -> Invocation {
     let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
     let timestamp = events.first().and_then(|event| event.timestamp);

@@ -1,20 +1,20 @@
-//! A conversation as it should have gone, as the events that begin a session: so that a later turn can be run on
-//! the expected history (`facts/adk.md` 6.1).
+//! The expected conversation as the first events of a session, so that a later turn can be run on the expected history
+//! (`facts/adk.md` 6.1).
 
 use super::content::write_content;
 use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
 use crate::formats::read::camel;
 use serde_json::{Map, Value, json};
 
-/// What stands for a response that the file does not have: models refuse calls that nothing answers.
+/// Placeholder for a tool response that the file does not contain: models refuse calls without a response.
 const NOT_RECORDED: &str = "not recorded in the eval case";
 
-/// ADK's tool that hands a conversation over to another agent.
+/// ADK's tool that transfers a conversation to another agent.
 const TRANSFER: &str = "transfer_to_agent";
 
-/// The events of turns, as ADK's server takes them when a session is made. `root` is the name of the agent that has
-/// the conversation at first. Who has it then is told by the author of the newest event, as ADK's runner reads it: a
-/// hand-over (`transfer_to_agent`) holds for later turns too.
+/// The events of turns, in the form that ADK's server accepts when a session is created. `root` is the name of the
+/// agent that begins the conversation. ADK's runner continues with the agent that is the author of the newest event,
+/// so a transfer (`transfer_to_agent`) applies to later turns too.
 pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
     let mut events = Vec::new();
     let mut speaker = root.to_string();
@@ -36,7 +36,7 @@ pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
         let mut last = None;
         for (author, content) in acts(turn, &speaker) {
             put(&author, Some(&content));
-            // What answers a hand-over is of the agent that handed over.
+            // The author of the response to a transfer is the agent that made the transfer.
             let is_answer = content.responses().next().is_some();
             speaker = match handed_to(&content) {
                 Some(next) => next,
@@ -50,7 +50,7 @@ pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
         }
         match turn.final_response.as_ref().filter(|response| !response.parts.is_empty()) {
             Some(response) => put(&speaker, Some(response)),
-            // Without words of its own, an agent that was handed the conversation would be passed over.
+            // An agent that received the conversation and wrote no message still has to be the newest author.
             None if last.is_some_and(|author| author != speaker) => put(&speaker, None),
             None => {}
         }
@@ -58,7 +58,7 @@ pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
     events
 }
 
-/// The agent that a message hands the conversation over to.
+/// The agent to which a message transfers the conversation.
 fn handed_to(content: &Content) -> Option<String> {
     let call = content.calls().find(|call| call.name == TRANSFER)?;
     let args = call.args.as_ref()?;
@@ -66,19 +66,20 @@ fn handed_to(content: &Content) -> Option<String> {
     name.as_str().map(str::to_string)
 }
 
-/// The author of the response, where events tell: ADK records its event without the content.
+/// The author of the final response, if the events contain it: ADK records the event of the response without its
+/// content.
 fn responder(turn: &Invocation) -> Option<String> {
     let Trajectory::Events(events) = &turn.trajectory else { return None };
     let last = events.last().filter(|event| event.content.is_none() && event.author != "user")?;
     Some(last.author.clone())
 }
 
-/// A message as ADK's servers take it.
+/// A message in the form that ADK's servers accept.
 pub fn write_message(content: &Content) -> Value {
     camelised(write_content(content))
 }
 
-/// What was said and done between the user's words and the response: every call with its response.
+/// The messages between the user's message and the final response, with a response to every call.
 fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
     let message = |role: &str, part: Part| Content { role: Some(role.into()), parts: vec![part] };
     let mut acts = Vec::new();
@@ -117,7 +118,7 @@ fn answered<'a>(contents: impl Iterator<Item = &'a Content> + Clone) -> bool {
     contents.flat_map(Content::calls).all(|call| call.id.is_some() && answers.contains(&&call.id))
 }
 
-/// Known keys in camelCase, which every ADK reads; arguments and responses are someone's data.
+/// Known keys in camelCase, which every version of ADK reads. Arguments and responses are data and stay as they are.
 fn camelised(value: Value) -> Value {
     match value {
         Value::Object(map) => map

@@ -63,7 +63,7 @@ pub fn read_initial_session(text: &str) -> Result<Option<SessionInput>, crate::f
         .map_err(|error| FileProblem::reading(text, &json::JsonPath::default(), error))
 }
 
-/// The session a conversation begins in; an empty object is none.
+/// The session in which a conversation begins; `None` for an empty object.
 pub(super) fn initial_session(node: Node) -> Read<Option<SessionInput>> {
     if node.object()?.is_empty() {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Google ADK's files, as `adk.md` and the real program define them.
+//! Google ADK's files, as `facts/adk.md` and ADK itself define them.
 //!
-//! `schema` is what ADK itself accepts, as one table; `check` holds a file against it.
-//! The readers are more tolerant: both spellings everywhere, unknown keys kept.
+//! `schema` is a table of what ADK accepts; `check` validates a file with it.
+//! The readers are more tolerant: they accept both spellings everywhere and retain unknown keys.
 
 mod check;
 mod check_rubrics;
@@ -16,6 +16,7 @@ mod respell;
 mod result_file;
 mod schema;
 mod schema_genai;
+mod schema_types;
 mod write;
 
 pub use check::{Issue, Severity, check_text};

@@ -1,6 +1,7 @@
 //! Rewrites the keys of a case that ADK defines between camelCase and snake_case. All other keys stay as they are.
 
-use super::schema::{EVAL_CASE, Field, INTERMEDIATE_DATA, INVOCATION_EVENTS, Model, PARTS, Type};
+use super::schema::{EVAL_CASE, INTERMEDIATE_DATA, INVOCATION_EVENTS, PARTS};
+use super::schema_types::{Field, Model, Type};
 use crate::formats::read::{camel, lookup, same_name};
 use serde_json::{Map, Value};
 
@@ -27,7 +28,7 @@ fn field_of(model: &Model, key: &str) -> Option<&'static Field> {
     })
 }
 
-/// A key that stands there in both spellings stays: each is a value of its own.
+/// The new spelling of a key. A key that is present in both spellings stays, since each has its own value.
 fn spelt(model: &Model, field: &Field, map: &Map<String, Value>, key: &str, in_camel_case: bool) -> String {
     let both = map.contains_key(field.name)
         && map.contains_key(&camel(field.name))

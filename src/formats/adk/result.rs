@@ -1,7 +1,7 @@
-//! A result file that ADK and `adk web` read: snake_case, numbers for statuses, nothing they refuse.
+//! Writing of result files that ADK and `adk web` can read: snake_case, statuses as numbers, nothing that they refuse.
 //!
-//! What ADK has no place for (an error's cause, our own status) stands under `evaltrail` in a case
-//! result, where ADK ignores it.
+//! Values for which ADK has no field (an error's cause, evaltrail's own status) are written under the key `evaltrail`
+//! of a case result, which ADK ignores.
 
 use super::content::{write_call, write_content, write_part, write_response};
 use crate::domain::{
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The folder where ADK keeps the results of an application.
+/// The folder in which ADK stores the results of an application.
 pub fn app_history(app_dir: &Path) -> PathBuf {
     app_dir.join(".adk").join("eval_history")
 }
@@ -28,16 +28,16 @@ pub fn result_id(app: &str, set_id: &str, created: f64) -> String {
     format!("{app}_{set_id}_{time}")
 }
 
-/// The name under which ADK files it.
+/// The name under which ADK saves a result with this id.
 pub fn result_name(id: &str) -> String {
     id.replace('/', "_")
 }
 
-/// Writes the document of one set's attempts, in the order given.
+/// Writes the result of one eval set's attempts, in the given order.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of `out`, and of attempts that cannot be read.
 pub fn write_result(
     out: &mut dyn Write,
     (app, set_id, created): (&str, &str, f64),
@@ -56,7 +56,7 @@ pub fn write_result(
 }
 
 fn case_result(set_id: &str, attempt: &Attempt) -> Value {
-    // A case whose agent broke has no metric results and no invocations in ADK.
+    // In ADK, a case whose agent failed has no metric results and no invocations.
     let turns = if attempt.error.is_some() { 0 } else { attempt.actual.len() };
     json!({
         "eval_set_file": set_id,
@@ -87,7 +87,7 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
         .iter()
         .map(|metric| match metric.per_invocation.get(turn) {
             Some(turn) => {
-                // What broke is not evaluated in ADK.
+                // ADK has no status for errors: they are "not evaluated".
                 let status = if turn.status == Status::Errored { Status::NotEvaluated } else { turn.status };
                 metric_result(metric, turn.score, status, turn.details.as_ref(), &turn.rubrics)
             }
@@ -137,7 +137,7 @@ fn metric_result(
     })
 }
 
-/// Verdicts on rubrics; null where there are none.
+/// Verdicts on rubrics; null if there are none.
 fn rubric_scores(rubrics: &[RubricScore]) -> Value {
     let of = |rubric: &RubricScore| json!({"rubric_id": rubric.rubric_id, "rationale": rubric.rationale, "score": rubric.score});
     if rubrics.is_empty() { Value::Null } else { rubrics.iter().map(of).collect() }

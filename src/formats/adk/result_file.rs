@@ -1,4 +1,5 @@
-//! Result files, of all versions: plain or double-encoded, indexed first, a case read when opened.
+//! Reading of result files of all ADK versions, plain or double-encoded. The file is indexed first; a case is parsed
+//! when it is opened.
 
 use super::eval_case::invocation;
 use crate::domain::{
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A result file and where its cases lie.
+/// A result file and the positions of its cases.
 #[derive(Clone, Debug)]
 pub struct ResultFile {
     /// The result's id.
@@ -35,7 +36,7 @@ pub struct ResultEntry {
     pub eval_id: String,
     /// ADK's final status.
     pub status: Option<Status>,
-    /// The how many-th case of this id it is, from 1.
+    /// The number of this case among the cases with the same id, from 1.
     attempt: u32,
     range: Range<usize>,
 }
@@ -51,14 +52,14 @@ impl ResultFile {
             .map_err(|error| FileProblem::syntax(&text, json::parse(&text).err().unwrap_or(error)))
     }
 
-    /// Whether evaltrail wrote it: its cases have a member of that name.
+    /// Whether evaltrail wrote the file: its cases then have a member `evaltrail`.
     pub fn by_evaltrail(&self) -> bool {
         let first = self.entries.first().map(|entry| entry.range.clone());
         let found = first.map(|range| index::pick(&self.text, range, [&["evaltrail"]]));
         matches!(found, Some(Ok([Some(_)])))
     }
 
-    /// Where a case stands.
+    /// The position of a case's text.
     pub fn recorded_at(&self, at: usize) -> RecordedAt {
         let range = &self.entries[at].range;
         RecordedAt { offset: range.start as u64, length: range.len() as u64 }
@@ -87,7 +88,7 @@ impl AttemptRecords for ResultFile {
     }
 }
 
-/// Before 1.28 ADK wrote the document as a string within a document.
+/// Decodes a file of an ADK version before 1.28, which wrote the document as one JSON string.
 fn inner_text(text: &str) -> Result<Arc<str>, FileProblem> {
     let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
     Ok(Arc::from(parsed.value.as_str().unwrap_or_default()))

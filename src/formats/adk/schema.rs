@@ -1,90 +1,32 @@
-//! What ADK 2.13 accepts, as one table, and a walk that holds a value against it.
+//! What ADK 2.13 accepts, as one table, and a check of values with it.
 //!
 //! ADK's models differ in strictness: the same misspelt key is fatal in one place and silently
-//! lost in another (`facts/adk.md` 1.1). The table says which, for every model of its files.
+//! lost in another (`facts/adk.md` 1.1). The table specifies this for every model of ADK's files.
 
 use super::schema_genai::{
     CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, GROUNDING_METADATA, PART, USAGE_METADATA, is_base64,
 };
+use super::schema_types::{Field, Model, Type, Unknown, maybe, need, strict, with};
 use crate::formats::json::JsonPath;
 use crate::formats::read::{camel, describe, lax_float, lookup, same_name};
 use serde_json::{Map, Value};
 
-/// What ADK would do with what it found.
+/// How ADK would treat a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::formats) enum Verdict {
     /// Refuse the whole file.
     Refuses,
-    /// Read on, and drop it when it saves.
+    /// Read the file, and drop the value when it saves.
     Loses,
 }
 
-/// Something ADK would not take as it stands.
+/// A value that ADK would refuse or lose.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::formats) struct SchemaProblem {
     pub(super) verdict: Verdict,
     pub(in crate::formats) path: JsonPath,
     pub(in crate::formats) expected: String,
     pub(in crate::formats) found: String,
-}
-
-/// A type in ADK's models.
-#[derive(Clone, Copy)]
-pub(super) enum Type {
-    Any,
-    Text,
-    /// Bytes in Base64.
-    Bytes,
-    Number,
-    Whole,
-    Flag,
-    Dict,
-    List(&'static Type),
-    DictOf(&'static Type),
-    Model(&'static Model),
-    /// `[author, [part, …]]`
-    AuthoredParts,
-    /// Either shape of intermediate data, told apart by its keys.
-    Intermediate,
-    /// A persona object, or the id of a built-in one.
-    Persona,
-}
-
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) kind: Type,
-    required: bool,
-    null: bool,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Unknown {
-    Refused,
-    Lost,
-    Kept,
-}
-
-pub(super) struct Model {
-    name: &'static str,
-    pub(super) both_spellings: bool,
-    unknown: Unknown,
-    pub(super) fields: &'static [Field],
-}
-
-const fn need(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: true, null: false }
-}
-
-const fn with(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: false, null: false }
-}
-
-pub(super) const fn maybe(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: false, null: true }
-}
-
-pub(super) const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
-    Model { name, both_spellings: true, unknown: Unknown::Refused, fields }
 }
 
 pub(super) static EVAL_SET: Model = Model {
@@ -238,19 +180,19 @@ pub(super) static JUDGE_MODEL_OPTIONS: Model = strict(
 
 pub(super) static CRITERION_RUBRICS: Type = Type::List(&Type::Model(&RUBRIC));
 
-/// What ADK refuses of an eval case.
+/// The problems for which ADK refuses an eval case.
 pub(in crate::formats) fn refusals(case: &Value) -> Vec<SchemaProblem> {
     let mut findings = check(&EVAL_CASE, case, &JsonPath::default());
     findings.retain(|finding| finding.verdict == Verdict::Refuses);
     findings
 }
 
-/// Holds a value against a model of ADK's.
+/// Checks a value against one of ADK's models.
 pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
     check_type(&Type::Model(model), value, path)
 }
 
-/// Holds a value against a type of ADK's.
+/// Checks a value against one of ADK's types.
 pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
     let mut walk = Walk { findings: Vec::new() };
     walk.value(kind, value, path);
@@ -399,7 +341,7 @@ impl Model {
         self.fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// A known key that differs from this one only in spelling, if the model reads snake_case alone.
+    /// The snake_case name of a field whose camelCase spelling is `key`, if the two differ.
     pub(super) fn snake_of(&self, key: &str) -> Option<&'static str> {
         let field = self.fields.iter().find(|field| camel(field.name) == key && field.name != key)?;
         Some(field.name)

@@ -1,7 +1,6 @@
-//! The models of google-genai that ADK's eval sets hold: contents, parts and what stands in them. Each refuses keys it
-//! does not know.
+//! The models of google-genai in ADK's eval sets: contents, parts and their fields. Each of them refuses unknown keys.
 
-use super::schema::{Model, Type, maybe, strict};
+use super::schema_types::{Model, Type, maybe, strict};
 use base64::Engine;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -133,7 +132,7 @@ static WORD_INFO: Model = strict(
 static SPEECH_METADATA: Model =
     strict("SpeechMetadata", &[maybe("speaker", Type::Text), maybe("style", Type::Text)]);
 
-/// What stands in its lists is not looked into.
+/// The objects in its lists are not checked.
 pub(super) static GROUNDING_METADATA: Model = strict(
     "GroundingMetadata",
     &[
@@ -169,7 +168,7 @@ pub(super) static USAGE_METADATA: Model = strict(
 static MODALITY_TOKENS: Model =
     strict("ModalityTokenCount", &[maybe("modality", Type::Text), maybe("token_count", Type::Whole)]);
 
-/// Whether a text is Base64 as google-genai reads it: of either alphabet, with or without padding.
+/// Whether a text is Base64 as google-genai reads it: in either alphabet, with or without padding.
 pub(super) fn is_base64(text: &str) -> bool {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let decodes = |alphabet: &Alphabet| GeneralPurpose::new(alphabet, config).decode(text).is_ok();

@@ -1,11 +1,11 @@
-//! Eval sets as ADK writes them: snake_case, its order of keys, nothing that is unset.
+//! Writing of eval sets as ADK writes them: snake_case, ADK's order of keys, no unset fields.
 
 use super::content::{write_call, write_content, write_part, write_response};
 use super::result::{write_event, write_rubric};
 use crate::domain::{Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory};
 use serde_json::{Map, Value, json};
 
-/// A case. Keys that ADK does not know stand at its end; ADK keeps them.
+/// A case as JSON. Keys that ADK does not know are at the end; ADK retains them.
 pub fn write_case(case: &EvalCase) -> Value {
     let mut out = Map::new();
     out.insert("eval_id".into(), case.eval_id.clone().into());
@@ -35,7 +35,7 @@ pub fn write_case(case: &EvalCase) -> Value {
     Value::Object(out)
 }
 
-/// The file of a new set as ADK makes it, without cases. `now` is in unix seconds.
+/// The file of a new set without cases, as ADK creates it. `now` is in Unix seconds.
 pub fn blank_set(id: &str, description: Option<&str>, now: f64) -> String {
     let mut out = Map::new();
     out.insert("eval_set_id".into(), id.into());
@@ -123,7 +123,7 @@ pub(in crate::formats) fn write_turns(case: &EvalCase) -> Value {
     case.turns().iter().map(turn).collect()
 }
 
-/// Nothing for a trajectory that is not known; an empty object for one that is known to be empty.
+/// A trajectory as JSON: `None` if it is not known, an empty object if it is known to be empty.
 pub(in crate::formats) fn write_trajectory(trajectory: &Trajectory) -> Option<Value> {
     let mut out = Map::new();
     let mut put = |key: &str, list: Vec<Value>| {

@@ -1,4 +1,4 @@
-//! Walking through JSON text, token by token.
+//! A cursor that reads JSON text token by token.
 
 use super::SyntaxError;
 
@@ -14,7 +14,7 @@ const IS_STRUCTURE: [bool; 256] = {
     table
 };
 
-/// A place in JSON text.
+/// A position in JSON text.
 pub(in crate::formats) struct Cursor<'a> {
     text: &'a str,
     pub(in crate::formats) at: usize,
@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips space, then takes the byte if it is next.
+    /// Skips white space, then consumes the byte if it is next.
     pub(in crate::formats) fn take(&mut self, byte: u8) -> bool {
         self.skip_space();
         let found = self.peek() == Some(byte);
@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
         if self.take(byte) { Ok(()) } else { Err(self.wrong(expected)) }
     }
 
-    /// An error that names what stands here instead.
+    /// An error that names what was found at the current position.
     pub(in crate::formats) fn wrong(&self, expected: &str) -> SyntaxError {
         let found = match self.text[self.at..].chars().next() {
             None => "the end of the file".to_string(),
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         &self.text[start..self.at]
     }
 
-    /// A string, with its escapes undone.
+    /// Reads a string and decodes its escapes.
     pub(in crate::formats) fn string(&mut self) -> Result<String, SyntaxError> {
         self.expect(b'"', "a string")?;
         let mut out = String::new();
@@ -84,14 +84,14 @@ impl<'a> Cursor<'a> {
                     return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escape()?),
-                _ => return Err(self.wrong("the string to go on, with control characters escaped")),
+                _ => return Err(self.wrong("the rest of the string, with control characters escaped")),
             }
         }
     }
 
-    /// Passes over a string without building it; we stand on its opening quote.
+    /// Skips a string without building it. The cursor is at its opening quote.
     pub(in crate::formats) fn skip_string(&mut self) -> Result<(), SyntaxError> {
-        /// Most strings are short, and for those a search costs more than looking.
+        /// Most strings are short. For them, calling `memchr` is slower than comparing bytes.
         const SHORT: usize = 24;
         let bytes = self.text.as_bytes();
         self.at += 1;
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over one value without looking into it: brackets are counted, so depth costs nothing.
+    /// Skips one value without parsing it. Brackets are counted, so nesting needs no recursion.
     pub(in crate::formats) fn skip_value(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
         match self.peek() {
@@ -127,8 +127,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over one value that may be large: as fast as serde_json when it is plain JSON, and
-    /// leniently (NaN, half-broken insides) when it is not.
+    /// Skips one value that may be large: as fast as serde_json when it is plain JSON, and leniently
+    /// (NaN, partly malformed content) when it is not.
     pub(in crate::formats) fn skip_large_value(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
         let rest = serde_json::Deserializer::from_str(&self.text[self.at..]);

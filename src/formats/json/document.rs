@@ -1,14 +1,14 @@
-//! Documents with a list too long to be held in memory: written one item after the other.
+//! Writing of documents with a list that does not fit in memory, one item after the other.
 
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// Writes a document as indented JSON. Its member `list`, which is an empty list in `document`, gets the items;
-/// `spell` has the last word on the text of each. Every part is whole JSON tokens and given to `out` in one write.
+/// Writes a document as indented JSON. Its member `list`, which is an empty list in `document`, gets the items.
+/// `spell` is applied to the text of each item. Every write to `out` consists of whole JSON tokens.
 ///
 /// # Errors
 ///
-/// Those of `out` and of the items.
+/// Errors of `out` and of the items, and `InvalidInput` if `document` has no empty list `list`.
 pub fn write_with_list(
     out: &mut dyn Write,
     document: &Value,
@@ -22,7 +22,7 @@ pub fn write_with_list(
     out.write_all(&text.as_bytes()[..at])?;
     let mut is_first = true;
     for item in items {
-        // No string of JSON has a line break in it.
+        // A JSON string contains no unescaped line break.
         let item = serde_json::to_string_pretty(&item?)?.replace('\n', "\n    ");
         let before = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
         out.write_all(spell(format!("{before}{item}")).as_bytes())?;

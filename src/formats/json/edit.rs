@@ -1,4 +1,4 @@
-//! Small changes to a document's text: only the bytes of what changes are others.
+//! Small changes of a document's text: all other bytes stay the same.
 
 use super::cursor::Cursor;
 use super::locate::locate;
@@ -6,8 +6,8 @@ use super::path::JsonPath;
 use super::{SyntaxError, parse};
 use serde_json::Value;
 
-/// Sets a member of the object at a path: its value is replaced where it stands, or the member is added
-/// at the object's end in the object's own style. The text must be JSON, and the object must be there.
+/// Sets a member of the object at a path: its value is replaced in place, or the member is added at the
+/// object's end in the object's own style. The text must be JSON and contain the object.
 pub fn set_member(text: &str, object: &JsonPath, key: &str, value: &Value) -> Result<String, SyntaxError> {
     let at = locate(text, object);
     let spelt = value.to_string();
@@ -27,14 +27,14 @@ pub fn set_member(text: &str, object: &JsonPath, key: &str, value: &Value) -> Re
     if inside.trim().is_empty() {
         return Ok(format!("{}{member}{}", &text[..at + 1], &text[close..]));
     }
-    // What stands before the first member stands before every member.
+    // The new member gets the same white space before it as the first member.
     let blank = &inside[..inside.len() - inside.trim_start().len()];
     let blank = if blank.is_empty() { " " } else { blank };
     let end = at + 1 + inside.trim_end().len();
     Ok(format!("{},{blank}{member}{}", &text[..end], &text[end..]))
 }
 
-/// Takes a member out of the object at a path, with the comma that parted it from the others.
+/// Removes a member from the object at a path, with the comma that separates it from the others.
 pub fn remove_member(text: &str, object: &JsonPath, key: &str) -> Result<String, SyntaxError> {
     let mut cursor = Cursor::new(text);
     cursor.at = locate(text, object);
@@ -49,7 +49,7 @@ pub fn remove_member(text: &str, object: &JsonPath, key: &str) -> Result<String,
         let end = cursor.at;
         let more = cursor.take(b',');
         if found == key {
-            // The last one goes with the comma before it.
+            // The last member is removed with the comma before it.
             return Ok(match more {
                 true => format!("{}{}", &text[..before], &text[cursor.at..]),
                 false => format!("{}{}", text[..before].trim_end_matches(','), &text[end..]),

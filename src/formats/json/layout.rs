@@ -1,5 +1,5 @@
-//! How a text is laid out: where the items of its containers lie, and in which style new ones are to be
-//! written so that they look like their neighbours.
+//! The layout of a JSON text: the positions of the items in its containers, and the style in which new items
+//! are written so that they look like their neighbours.
 
 use super::SyntaxError;
 use super::cursor::Cursor;
@@ -7,27 +7,27 @@ use crate::domain::python_json;
 use serde_json::Value;
 use std::ops::Range;
 
-/// The habits of a file are read off so many bytes.
+/// Number of bytes of a file from which its line ends and its escapes are detected.
 const HEAD: usize = 16 << 10;
 
-/// A member of an object or an element of an array, with its place.
+/// A member of an object or an element of an array, with its position.
 pub(super) struct Item {
     /// The key; empty in an array.
     pub(super) key: String,
-    /// From the key, or the value, to the value's end.
+    /// From the key (in an array, from the value) to the value's end.
     pub(super) all: Range<usize>,
     /// The value.
     pub(super) value: Range<usize>,
 }
 
-/// An object or array: its brackets and what lies between.
+/// An object or array: the offsets of its brackets, and its items.
 pub(super) struct Container {
     pub(super) open: usize,
     pub(super) close: usize,
     pub(super) items: Vec<Item>,
 }
 
-/// Looks one level into the container that begins at an offset.
+/// Finds the items of the container that begins at an offset, one level deep.
 pub(super) fn container(text: &str, at: usize) -> Result<Container, SyntaxError> {
     let mut cursor = Cursor::new(text);
     cursor.at = at;
@@ -67,13 +67,13 @@ pub(super) struct Style {
     colon: String,
     comma: String,
     ascii: bool,
-    /// So many levels of brackets stand on lines of their own, counted from the sample's top.
+    /// How many levels of brackets have their items on separate lines, counted from the sample's top.
     levels: usize,
 }
 
 impl Style {
-    /// The style of a sample, an object of a file's text. Whether other letters than ASCII's are escaped is
-    /// a habit of the whole text.
+    /// The style of a sample, an object in a file's text. Line ends and the escaping of characters beyond ASCII
+    /// are also detected from the beginning of the file.
     pub(super) fn of(text: &str, sample: Range<usize>) -> Style {
         let part = &text[sample.clone()];
         let head = &text[..text.floor_char_boundary(HEAD)];
@@ -98,12 +98,12 @@ impl Style {
         }
     }
 
-    /// How many levels of a value at this depth below the sample's top stand on lines of their own.
+    /// How many levels of a value at this depth below the sample's top have their items on separate lines.
     pub(super) fn levels_at(&self, depth: usize) -> usize {
         self.levels.saturating_sub(depth)
     }
 
-    /// A value as text: so many levels on lines of their own, the rest on one line.
+    /// A value as text: the outer `levels` levels have their items on separate lines, the rest is on one line.
     pub(super) fn spell(&self, value: &Value, indent: &str, levels: usize) -> String {
         let items: Vec<String> = match value {
             Value::Object(map) => map
@@ -123,7 +123,7 @@ impl Style {
         format!("{open}{}{close}", self.on_lines(&items, indent))
     }
 
-    /// What stands between brackets when each item has its line.
+    /// The text between brackets when each item is on a separate line.
     pub(super) fn on_lines(&self, items: &[String], indent: &str) -> String {
         let gap = format!("{}{indent}{}", self.eol, self.unit);
         format!("{gap}{}{}{indent}", items.join(&format!(",{gap}")), self.eol)
@@ -137,7 +137,7 @@ impl Style {
         &self.unit
     }
 
-    /// A member on a line of this indentation, inside an object of so many levels.
+    /// A member on a line with this indentation, inside an object with `levels` levels on separate lines.
     pub(super) fn member(&self, key: &str, value: &Value, indent: &str, levels: usize) -> String {
         let value = self.spell(value, indent, levels.saturating_sub(1));
         format!("{}{}{value}", self.scalar(&key.into()), self.colon)
@@ -162,14 +162,14 @@ impl Style {
     }
 }
 
-/// The spaces that begin the line of an offset.
+/// The indentation of the line that contains an offset.
 pub(super) fn indent_of(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |line| line + 1);
     let line = text[start..at].trim_start_matches('\u{FEFF}');
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// How many levels of a value's text stand on lines of their own.
+/// How many levels of a value's text have their items on separate lines.
 pub(super) fn levels_of(text: &str) -> usize {
     walk(text).levels
 }
@@ -177,9 +177,9 @@ pub(super) fn levels_of(text: &str) -> usize {
 struct Walked {
     /// The deepest nesting at which a line ends.
     levels: usize,
-    /// A comma with what parts items of one line.
+    /// A comma and the white space after it, between items on the same line.
     comma: Option<String>,
-    /// What stands before the first item that has its own line.
+    /// The indentation of the first item on a separate line.
     first_indent: Option<String>,
 }
 
@@ -215,7 +215,7 @@ fn walk(text: &str) -> Walked {
     Walked { levels, comma, first_indent }
 }
 
-/// Whether letters beyond ASCII are written as escapes.
+/// Whether characters beyond ASCII are escaped.
 fn has_escapes(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"\\u") {

@@ -1,11 +1,11 @@
-//! Finding a value's place in the text, when someone must be told where it is.
+//! Finding the position of one value in a text.
 
 use super::SyntaxError;
 use super::cursor::Cursor;
 use super::path::{JsonPath, Step};
 
 /// Byte offset of the value at a path, or of the deepest part of the path that exists.
-/// Of a key given twice the last one counts, as in reading.
+/// If a key is duplicated, the last one counts, as in parsing.
 pub fn locate(text: &str, path: &JsonPath) -> usize {
     let mut cursor = Cursor::new(text);
     cursor.skip_space();

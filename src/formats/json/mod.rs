@@ -1,5 +1,5 @@
-//! JSON as Python reads it, with places: NaN and Infinity, integers of any size, numbers kept as
-//! they are spelt, a byte order mark, and for every value where in the text it stands.
+//! JSON as Python reads it: NaN and Infinity, integers of any size, numbers in their original spelling, a byte
+//! order mark, and the position of every value in the text.
 
 mod cursor;
 mod document;

@@ -1,24 +1,24 @@
-//! Which element of a changed list is which of the old one.
+//! Pairing of the elements of a changed list with those of the old list.
 
 use serde_json::Value;
 
-/// What becomes of an element, in the new list's order.
+/// Whether an element is paired, removed or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It stays, perhaps changed: old and new position.
+    /// The element stays, perhaps changed: old and new position.
     Paired(usize, usize),
-    /// It goes.
+    /// The element is removed: old position.
     Gone(usize),
-    /// It comes.
+    /// The element is added: new position.
     New(usize),
 }
 
-/// What an element costs that comes or goes.
+/// Cost of an element that is added or removed.
 const APART: u32 = 10;
 /// Above this many comparisons elements are paired by position.
 const CELLS_AT_MOST: usize = 250_000;
 
-/// Pairs two lists at least cost.
+/// Pairs the elements of two lists at the lowest cost.
 pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<Fate> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = (&old[head..], &new[head..]);
@@ -75,9 +75,10 @@ fn least_cost(old: &[Value], new: &[Value]) -> Vec<Fate> {
     fates
 }
 
-/// What it costs to make one element of another; as much as two apart where they are of other kinds.
+/// Cost of changing one element into another. For elements of different kinds it is higher than that of removing one
+/// and adding the other.
 fn pair_cost(old: &Value, new: &Value) -> u32 {
-    /// What things are known by.
+    /// Keys that identify an object.
     const NAMES: &[&str] = &["name", "tool_name", "eval_id", "rubric_id", "invocation_id"];
     if old == new {
         return 0;
@@ -87,7 +88,7 @@ fn pair_cost(old: &Value, new: &Value) -> u32 {
             let name = NAMES.iter().find(|name| old.contains_key(**name) && new.contains_key(**name));
             match name {
                 Some(name) if old[*name] == new[*name] => 5,
-                // Another name alone is a rename; with other members it is another thing.
+                // If only the name differs, it is a rename; otherwise it is another object.
                 Some(name) if old.iter().all(|(key, value)| key == name || new.get(key) == Some(value)) => 9,
                 Some(_) => 2 * APART + 1,
                 None if old.keys().eq(new.keys()) => 8,

@@ -1,4 +1,4 @@
-//! Text to value.
+//! The JSON parser.
 
 use super::cursor::Cursor;
 use super::path::JsonPath;
@@ -14,22 +14,22 @@ pub const MAX_DEPTH: usize = 256;
 pub struct SyntaxError {
     /// Byte offset into the text.
     pub offset: usize,
-    /// What should stand there.
+    /// What was expected.
     pub expected: String,
-    /// What stands there.
+    /// What was found.
     pub found: String,
 }
 
-/// A document, and what a strict reader would refuse of it.
+/// A document, and its duplicate keys, which a strict reader would refuse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
-    /// The value. Of a key given twice the last one counts, as in Python.
+    /// The value. If a key is duplicated, the last one counts, as in Python.
     pub value: Value,
-    /// The keys that are given more than once in one object.
+    /// The keys that occur more than once in one object.
     pub duplicates: Vec<JsonPath>,
 }
 
-/// More bytes of paths of keys that are given twice are not listed.
+/// Memory limit for the list of duplicate keys, in bytes. Further duplicates are not listed.
 const MOST_DUPLICATES: usize = 4 << 20;
 
 /// Reads a document.
@@ -39,19 +39,19 @@ pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
     Ok(Parsed { value, duplicates: parser.duplicates })
 }
 
-/// Why a text was not read within a limit of memory.
+/// Why a text was not read within a memory limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unreadable {
     /// It is not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// Its value takes more memory.
-    #[error("it takes too much memory")]
+    /// Its value needs more memory.
+    #[error("it needs too much memory")]
     TooLarge,
 }
 
-/// Reads a document whose value may take so many bytes of memory; says how many it takes, about. Reading ends where
-/// it would take more: a short text can hold a million values.
+/// Reads a document whose value may take `most` bytes of memory. Returns the value and the approximate number of bytes
+/// that it takes. Reading stops when the limit is exceeded, since a short text can contain a million values.
 pub fn parse_within(text: &str, most: usize) -> Result<(Value, usize), Unreadable> {
     let mut parser = Parser::new(text, most);
     match parser.document() {
@@ -65,18 +65,18 @@ struct Parser<'a> {
     cursor: Cursor<'a>,
     path: JsonPath,
     duplicates: Vec<JsonPath>,
-    /// What is left of the bytes that the value may take.
+    /// How many bytes the rest of the value may take.
     left: usize,
     is_too_large: bool,
-    /// What the list of keys that are given twice may still take, in bytes.
+    /// How many bytes the rest of the list of duplicate keys may take.
     duplicates_left: usize,
 }
 
-/// A list doubles its room when it is full.
+/// Memory of an element. A list doubles its capacity when it is full.
 const ITEM: usize = 2 * size_of::<Value>();
-/// A key, its value, its hash and its place in the table, with room to grow.
+/// Memory of a member: key, value, hash and index in the table, with spare capacity.
 const MEMBER: usize = 2 * (size_of::<String>() + size_of::<Value>() + 2 * size_of::<usize>());
-/// What an allocation takes beside its bytes.
+/// Overhead of an allocation.
 const ALLOCATION: usize = 16;
 
 impl<'a> Parser<'a> {
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
     fn scalar(&mut self) -> Result<Value, SyntaxError> {
         let start = self.cursor.at;
         let word = self.cursor.word();
-        // Numbers are kept as they are spelt.
+        // Numbers are stored in their original spelling.
         self.take(word.len() + ALLOCATION)?;
         match word {
             "null" => Ok(Value::Null),
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// JSON's grammar of numbers.
+/// Whether a word is a number in JSON's grammar.
 fn is_number(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let unsigned = word.strip_prefix('-').unwrap_or(word);

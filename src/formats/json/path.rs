@@ -1,4 +1,4 @@
-//! Where in a document: `$.eval_cases[2].conversation[0]`.
+//! Paths in a document, such as `$.eval_cases[2].conversation[0]`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Step {
     Index(usize),
 }
 
-/// A way from the top of a document to a value.
+/// The path from the top of a document to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JsonPath(pub Vec<Step>);
 

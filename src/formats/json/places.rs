@@ -1,15 +1,15 @@
-//! JsonPositions of many values in one text: what has been looked through is not looked through again, so that thousands of
-//! problems of a large file are placed about as fast as one.
+//! Positions of many values in one text. Containers that were scanned are cached, so that finding the positions of
+//! thousands of problems in a large file takes about as long as finding one.
 
 use super::cursor::Cursor;
 use super::path::{JsonPath, Step};
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 
-/// Characters are counted up to each multiple of so many bytes.
+/// Characters are counted up to each multiple of this number of bytes.
 const STRIDE: usize = 4096;
 
-/// What is known of the places in one text. All calls are about the same text.
+/// A cache of positions in one text. All calls must pass the same text.
 #[derive(Debug, Default)]
 pub struct JsonPositions {
     marks: OnceLock<Marks>,
@@ -35,17 +35,17 @@ enum Children {
 
 impl JsonPositions {
     /// Line and column (in characters), both from 1, of the value at a path, or of the deepest part of the path that
-    /// exists. Of a key given twice the last one counts, as in reading.
+    /// exists. If a key is duplicated, the last one counts, as in parsing.
     pub fn of(&self, text: &str, path: &JsonPath) -> (usize, usize) {
         self.position(text, self.offset(text, path))
     }
 
-    /// The byte offset of the same.
+    /// The byte offset of the value at a path, or of the deepest part of the path that exists.
     pub fn offset(&self, text: &str, path: &JsonPath) -> usize {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
         let mut at = cursor.at;
-        // A panic in between leaves nothing half done.
+        // A poisoned lock is no problem: a panic cannot leave an incomplete entry.
         let mut known = self.children.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for step in &path.0 {
             let children = known.entry(at).or_insert_with(|| children(text, at));

@@ -1,5 +1,5 @@
-//! The smallest change of a text that makes a value mean something else: what stays equal keeps its bytes,
-//! and what is new is written as its neighbours are.
+//! The smallest change of a text that changes a value: equal parts keep their bytes, and new parts are written in
+//! the style of their neighbours.
 
 use super::layout::{Container, Style, container, indent_of, levels_of};
 use super::pairing::{Fate, pair_up};
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// How keys are spelt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// As they are: the keys are someone's data.
+    /// As they are: the keys are data.
     Exact,
     /// Known keys, looked up in either spelling; new ones in snake_case.
     Snake,
@@ -20,7 +20,7 @@ pub enum Names {
     Camel,
 }
 
-/// Below these keys, keys are someone's data.
+/// The keys inside the values of these keys are data.
 const OPAQUE: &[&str] = &[
     "args",
     "response",
@@ -50,7 +50,7 @@ impl Names {
         let last = |name: &str| found.items.iter().rposition(|item| item.key == name);
         match self {
             Names::Exact => last(key),
-            // ADK takes the camelCase one when both are there.
+            // ADK uses the camelCase key when both are present.
             _ => last(&camel(key)).or_else(|| last(key)),
         }
     }
@@ -59,7 +59,7 @@ impl Names {
         spelt == key || (self != Names::Exact && spelt == camel(key))
     }
 
-    /// A value with its known keys spelt so.
+    /// A value with its known keys in this spelling.
     fn respelt(self, value: &Value) -> Value {
         match value {
             Value::Object(map) if self == Names::Camel => {
@@ -71,8 +71,8 @@ impl Names {
     }
 }
 
-/// The change that makes the value at a place mean `new` where it means `old`. What the text holds beyond
-/// `old` (keys that the reader dropped, spellings, spaces) stays.
+/// The change that turns the value at a range from `old` into `new`. What the text contains beyond `old`
+/// (keys that the reader dropped, spellings, white space) stays.
 pub fn rewrite(
     text: &str,
     at: Range<usize>,
@@ -86,8 +86,8 @@ pub fn rewrite(
     Ok(TextChange::of(rewriter.splices))
 }
 
-/// The change that puts an element into the list at a place, written as its neighbours are. A text is taken
-/// as it is.
+/// The change that inserts an element into the list at an offset, in the style of its neighbours. If there is a
+/// `verbatim` text, it is inserted as it is.
 pub fn insert_element(
     text: &str,
     list: usize,
@@ -97,7 +97,8 @@ pub fn insert_element(
 ) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
     let beside = found.items.get(index.saturating_sub(1)).map(|item| item.value.clone());
-    // An empty list tells nothing: what is new there is laid out as the whole is, and its inside as ADK does.
+    // An empty list has no style: the element is written in the style of the whole document, and its content as
+    // ADK writes it.
     let style = Style::of(text, beside.clone().unwrap_or(locate(text, &JsonPath::default())..text.len()));
     let mut rewriter = Rewriter { text, style, splices: Vec::new() };
     let room = rewriter.room(&found, 0);
@@ -117,7 +118,7 @@ pub fn insert_element(
     Ok(TextChange::of(rewriter.splices))
 }
 
-/// The change that takes elements out of the list at a place.
+/// The change that removes elements from the list at an offset.
 pub fn remove_elements(text: &str, list: usize, gone: &[usize]) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
     let style = Style::of(text, list..list);
@@ -134,13 +135,13 @@ struct Rewriter<'a> {
     splices: Vec<Splice>,
 }
 
-/// Where new items of a container go.
+/// The layout for new items of a container.
 struct Room {
-    /// What parts items, after the comma.
+    /// The white space between items, after the comma.
     gap: String,
     /// The indentation of an item's line.
     indent: String,
-    /// Items have lines of their own.
+    /// Whether items are on separate lines.
     on_lines: bool,
 }
 
@@ -229,7 +230,7 @@ impl Rewriter<'_> {
                 }
                 Fate::Gone(o) => anchor = Some(o),
                 Fate::New(n) => {
-                    // What moved, or is there twice, keeps its spelling.
+                    // An element that was moved or duplicated keeps its spelling.
                     let spelt = match old.iter().position(|value| *value == new[n]) {
                         Some(same) => self.text[found.items[same].value.clone()].to_string(),
                         None => {
@@ -246,8 +247,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// How many levels of a new element stand on lines of their own: as many as in its neighbour, or more
-    /// where that one has no more levels.
+    /// How many levels of a new element have their items on separate lines: none if its neighbour has none; else as
+    /// many as in its neighbour, and at least as many as in the style.
     fn levels_beside(&self, found: &Container, index: usize, depth: usize) -> usize {
         let neighbour = found.items.get(index.saturating_sub(1)).or(found.items.first());
         match neighbour.map(|item| &self.text[item.value.clone()]) {
@@ -300,7 +301,7 @@ impl Rewriter<'_> {
         Room { gap, indent, on_lines }
     }
 
-    /// Takes items out and puts others in, with the commas and spaces between them.
+    /// Removes and inserts items, with the commas and white space between them.
     fn items(&mut self, found: &Container, kept: &[bool], added: Vec<(Option<usize>, String)>, room: &Room) {
         let items = &found.items;
         let last_kept = kept.iter().rposition(|kept| *kept);
@@ -322,7 +323,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A container none of whose items stay.
+    /// Replaces all items of a container.
     fn refill(&mut self, found: &Container, added: Vec<String>, room: &Room) {
         let inside = found.open + 1..found.close;
         let old = &self.text[inside.clone()];

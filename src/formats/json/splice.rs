@@ -1,24 +1,24 @@
-//! A change of a text as the pieces that give way to others.
+//! A change of a text, as a list of replacements.
 
 use serde::{Deserialize, Serialize};
 
-/// A piece of a text that gives way to another.
+/// A replacement of a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splice {
     /// Byte offset in the text before the change.
     pub at: usize,
-    /// What stands there.
+    /// The text that is replaced.
     pub old: String,
-    /// What will stand there.
+    /// The text that replaces it.
     pub new: String,
 }
 
-/// A change of a text: pieces in order that do not overlap. It can be taken back.
+/// A change of a text: replacements in order that do not overlap. It can be inverted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextChange(pub Vec<Splice>);
 
 impl TextChange {
-    /// A change of one piece, cut down to what really differs.
+    /// A change with one replacement, reduced to the part that differs.
     pub fn one(at: usize, old: &str, new: &str) -> TextChange {
         let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
         let same = old.floor_char_boundary(same).min(new.floor_char_boundary(same));
@@ -38,7 +38,7 @@ impl TextChange {
         self.0.is_empty()
     }
 
-    /// The text after the change; nothing when the text is not the one that the change is of.
+    /// The text after the change; `None` when the change does not belong to this text.
     pub fn apply(&self, text: &str) -> Option<String> {
         let grown: usize = self.0.iter().map(|splice| splice.new.len()).sum();
         let mut out = String::with_capacity(text.len() + grown);
@@ -55,7 +55,7 @@ impl TextChange {
         Some(out)
     }
 
-    /// The change that takes this one back.
+    /// The change that undoes this one.
     pub fn inverse(&self) -> TextChange {
         let mut grown: isize = 0;
         let turned = self.0.iter().map(|splice| {
@@ -66,10 +66,10 @@ impl TextChange {
         TextChange(turned.collect())
     }
 
-    /// Makes a change of pieces in any order.
+    /// Creates a change from replacements in any order.
     pub(super) fn of(mut splices: Vec<Splice>) -> TextChange {
         splices.retain(|splice| splice.old != splice.new);
-        // Stable: what is put in at a place comes before what is taken out there.
+        // At the same position, insertions come before removals. The sort is stable.
         splices.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));
         TextChange(splices)
     }

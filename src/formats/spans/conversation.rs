@@ -1,4 +1,4 @@
-//! Conversations from spans: the spans of one conversation by their traces, a trace a turn.
+//! Conversations from spans: each trace of a conversation is one turn.
 
 use super::TraceSpan;
 use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
@@ -6,16 +6,16 @@ use crate::formats::json;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A conversation that was traced.
+/// A conversation that was read from traces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traced {
-    /// The conversation's id; the trace's where it has none.
+    /// The conversation's id, or the trace's id if it has none.
     pub id: String,
-    /// The agent.
+    /// The agent's name.
     pub agent: Option<String>,
     /// Its turns.
     pub turns: Vec<Invocation>,
-    /// What the trace does not say, and what to do about it.
+    /// Messages about what is missing in the trace, and how to record it.
     pub missing: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ const RESULT: &[&str] = &[
 const INPUT: &[&str] = &["gen_ai.input.messages", "gcp.vertex.agent.llm_request"];
 const OUTPUT: &[&str] = &["gen_ai.output.messages", "gcp.vertex.agent.llm_response"];
 
-/// The conversations of spans, in the order they began.
+/// The conversations in these spans, in the order in which they began.
 pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
     let mut by_trace: Vec<(String, Vec<&TraceSpan>)> = Vec::new();
     for span in spans {
@@ -67,7 +67,7 @@ pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
     order.into_iter().filter_map(|id| found.remove(&id)).collect()
 }
 
-/// A turn, when its spans are of an agent's work.
+/// The turn of a trace; `None` if no span is from an agent.
 fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
     let tools: Vec<&&TraceSpan> = spans.iter().filter(|span| is_tool(span)).collect();
     let models: Vec<&&TraceSpan> =
@@ -97,8 +97,8 @@ fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
     })
 }
 
-/// What was said on the way, each with its author, and the response: the last that a model said without calling a
-/// tool, as ADK has it. A span that names no agent is of the agent named last before it.
+/// The intermediate messages, each with its author, and the final response, which is as in ADK the last message without
+/// a tool call. A span without an agent's name belongs to the agent named last before it.
 fn spoken(spans: &[&TraceSpan]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
     let mut said: Vec<(&TraceSpan, String, String, bool)> = Vec::new();
     let mut author = String::new();
@@ -106,7 +106,7 @@ fn spoken(spans: &[&TraceSpan]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
         author = string(span, AGENT).unwrap_or(author);
         let Some(output) = first(span, OUTPUT).map(messages) else { continue };
         let Some(words) = last_words(&output, "") else { continue };
-        // The span of a model call may lie in another of the same call.
+        // Two nested spans may describe the same model call.
         let is_twice = |(before, _, known, _): &(&TraceSpan, String, String, bool)| {
             *known == words && before.name != span.name
         };
@@ -134,17 +134,17 @@ fn missing(spans: &[&TraceSpan], turn: &Invocation, number: usize) -> Vec<String
     let ask = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs";
     let mut missing = Vec::new();
     if turn.user.scored_text().is_empty() {
-        missing.push(format!("turn {number}: the trace does not hold what the user said; {ask}"));
+        missing.push(format!("turn {number}: the trace does not contain the user's message; {ask}"));
     }
     let has_arguments = |span: &&&TraceSpan| first(span, ARGUMENTS).is_some();
     let tools = spans.iter().filter(|span| is_tool(span));
     if tools.clone().count() > tools.filter(has_arguments).count() {
-        missing.push(format!("turn {number}: the trace holds calls without their arguments; {ask}"));
+        missing.push(format!("turn {number}: the trace contains tool calls without arguments; {ask}"));
     }
     missing
 }
 
-/// The tool that ADK says it called when it only put the results of calls made at once together.
+/// The tool name in spans in which ADK only merges the results of parallel calls.
 const MERGED: &str = "(merged tools)";
 
 fn is_tool(span: &TraceSpan) -> bool {
@@ -168,7 +168,7 @@ fn string(span: &TraceSpan, keys: &[&str]) -> Option<String> {
     first(span, keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_string)
 }
 
-/// What is JSON within a text, as JSON.
+/// The parsed value of a string that contains JSON; any other value as it is.
 fn unquoted(value: &Value) -> Value {
     match value.as_str().map(json::parse) {
         Some(Ok(parsed)) => parsed.value,
@@ -176,7 +176,7 @@ fn unquoted(value: &Value) -> Value {
     }
 }
 
-/// The messages of a list, of ADK's older request (`contents`) or of its response (`content`).
+/// The messages in a list, in ADK's older request (`contents`) or in its response (`content`).
 fn messages(value: &Value) -> Vec<Value> {
     let value = unquoted(value);
     match &value {
@@ -189,7 +189,7 @@ fn messages(value: &Value) -> Vec<Value> {
     }
 }
 
-/// The words of the last message that has any, of a role. What answers a tool is no one's words.
+/// The text of the last message of a role that has one; of any role if `role` is empty. Tool responses are not texts.
 fn last_words(messages: &[Value], role: &str) -> Option<String> {
     let of_role = |message: &&Value| {
         role.is_empty() || message.get("role").and_then(Value::as_str).is_none_or(|found| found == role)
@@ -218,7 +218,7 @@ mod tests {
     use crate::formats::spans::read_spans;
     use serde_json::json;
 
-    /// What google-adk 2.13 records of "Turn it off" with one call.
+    /// What google-adk 2.13 records for "Turn it off" with one call.
     fn attributes() -> [(&'static str, Value); 3] {
         let input = r#"[{"role":"user","parts":[{"content":"Turn it off","type":"text"}]},{"role":"user","parts":[{"type":"tool_call_response","response":{}}]}]"#;
         let output = r#"[{"role":"assistant","parts":[{"content":"It is off.","type":"text"}],"finish_reason":"stop"}]"#;
@@ -246,7 +246,7 @@ mod tests {
                 .collect();
             json!({"traceId": "t1", "spanId": start, "name": "x", "startTimeUnixNano": start, "attributes": pairs})
         };
-        // Spans come in the order they end.
+        // Spans are in the order in which they ended.
         let spans: Vec<Value> = attributes().iter().rev().map(span).collect();
         json!({"resourceSpans": [{"scopeSpans": [{"scope": {"name": "gcp.vertex.agent"}, "spans": spans}]}]})
             .to_string()
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// What google-adk 2.13 records of two calls at once and of a hand-over to another agent.
+    /// What google-adk 2.13 records for two parallel calls and a transfer to another agent.
     #[test]
     fn words_before_a_hand_over_stay_and_merged_calls_are_none() {
         let span = |start: u128, name: &str, attributes: Value| TraceSpan {

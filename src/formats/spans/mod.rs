@@ -1,4 +1,4 @@
-//! OpenTelemetry traces, read as conversations: OTLP's JSON (also one object a line, and Tempo's `batches`),
+//! OpenTelemetry traces, read as conversations: OTLP's JSON (also one object per line, and Tempo's `batches`),
 //! Jaeger's JSON, and the list of spans of ADK's debug endpoint (`facts/vertex-and-protocols.md` 5).
 //!
 //! ```text
@@ -13,15 +13,15 @@ pub use read::read_spans;
 
 use serde_json::{Map, Value};
 
-/// A span.
+/// A span of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceSpan {
-    /// The trace.
+    /// The trace's id.
     pub trace: String,
-    /// What it is called.
+    /// The span's name.
     pub name: String,
-    /// When it began, in nanoseconds.
+    /// When it began, in nanoseconds since the Unix epoch.
     pub start: u128,
-    /// What is told of it, by key; events' attributes among them.
+    /// The attributes of the span and of its events.
     pub attributes: Map<String, Value>,
 }

@@ -1,10 +1,10 @@
-//! Spans from files.
+//! Reading of spans from files.
 
 use super::TraceSpan;
 use crate::formats::json;
 use serde_json::{Map, Value};
 
-/// The spans of a file of traces, the earliest first. The error says what the file should be.
+/// The spans of a file of traces, the earliest first. The error names the expected formats.
 pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
     let documents = match json::parse(text) {
         Ok(parsed) => vec![parsed.value],
@@ -15,8 +15,7 @@ pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
     let mut spans: Vec<TraceSpan> = documents.iter().flat_map(spans_of).collect();
     if spans.is_empty() {
         return Err(
-            "no spans are here: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans"
-                .into(),
+            "no spans found: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans".into(),
         );
     }
     spans.sort_by_key(|span| span.start);
@@ -73,7 +72,7 @@ fn otlp_attributes(list: Option<&Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Protobuf's JSON of a value: integers are texts.
+/// A value in Protobuf's JSON encoding, in which integers are strings.
 fn otlp_value(value: &Value) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else { return Value::Null };
     let values = |inner: &Value| inner.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -112,7 +111,7 @@ fn of_adk(span: &Value) -> TraceSpan {
     }
 }
 
-/// A text, or a number as one: ids have up to 128 bits.
+/// A string, or a number as a string, since ids have up to 128 bits.
 fn text(span: &Value, key: &str) -> String {
     match span.get(key) {
         Some(Value::String(text)) => text.clone(),

@@ -1,17 +1,17 @@
-//! `agent_data.turns[].events[]`: what user and agent said and did.
+//! `agent_data.turns[].events[]`: the messages and tool calls of user and agent.
 //!
-//! The file's own turns are not taken for turns of the conversation: agents-cli leaves the user out of what it made
-//! of a `prompt`, writes a whole conversation into one turn, and gives a turn to another agent without a user.
+//! The turns in the file are not used as turns of the conversation: agents-cli omits the user's message if the row has
+//! a `prompt`, writes a whole conversation into one turn, and begins a turn without a user message for another agent.
 
-use super::row::{Talk, asked, in_text};
+use super::row_turns::{RowTurns, in_text, without_actions};
 use crate::domain::{Content, Invocation};
 use crate::formats::adk::{self, Event};
 use crate::formats::read::{Node, Read};
 use serde_json::{Map, Value};
 
-/// The conversation: what the user says begins a turn. `prompt` is what the user said before events without a user.
-/// Answered turns before the last are history. Nothing when nobody says or does anything.
-pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<Talk>> {
+/// The conversation: every user message begins a turn. `prompt` is the user message for events before the first one.
+/// Turns before the last in which the agent acted are history. `None` when there are no turns.
+pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<RowTurns>> {
     in_text(data, |data| {
         let mut state = Map::new();
         let mut turns: Vec<(Content, Vec<Event>)> = Vec::new();
@@ -26,12 +26,12 @@ pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<Ta
             turns.into_iter().map(|(user, events)| adk::invocation_of(&user, events)).collect();
         let Some(last) = done.len().checked_sub(1) else { return Ok(None) };
         let expected = |(at, turn): (usize, &Invocation)| {
-            asked(&Invocation { history: at < last && has_acted(turn), ..turn.clone() })
+            without_actions(&Invocation { history: at < last && has_acted(turn), ..turn.clone() })
         };
         let expected = done.iter().enumerate().map(expected).collect();
-        // A question without an answer is still to be asked.
+        // If the agent did not act in the last turn, the case has not been run.
         let saved = has_acted(&done[last]).then_some(done);
-        Ok(Some(Talk { expected, saved, state, error: None }))
+        Ok(Some(RowTurns { expected, saved, state, error: None }))
     })
 }
 
@@ -40,7 +40,7 @@ fn state_delta(event: Node) -> Map<String, Value> {
     delta.and_then(|delta| delta.value.as_object().cloned()).unwrap_or_default()
 }
 
-/// An event of a user without words, which agents-cli keeps for a state, begins no turn.
+/// Adds an event. A user event without content, which agents-cli writes for a state, does not begin a turn.
 fn take(event: Event, prompt: Option<&Content>, turns: &mut Vec<(Content, Vec<Event>)>) {
     if event.author.eq_ignore_ascii_case("user") {
         if let Some(said) = event.content.filter(|content| !content.parts.is_empty()) {

@@ -1,5 +1,5 @@
-//! A trajectory in any spelling: a list of calls, the same as a JSON text, as a Python literal, as
-//! contents with function calls, or as LangChain's intermediate steps.
+//! Reading of trajectories in any spelling: a list of calls, the same as JSON or a Python literal in a string,
+//! contents with function calls, or LangChain's intermediate steps.
 
 use super::literal;
 use crate::domain::ToolCall;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 const NAMES: &[&str] = &["tool_name", "name", "tool"];
 const INPUTS: &[&str] = &["tool_input", "args", "arguments", "input", "parameters"];
 
-/// Reads a trajectory. Null, and what pandas makes of it in a table, is unknown; `[]` is empty.
+/// Reads a trajectory. Null, and what pandas writes for null in a table, is unknown; `[]` is empty.
 pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
     match node.value {
         Value::Null => Ok(None),
@@ -20,7 +20,7 @@ pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
             let value = decoded(text).ok_or_else(|| {
                 node.wrong("a list of calls, as JSON or as the Python literal that pandas writes")
             })?;
-            // Its own places are inside a text; the text's place is what can be shown.
+            // Paths inside the decoded text do not exist in the file, so errors have the path of the text.
             read(Node::top(&value))
                 .map_err(|error| crate::formats::read::ReadError { path: node.path(), ..error })
         }
@@ -29,12 +29,12 @@ pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
     }
 }
 
-/// A text that stands for no value.
+/// Whether a text stands for a missing value.
 pub(super) fn is_nothing(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "None" | "nan" | "NaN" | "<NA>")
 }
 
-/// The value that a text spells, as JSON or as a Python literal.
+/// The value of a text that is JSON or a Python literal.
 pub(super) fn decoded(text: &str) -> Option<Value> {
     match json::parse(text) {
         Ok(parsed) => Some(parsed.value),
@@ -87,27 +87,27 @@ fn call(node: Node) -> Read<ToolCall> {
     Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args })
 }
 
-/// The argument that stands for an input that is one plain text.
+/// The name of the argument for an input that is one plain text.
 pub(super) const PLAIN_INPUT: &str = "tool_input";
 
-/// The arguments that a tool's input is, in any spelling. The error says what was expected.
+/// The arguments in a tool's input, in any spelling. The error says what was expected.
 pub fn tool_input(input: &Value) -> Result<Map<String, Value>, String> {
     arguments(Node::top(input)).map_err(|error| error.to_string())
 }
 
-/// Arguments: an object, a text that spells one, or a plain text. The keys stay as they are.
+/// Reads arguments: an object, a text that contains one, or a plain text. The keys stay as they are.
 pub(in crate::formats) fn arguments(node: Node) -> Read<Map<String, Value>> {
     match node.value {
         Value::Object(map) => Ok(map.clone()),
         Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
-        // LangChain's tools may take one text; it is kept under the name that it has in the file.
+        // LangChain's tools may have one text as input; it becomes an argument with the key it has in the file.
         Value::String(text) if !text.trim_start().starts_with('{') => {
             Ok(Map::from_iter([(PLAIN_INPUT.to_string(), text.clone().into())]))
         }
         Value::String(text) => match decoded(text) {
             Some(Value::Object(map)) => Ok(map),
             Some(other) => Err(node.wrong(&format!("an object in the text, not {}", describe(&other)))),
-            None => Err(node.wrong("an object, or a text that spells one as JSON")),
+            None => Err(node.wrong("an object, or a text that contains one as JSON")),
         },
         _ => Err(node.wrong("an object")),
     }
@@ -148,7 +148,10 @@ mod tests {
             let args = json!({"tool_input": text}).as_object().cloned();
             assert_eq!(read, Ok(Some(vec![ToolCall::new("search", args)])), "{text}");
         }
-        assert!(read_calls(json!([{"tool_name": "f", "tool_input": "{oops"}])).is_err(), "a slip is told");
+        assert!(
+            read_calls(json!([{"tool_name": "f", "tool_input": "{oops"}])).is_err(),
+            "a syntax error is reported"
+        );
     }
 
     #[test]

@@ -5,17 +5,17 @@ use super::lines::{ID_KEYS, id_from};
 use crate::formats::json::{JsonPath, Step};
 use serde_json::{Map, Value};
 
-/// The rows of a frame, and how each is found in the text.
+/// The rows of a frame, and their positions in the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub(in crate::formats) rows: Vec<Value>,
-    /// The step to each row; none where the document is the row.
+    /// The path step of each row; empty if the document is the only row.
     index: Vec<Step>,
     by_column: bool,
 }
 
 impl Frame {
-    /// A frame, if the document is one.
+    /// The frame in a document; `None` if the document is not a frame.
     pub(in crate::formats) fn of(value: &Value) -> Option<Frame> {
         match value {
             Value::Array(rows) => {
@@ -37,7 +37,7 @@ impl Frame {
         }
     }
 
-    /// Where a place in a row is in the document.
+    /// The path in the document of a path in a row.
     pub(in crate::formats) fn path(&self, at: usize, in_row: &JsonPath) -> JsonPath {
         let Some(step) = self.index.get(at).cloned() else { return in_row.clone() };
         let mut steps = in_row.0.clone();
@@ -51,13 +51,13 @@ impl Frame {
         self.index.is_empty()
     }
 
-    /// What a row is called.
+    /// A row's id.
     pub(in crate::formats) fn id(&self, at: usize) -> String {
         row_id(&self.rows[at])
     }
 }
 
-/// A row's id: given, or from what is asked.
+/// A row's id, or one computed from its prompt if it has none.
 pub(super) fn row_id(row: &Value) -> String {
     let given = ID_KEYS.iter().find_map(|key| match row.get(key)? {
         Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
@@ -70,15 +70,15 @@ pub(super) fn row_id(row: &Value) -> String {
     })
 }
 
-/// Whether an object looks like a row, or like columns.
+/// Whether an object has a key that is a known column.
 pub(super) fn has_columns(map: &Map<String, Value>) -> bool {
     COLUMNS.iter().any(|column| map.contains_key(*column))
 }
 
-/// Columns whose cells are lists themselves.
+/// Columns whose cells are lists.
 const LISTS: &[&str] = &["messages", "outputs", "reference_outputs", "responses"];
 
-/// Keys of a cell that is an object itself, which no index has.
+/// Keys of cells that are objects. An index never has such keys.
 const FIELDS: &[&str] =
     &["role", "parts", "messages", "contents", "choices", "candidates", "response", "text", "turns"];
 

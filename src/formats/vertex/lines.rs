@@ -1,54 +1,55 @@
-//! JSON Lines: where each row lies and what it is called, found while the file streams by.
+//! JSON Lines: the position and id of each row, found while the file is streamed.
 //!
 //! A row takes 24 bytes of memory, whatever its length, so a file of any size can be listed.
 
 use crate::formats::index;
 use std::ops::Range;
 
-/// Keys under which a row's id is given.
+/// Keys of a row's id.
 pub(super) const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
-/// What a row's id comes from when none is given: what is asked.
+/// Keys of the prompt, from which the id of a row without one is computed.
 const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "source"];
-/// Where nothing of those stands: agents-cli adds to this what the agent did.
+/// Used only if a row has none of those keys, since agents-cli adds the agent's events to it.
 const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData"];
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     rows: Vec<Row>,
-    /// The ids that were given, one after the other.
+    /// The ids in the file, concatenated.
     names: String,
-    /// Before which row so many lines without a row had passed.
+    /// For each line without a row: the index of the next row, and the number of such lines so far.
     skipped: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: u64,
-    /// Where the given id begins in `names`; else the id itself.
+    /// The offset of the id in `names`; for a row without an id, the hash of its content.
     id: u64,
     length: u32,
-    /// Bytes of the given id.
+    /// Length of the id in bytes, or [`BY_CONTENT`] or [`BY_LINE`].
     id_length: u32,
 }
 
-/// A row without a given id.
+/// A row without an id: its id is computed from its content.
 const BY_CONTENT: u32 = u32::MAX;
-/// A row that is no object: its id is its line.
+/// A row that is not an object: its id is its line.
 const BY_LINE: u32 = u32::MAX - 1;
 
 impl Lines {
-    /// How many rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// A row's id: given, or made from what is asked, so that it stays when rows come and go.
+    /// A row's id. If the row has none, it is computed from the prompt, so that it is the same after rows were added or
+    /// removed.
     pub fn id(&self, at: usize) -> String {
         let row = self.rows[at];
         match row.id_length {
@@ -58,13 +59,13 @@ impl Lines {
         }
     }
 
-    /// Where a row's text lies.
+    /// The byte range of a row's text.
     pub fn range(&self, at: usize) -> Range<u64> {
         let row = self.rows[at];
         row.start..row.start + u64::from(row.length)
     }
 
-    /// The line a row stands on, from 1.
+    /// The line number of a row, from 1.
     pub fn line(&self, at: usize) -> usize {
         let before = self.skipped.partition_point(|(row, _)| *row as usize <= at);
         let skipped = before.checked_sub(1).map_or(0, |last| self.skipped[last].1);
@@ -72,12 +73,12 @@ impl Lines {
     }
 }
 
-/// An id of 48 bits, in words that a shell takes as they are.
+/// An id of 48 bits, without characters that a shell interprets.
 fn content_id(hash: u64) -> String {
     format!("row-{hash:012x}")
 }
 
-/// The id of a row from what is asked in it.
+/// The id of a row, computed from its prompt.
 pub(super) fn id_from(asked: &str) -> String {
     content_id(hash(asked.as_bytes()))
 }
@@ -86,19 +87,19 @@ fn hash(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes) & 0xffff_ffff_ffff
 }
 
-/// Finds the rows of a file that comes in chunks of any size.
+/// Finds the rows of a file that is read in chunks of any size.
 #[derive(Debug, Default)]
 pub struct LineIndexer {
     lines: Lines,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not been read.
     carry: Vec<u8>,
-    /// Where the next line begins.
+    /// The offset of the next line.
     at: u64,
     passed: u32,
 }
 
 impl LineIndexer {
-    /// Takes the next chunk in.
+    /// Adds the next chunk.
     pub fn push(&mut self, mut chunk: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', chunk) {
             let (line, rest) = chunk.split_at(end + 1);
@@ -114,7 +115,7 @@ impl LineIndexer {
         self.carry.extend_from_slice(chunk);
     }
 
-    /// The rows, when the last chunk has come.
+    /// Returns the rows after the last chunk.
     pub fn finish(mut self) -> Lines {
         let last = std::mem::take(&mut self.carry);
         if !last.is_empty() {
@@ -160,7 +161,7 @@ impl LineIndexer {
     }
 }
 
-/// An id as it is spelt: a text or a number.
+/// An id in a file: a string or a number.
 fn given_id(raw: &str) -> Option<String> {
     match crate::formats::json::parse(raw).ok()?.value {
         serde_json::Value::String(text) if !text.is_empty() => Some(text),

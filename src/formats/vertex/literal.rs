@@ -4,10 +4,10 @@ use serde_json::{Map, Number, Value};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Deeper than this nobody writes by hand.
+/// Deeper nesting is refused.
 const DEEPEST: usize = 128;
 
-/// Reads a literal; nothing when the text is none.
+/// Reads a literal; `None` when the text is not a literal.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let mut reader = Reader { chars: text.chars().peekable() };
     let value = reader.value(0)?;
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Some(Value::Object(map))
     }
 
-    /// A text, and those that follow it without a comma, as Python joins them.
+    /// Reads a string and joins adjacent strings to it, as Python does.
     fn text(&mut self) -> Option<String> {
         let mut out = String::new();
         while let Some(quote) = self.chars.next_if(|c| matches!(c, '\'' | '"')) {
@@ -108,7 +108,7 @@ impl Reader<'_> {
             'u' => self.code(4)?,
             'U' => self.code(8)?,
             c @ ('\\' | '\'' | '"') => c,
-            // Python keeps the backslash of what it does not know; nobody's file depends on it.
+            // Python retains the backslash of an unknown escape. That is refused here; no known file has one.
             _ => return None,
         }))
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! lines (JSONL) ┐
 //! table (CSV)   ├─▶ a row ──row──▶ EvalCase: what is expected, what was saved, what was recorded
-//! frame (JSON)  ┘            calls, literal: a trajectory in any spelling
+//! frame (JSON)  ┘            (trajectories: calls, literal)
 //! ```
 
 mod agent_data;
@@ -13,6 +13,7 @@ mod lines;
 mod literal;
 mod recorded;
 mod row;
+mod row_turns;
 mod rubrics;
 mod table;
 mod write;
@@ -27,7 +28,7 @@ pub(super) use recorded::result_case;
 pub(super) use row::case;
 pub(super) use table::Table;
 
-/// Columns by which a row is known for one of a data set.
+/// Columns by which a row of a data set is recognised.
 pub const COLUMNS: &[&str] = &[
     "prompt",
     "reference_trajectory",

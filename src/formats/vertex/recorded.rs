@@ -1,4 +1,4 @@
-//! Scores that a file brings along: columns `<metric>/score` of a metrics table, and the client's
+//! Scores that a file already contains: columns `<metric>/score` of a metrics table, and the client's
 //! evaluation results.
 
 use super::calls::is_nothing;
@@ -14,7 +14,7 @@ pub(super) fn is_column(key: &str) -> bool {
     PARTS.iter().any(|part| key.ends_with(part))
 }
 
-/// The scores among a row's columns. They have no thresholds, so they decide nothing.
+/// The scores in a row's columns. They have no thresholds, so they are informational.
 pub(super) fn columns(node: Node) -> Vec<MetricResult> {
     let Some(map) = node.value.as_object() else { return Vec::new() };
     map.iter()
@@ -53,8 +53,7 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
     }
 }
 
-/// One of `eval_case_results`: the scores of the first response. The cases themselves are not in such
-/// a file.
+/// Reads an element of `eval_case_results`: the scores of the first response. It does not contain the case itself.
 pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCase> {
     let mut recorded = Vec::new();
     if let Some(candidate) = node.need("response_candidate_results")?.items()?.next() {
@@ -71,7 +70,7 @@ pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCas
     Ok(EvalCase { eval_id: eval_id.into(), recorded, ..EvalCase::default() })
 }
 
-/// A verdict that is absent is a no: the wire leaves `false` out.
+/// A missing verdict means no: `false` is omitted in Protobuf's JSON.
 fn verdict(node: Node) -> Read<RubricScore> {
     let text = |path: &[&str]| below(node.value, path).and_then(Value::as_str).map(str::to_string);
     let yes = node.value.get("verdict").and_then(Value::as_bool).unwrap_or(false);

@@ -1,4 +1,4 @@
-//! One row of a Vertex data set, in any of its schemas, as a case.
+//! Reading of a row of a Vertex data set, in any of its schemas, as a case.
 //!
 //! ```text
 //! flatten     prompt, reference, reference_trajectory │ response, predicted_trajectory
@@ -6,19 +6,20 @@
 //! gemini      request {contents}                      │ response
 //! openai      request {messages} or messages          │ response {choices}
 //! agentevals  reference_outputs                       │ outputs
-//!             what is expected                          what an agent already did
+//!             expected                                  saved
 //! ```
 
 use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
+use super::row_turns::{RowTurns, in_text, without_actions};
 use super::{recorded, rubrics};
 use crate::domain::{Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory};
 use crate::formats::adk;
 use crate::formats::messages;
 use crate::formats::read::{Node, Read, ReadError, lax_float};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// Columns with a meaning of their own; all others are kept as they are.
+/// Columns with a meaning of their own; all others are retained as they are.
 const KNOWN: &[&str] = &[
     "eval_case_id",
     "eval_id",
@@ -49,16 +50,7 @@ const KNOWN: &[&str] = &[
     "failure",
 ];
 
-/// What is expected and what was done, turn by turn.
-#[derive(Default)]
-pub(super) struct Talk {
-    pub(super) expected: Vec<Invocation>,
-    pub(super) saved: Option<Vec<Invocation>>,
-    pub(super) state: Map<String, Value>,
-    pub(super) error: Option<String>,
-}
-
-/// Reads a row. `eval_id` is what the row is called in the list of cases.
+/// Reads a row. `eval_id` is the row's id in the list of cases.
 pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
     let mut talk = conversation(node)?;
@@ -68,7 +60,7 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
         cell(node, "latency_in_seconds").and_then(|cell| lax_float(cell.value)).filter(|s| s.is_finite());
     let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).is_some_and(|flag| flag >= 1.0);
     if failed && talk.error.is_none() {
-        talk.error = Some("the file says that the agent failed, and not how".into());
+        talk.error = Some("the agent failed; the file does not contain the error".into());
     }
     if (failed || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none() {
         talk.saved = Some(untouched(&talk.expected));
@@ -93,7 +85,7 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     })
 }
 
-/// A cell that holds something: not null, and not what stands for null in a table.
+/// The value of a cell; `None` for null and for NaN, which stands for null in a table.
 fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
     let value = node.value.as_object().and_then(|map| crate::formats::read::lookup(map, key))?;
     let nothing = match value.1 {
@@ -104,8 +96,8 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
     (!nothing).then_some(node.member(value.0, value.1))
 }
 
-/// What is said, and what was done where the same field tells it.
-fn conversation(node: Node) -> Read<Talk> {
+/// Reads the conversation, and the saved turns if the same field contains them.
+fn conversation(node: Node) -> Read<RowTurns> {
     let prompt = cell(node, "prompt").or_else(|| cell(node, "source"));
     let prompt = prompt.map(|prompt| spoken(prompt, "user")).transpose()?;
     if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
@@ -115,28 +107,21 @@ fn conversation(node: Node) -> Read<Talk> {
     }
     if let Some(list) = cell(node, "messages") {
         return in_text(list, |list| {
-            Ok(Talk { expected: messages::conversation(list)?.turns, ..Talk::default() })
+            Ok(RowTurns { expected: messages::conversation(list)?.turns, ..RowTurns::default() })
         });
     }
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
         let expected = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
         let known = cell(node, "reference_outputs").is_some();
-        let expected = if known { expected } else { expected.iter().map(asked).collect() };
-        return Ok(Talk { expected, ..Talk::default() });
+        let expected = if known { expected } else { expected.iter().map(without_actions).collect() };
+        return Ok(RowTurns { expected, ..RowTurns::default() });
     }
     if let Some(request) = cell(node, "request") {
-        return in_text(request, request_talk);
+        return in_text(request, request_turns);
     }
     let mut expected = history(node)?;
     expected.push(Invocation { user: prompt.unwrap_or_default(), ..Invocation::default() });
-    Ok(Talk { expected, ..Talk::default() })
-}
-
-/// A cell whose structure stands in a text, as a table has it.
-pub(super) fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
-    let Value::String(text) = node.value else { return read(node) };
-    let value = decoded(text).ok_or_else(|| node.wrong("JSON in the text"))?;
-    read(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
+    Ok(RowTurns { expected, ..RowTurns::default() })
 }
 
 fn opened(value: &Value) -> Value {
@@ -146,25 +131,14 @@ fn opened(value: &Value) -> Value {
     }
 }
 
-/// The user's words of a turn, of which nothing is expected.
-pub(super) fn asked(turn: &Invocation) -> Invocation {
-    let said = turn.final_response.clone().filter(|_| turn.history);
-    Invocation {
-        user: turn.user.clone(),
-        final_response: said,
-        history: turn.history,
-        ..Invocation::default()
-    }
-}
-
 fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
-    expected.iter().map(asked).collect()
+    expected.iter().map(without_actions).collect()
 }
 
-fn request_talk(request: Node) -> Read<Talk> {
+fn request_turns(request: Node) -> Read<RowTurns> {
     if let Some(list) = request.get("messages") {
         let turns = messages::conversation(list)?.turns;
-        return Ok(Talk { expected: earlier_as_history(turns), ..Talk::default() });
+        return Ok(RowTurns { expected: earlier_as_history(turns), ..RowTurns::default() });
     }
     let contents = request.need("contents")?;
     let mut turns: Vec<Invocation> = Vec::new();
@@ -175,20 +149,20 @@ fn request_talk(request: Node) -> Read<Talk> {
             _ => turns.push(Invocation { user: content, ..Invocation::default() }),
         }
     }
-    Ok(Talk { expected: earlier_as_history(turns), ..Talk::default() })
+    Ok(RowTurns { expected: earlier_as_history(turns), ..RowTurns::default() })
 }
 
-/// What was said before the last turn is history: nothing is expected of it. What was answered last is
-/// what the row's response answers again.
+/// Marks turns before the last as history, of which nothing is expected. The response of the last turn is dropped,
+/// since it is in the row's `response`.
 fn earlier_as_history(mut turns: Vec<Invocation>) -> Vec<Invocation> {
     if let Some(last) = turns.pop() {
         turns.iter_mut().for_each(|turn| turn.history = true);
-        turns.push(asked(&last));
+        turns.push(without_actions(&last));
     }
     turns
 }
 
-/// Earlier turns: what the user said and what was answered.
+/// Earlier turns: the user's messages and the responses.
 fn history(node: Node) -> Read<Vec<Invocation>> {
     let Some(history) = cell(node, "conversation_history").or_else(|| cell(node, "history")) else {
         return Ok(Vec::new());
@@ -215,7 +189,7 @@ fn history(node: Node) -> Read<Vec<Invocation>> {
     Ok(turns)
 }
 
-/// A text, or a content, or either within a text.
+/// Reads a text, or a content, which may be JSON in a text.
 fn spoken(node: Node, role: &str) -> Read<Content> {
     match node.value {
         Value::String(text) => {
@@ -235,14 +209,14 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
         },
         Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
         Value::Number(_) | Value::Bool(_) => Ok(Content::text(role, node.value.to_string())),
-        // An answer that is itself a tool call: {"content": "", "tool_calls": […]}.
+        // A response that is itself a tool call: {"content": "", "tool_calls": […]}.
         Value::Object(_) => Ok(Content::text(role, node.value.to_string())),
         _ => Err(node.wrong("a text or a content with parts")),
     }
 }
 
-/// What the row expects of the last turn.
-fn expectations(node: Node, talk: &mut Talk) -> Read<()> {
+/// Reads what is expected in the last turn.
+fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
     let Some(last) = talk.expected.last_mut() else { return Ok(()) };
     if let Some(reference) = cell(node, "reference") {
         last.final_response = Some(spoken(reference, "model")?);
@@ -259,15 +233,15 @@ fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
     Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
 }
 
-/// What the row says was done in the last turn.
-fn outcome(node: Node, talk: &mut Talk) -> Read<()> {
+/// Reads what the agent did in the last turn.
+fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     if let (Some(list), true) = (cell(node, "outputs"), talk.saved.is_none()) {
         let done = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
         talk.saved = Some(done);
     }
     let mut last = match &talk.saved {
         Some(turns) => turns.last().cloned(),
-        None => talk.expected.last().map(asked),
+        None => talk.expected.last().map(without_actions),
     }
     .unwrap_or_default();
     let before = last.clone();
@@ -298,10 +272,10 @@ fn outcome(node: Node, talk: &mut Talk) -> Read<()> {
 
 type Answer = Result<Content, String>;
 
-/// A response: what was said, or `{"error": …}`, which the client writes where an agent failed.
+/// Reads a response: a content, or `{"error": …}`, which the client writes if an agent failed.
 fn answer(node: Node) -> Read<Option<Answer>> {
     let value = opened(node.value);
-    // An agent may well answer with an object that has an error among other things.
+    // The response of an agent can be an object with `error` among other keys.
     let alone = value.as_object().is_some_and(|map| map.len() == 1);
     if let Some(error) = value.get("error").filter(|error| alone && !error.is_null()) {
         let words = error.get("message").unwrap_or(error);

@@ -1,11 +1,11 @@
-//! Rubrics of a row: made before, in groups or as a list.
+//! Rubrics of a row, in groups or as a list.
 
 use super::calls::decoded;
 use crate::domain::Rubric;
 use crate::formats::read::{Node, Read, below};
 use serde_json::Value;
 
-/// The rubrics of all groups; a group's name says which metric may use it.
+/// The rubrics of all groups. A group's name is the kind of its rubrics, which determines the metric that uses them.
 pub(super) fn all(node: Node) -> Read<Vec<Rubric>> {
     let mut found = Vec::new();
     if let Some(groups) = node.get("rubric_groups") {
@@ -28,7 +28,7 @@ fn list(value: &Value) -> Vec<Value> {
     }
 }
 
-/// A rubric: an object, or its words alone.
+/// Reads a rubric: an object, or only its text.
 fn rubric(value: &Value, at: usize, group: Option<&str>) -> Rubric {
     let text = |path: &[&str]| below(value, path).and_then(Value::as_str).map(str::to_string);
     let words = value.as_str().map(str::to_string);

@@ -1,4 +1,4 @@
-//! CSV: a row of names, and a record for each case.
+//! CSV: a header with the names of the columns, and a record for each case.
 
 use super::COLUMNS;
 use super::frame::row_id;
@@ -7,7 +7,7 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// The records of a table: where each lies, and what its columns are called.
+/// The columns and records of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     columns: Vec<String>,
@@ -20,12 +20,12 @@ struct Record {
     range: Range<usize>,
     line: usize,
     id: String,
-    /// Why it is no record, if it is none.
+    /// Why the record is invalid, if it is.
     wrong: Option<String>,
 }
 
 impl Table {
-    /// A table, if the text is one of a data set.
+    /// The table in a text; `None` if it is not a data set.
     pub(in crate::formats) fn of(text: &str) -> Option<Table> {
         let head = text.trim_start_matches('\u{FEFF}').lines().next()?;
         let separator = if head.contains('\t') && !head.contains(',') { b'\t' } else { b',' };
@@ -49,11 +49,11 @@ impl Table {
                 Ok(false) => return,
                 Ok(true) => {
                     let end = (reader.position().byte() as usize + skip).min(text.len());
-                    // Blank lines before a record belong to none.
+                    // Blank lines before a record are not part of it.
                     let blank =
                         text[start..end].len() - text[start..end].trim_start_matches(['\n', '\r']).len();
                     let wrong = (record.len() != self.columns.len()).then(|| {
-                        format!("{} cells, where the head names {}", record.len(), self.columns.len())
+                        format!("{} cells, but the header has {}", record.len(), self.columns.len())
                     });
                     let id = row_id(&self.row_of(&record));
                     let lines = text[start..start + blank].bytes().filter(|byte| *byte == b'\n').count();
@@ -85,7 +85,7 @@ impl Table {
         self.records[at].line
     }
 
-    /// A record as a row; or why it is none.
+    /// A record as a row. The error says why the record is invalid.
     pub(in crate::formats) fn row(&self, text: &str, at: usize) -> Result<Value, String> {
         let record = &self.records[at];
         if let Some(wrong) = &record.wrong {
@@ -102,7 +102,7 @@ fn reader(text: &str, separator: u8) -> Reader<&[u8]> {
     ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(text.as_bytes())
 }
 
-/// A cell: nothing, or its text. Types are the columns', so nothing is guessed here.
+/// A cell: null or its text. The type depends on the column, so it is not determined here.
 fn typed(text: &str) -> Value {
     if is_empty_cell(text) { Value::Null } else { Value::String(text.to_string()) }
 }
@@ -126,7 +126,7 @@ mod tests {
     fn a_record_of_another_width_is_wrong_and_the_rest_is_read() {
         let text = "prompt,response\na,b,c\nd,e\n";
         let table = Table::of(text).unwrap();
-        assert_eq!(table.row(text, 0).unwrap_err(), "3 cells, where the head names 2");
+        assert_eq!(table.row(text, 0).unwrap_err(), "3 cells, but the header has 2");
         assert_eq!(table.row(text, 1).unwrap()["response"], "e");
         assert!(Table::of("a,b\n1,2\n").is_none());
     }

@@ -1,4 +1,4 @@
-//! A case as a row of a Vertex data set. One row holds one turn: the last; what was said before it is
+//! Writing of a case as a row of a Vertex data set. A row contains one turn, the last one; earlier turns are
 //! history.
 
 use super::calls::PLAIN_INPUT;
@@ -6,7 +6,7 @@ use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, Rubric, S
 use crate::formats::adk::write_content;
 use serde_json::{Map, Value, json};
 
-/// The row, and what of the case it cannot hold.
+/// The row, and a list of what cannot be represented in it.
 pub fn write_row(case: &EvalCase) -> (Value, Vec<String>) {
     let mut row = Map::new();
     let mut lost = Vec::new();
@@ -65,7 +65,9 @@ fn write_turns(
                 history.push(json!({"author": "model", "content": write_content(response)}));
             }
             if turn.trajectory != Trajectory::Unknown && !turn.calls().is_empty() {
-                lost.push("tool calls expected in turns before the last: a row expects one turn's".into());
+                lost.push(
+                    "tool calls expected in turns before the last: a row contains those of one turn".into(),
+                );
             }
         }
         row.insert("conversation_history".into(), history.into());
@@ -74,7 +76,7 @@ fn write_turns(
     row.insert("reference".into(), last.final_response.as_ref().map(|content| said(content, "model")).into());
     row.insert("reference_trajectory".into(), write_trajectory(last).into());
     let mut drop = |what: bool, words: &str| lost.extend(what.then(|| words.to_string()));
-    drop(!last.responses().is_empty(), "what tools answered");
+    drop(!last.responses().is_empty(), "tool responses");
     drop(last.calls().iter().any(|call| call.id.is_some()), "ids of tool calls");
     drop(
         !last.rubrics.is_empty() || earlier.iter().any(|turn| !turn.rubrics.is_empty()),
@@ -82,10 +84,10 @@ fn write_turns(
     );
     let texts =
         |turn: &Invocation| matches!(&turn.trajectory, Trajectory::Listed { texts, .. } if !texts.is_empty());
-    drop(texts(last), "what agents said on the way");
+    drop(texts(last), "intermediate messages of agents");
 }
 
-/// A text where the content is no more than that; the content itself where it is.
+/// The text of a content that is only a text; else the whole content.
 fn said(content: &Content, role: &str) -> Value {
     match content.parts.as_slice() {
         [part] if is_plain(part) && content.role.as_deref().is_none_or(|own| own == role) => {
@@ -101,7 +103,7 @@ fn is_plain(part: &Part) -> bool {
     part.text.as_ref().is_some_and(|text| *part == Part::text(text.clone()))
 }
 
-/// Calls as Vertex writes them; nothing where they are not known.
+/// The calls of a turn as Vertex writes them; `None` if they are not known.
 pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
     if turn.trajectory == Trajectory::Unknown {
         return None;
@@ -128,7 +130,7 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
         row.insert("response".into(), response.into());
         row.insert("predicted_trajectory".into(), write_trajectory(last).into());
         if matches!(last.trajectory, Trajectory::Events(_)) || !last.responses().is_empty() {
-            lost.push("events of what the agent did; its calls and its response are kept".into());
+            lost.push("events of the agent, except its tool calls and its response".into());
         }
     }
     row.extend(saved.latency_s.map(|seconds| ("latency_in_seconds".to_string(), seconds.into())));

@@ -1,0 +1,97 @@
+//! Agents, as they are written on the command line and in `evaltrail.toml`: a file for each kind.
+//!
+//! A kind is registered by its prefix in [`ADDRESSES`] and by its table in [`AgentTable`].
+
+mod adk;
+mod command;
+mod replay;
+
+pub use command::split_command;
+
+use crate::domain::AgentSpec;
+use serde::Deserialize;
+use std::path::Path;
+
+/// Why a text does not specify an agent.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct AgentSpecError(pub String);
+
+/// Parses the part of an address after the prefix; relative paths are relative to the folder.
+type ParseAddress = fn(&str, &Path) -> Result<AgentSpec, AgentSpecError>;
+
+/// The prefixes of addresses.
+const ADDRESSES: &[(&str, ParseAddress)] =
+    &[("adk+", adk::parse), ("cmd:", command::parse), ("replay:", replay::parse)];
+
+/// An agent in `evaltrail.toml`, by its `kind`.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(super) enum AgentTable {
+    Adk(adk::AdkTable),
+    Command(command::CommandTable),
+    Replay(replay::ReplayTable),
+}
+
+impl AgentTable {
+    /// Maximum number of concurrent attempts, if the agent has a limit of its own.
+    pub(super) fn jobs(&self) -> Option<u32> {
+        match self {
+            AgentTable::Adk(table) => table.jobs,
+            AgentTable::Command(table) => table.jobs,
+            AgentTable::Replay(table) => table.jobs,
+        }
+    }
+
+    /// The agent of this name; paths are relative to `root`. The error is a message.
+    pub(super) fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
+        match self {
+            AgentTable::Adk(table) => table.spec(name, root),
+            AgentTable::Command(table) => table.spec(root),
+            AgentTable::Replay(table) => Ok(table.spec(root)),
+        }
+    }
+}
+
+/// Parses an agent's address: `adk+http://host:port/app`, `cmd:./agent.sh --flag` or `replay:recording.jsonl`.
+/// Returns `None` when the text is a name. Relative paths are relative to `base`.
+pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
+    let of_kind = |(prefix, parse): &(&str, ParseAddress)| Some(parse(text.strip_prefix(prefix)?, base));
+    ADDRESSES.iter().find_map(of_kind).or_else(|| {
+        let (scheme, _) = text.split_once("://")?;
+        Some(Err(AgentSpecError(format!(
+            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, cmd:./program or replay:recording.jsonl"
+        ))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AdkServer;
+
+    #[test]
+    fn uris_name_agents() {
+        let base = Path::new("/w");
+        let read = |text: &str| parse_agent_uri(text, base).unwrap();
+        let server = AdkServer::Url("http://127.0.0.1:8000".into());
+        assert_eq!(read("adk+http://127.0.0.1:8000/home"), Ok(AgentSpec::Adk { server, app: "home".into() }));
+        let server = AdkServer::Url("https://x/prefix".into());
+        assert_eq!(read("adk+https://x/prefix/home/"), Ok(AgentSpec::Adk { server, app: "home".into() }));
+        assert_eq!(
+            read("replay:r.jsonl?speed=0"),
+            Ok(AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 0, fallback: None })
+        );
+        assert!(read("adk+http://x").unwrap_err().0.contains("application is missing"));
+        assert!(read("http://x/y").unwrap_err().0.contains("try adk+http://x/y/APP"));
+        assert!(parse_agent_uri("home", base).is_none());
+    }
+
+    #[test]
+    fn commands_are_split_and_not_expanded() {
+        let split = |text| split_command(text).unwrap();
+        assert_eq!(split("a 'b c' \"d\\\"e\" f\\ g $HOME"), ["a", "b c", "d\"e", "f g", "$HOME"]);
+        assert_eq!(split("a ''"), ["a", ""]);
+        assert!(split_command("a 'b").is_err() && split_command("  ").is_err());
+    }
+}
