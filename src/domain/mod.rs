@@ -8,6 +8,7 @@
 //! RunPlan ──▶ RunEvent* ──fold──▶ RunState ─ EndedAttempt ─ Attempt ─ MetricResult ─ Status
 //! ```
 
+mod agent;
 mod calls;
 mod capture;
 mod clean;
@@ -36,6 +37,7 @@ mod template;
 mod transcript;
 mod user;
 
+pub use agent::{AdkServer, AgentSpec};
 pub use capture::{captured_case, turn_range};
 pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
 pub use content::{Content, Part, ToolCall, ToolResponse};
@@ -58,8 +60,8 @@ pub use number::{float_of, number_word, plain_json, python_json, value_text};
 pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};
 pub use run::{
-    AdkServer, AgentSpec, Attempt, AttemptKey, CancelReason, CaseKey, PlannedCase, PlannedSet, Progress,
-    RunEvent, RunOptions, RunPlan,
+    Attempt, AttemptKey, CancelReason, CaseKey, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
+    RunPlan,
 };
 pub use run_ref::{RunBy, RunRef, rfc3339, unix_seconds};
 pub use run_state::{CaseTally, InFlight, RunState, Totals};

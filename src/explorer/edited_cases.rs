@@ -5,10 +5,11 @@ use crate::domain::EndedAttempt;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
-use crate::explorer::model::{Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::{CaseAttempts, CaseOutcome};
 use crate::explorer::screens::browse::relist;
-use crate::explorer::{load, what_if};
+use crate::explorer::set_view::SetState;
+use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};
@@ -91,7 +92,7 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
         })
     };
     let results: Vec<PastResult> = gone.filter_map(result).collect();
-    load::store_until_read(&mut model.sets[set], results);
+    model.sets[set].store_until_read(results);
 }
 
 /// Updates everything that refers to cases of a set after their positions changed.

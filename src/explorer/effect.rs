@@ -1,7 +1,6 @@
 //! Effects: requests for side effects, as data.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
-use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
@@ -217,6 +216,15 @@ pub enum EditEffect {
         /// True to undo, false to redo.
         back: bool,
     },
+}
+
+/// The set that a captured case is added to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CaptureTarget {
+    /// A set, by index.
+    Set(usize),
+    /// A new set in the folder that was opened.
+    NewSet,
 }
 
 /// Effects on the conversation with an agent. The size of the variants does not matter, since only one value exists

@@ -6,8 +6,9 @@ use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{OpenedSet, SetLoaded};
-use crate::explorer::model::{CaseSummary, Model, Screen, SetState, SetView};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::browse::{node_of_set, relist};
+use crate::explorer::set_view::{CaseSummary, SetState, SetView};
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, is_unchanged, place};
@@ -15,9 +16,6 @@ use crate::workspace::SetPath;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Maximum number of results of a set that wait for their cases; beyond it the oldest are dropped.
-const MOST_WAITING: usize = 100_000;
 
 /// Requests that a set's file be loaded.
 pub fn load_set(model: &mut Model, set: usize) -> Effect {
@@ -144,12 +142,6 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     let effects = (0..model.sets.len()).flat_map(|set| place_waiting(model, set)).collect();
     relist(model);
     effects
-}
-
-/// Stores results until their cases have been read.
-pub(crate) fn store_until_read(view: &mut SetView, results: impl IntoIterator<Item = PastResult>) {
-    view.waiting.extend(results);
-    view.waiting.drain(..view.waiting.len().saturating_sub(MOST_WAITING));
 }
 
 /// Shows the waiting results whose cases have been read. It does not replace newer results.

@@ -1,14 +1,14 @@
 //! Messages to `update`.
 
 use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
-use crate::explorer::authoring::capture::CaptureTarget;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
+use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::{Against, EditorOf};
-use crate::explorer::model::CaseSummary;
 use crate::explorer::screens::case::body::{Body, BodyKey};
 use crate::explorer::screens::edit::state::Tools;
+use crate::explorer::set_view::CaseSummary;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};

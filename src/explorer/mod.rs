@@ -24,6 +24,7 @@ pub mod outcomes;
 pub mod overlays;
 pub mod run_words;
 pub mod screens;
+mod set_view;
 pub mod terminal;
 pub mod theme;
 pub mod ticket;
@@ -31,7 +32,6 @@ pub mod update;
 pub mod what_if;
 pub mod widgets;
 
-pub use authoring::capture::CaptureTarget;
 pub use case_ref::CaseRef;
 pub use commands::bindings::Bindings;
 pub use commands::key::{Key, KeyCode, parse_key};
@@ -40,8 +40,8 @@ pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{reevaluated, requested_cases};
 pub use effect::{
-    Against, ChatEffect, EditEffect, EditorOf, Effect, ResultEffect, RunEffect, RunOverrides, SetEffect,
-    TerminalEffect,
+    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, ResultEffect, RunEffect, RunOverrides,
+    SetEffect, TerminalEffect,
 };
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
@@ -49,18 +49,20 @@ pub use message::{
     ChatMsg, EditDone, EditFailure, EditMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded,
     SetMsg,
 };
-pub use model::{CaseSummary, Model, Notice, Screen, SetState, SetView};
+pub use model::{Model, Notice, Screen};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;
 pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
-pub use screens::browse::state::{Browse, Node, Order, Pane};
+pub use screens::browse::order::Order;
+pub use screens::browse::state::{Browse, Node, Pane};
 pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build_body};
 pub use screens::case::state::{CaseMode, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use screens::layout;
+pub use set_view::{CaseSummary, SetState, SetView};
 pub use terminal::{Explorer, Leaving, edit_text, explore};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};

@@ -7,8 +7,9 @@ use crate::explorer::commands::key::Key;
 use crate::explorer::effect::RunOverrides;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
-use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
-use crate::explorer::screens::browse::tree::{first_node, nodes_of, sorted};
+use crate::explorer::screens::browse::order::Order;
+use crate::explorer::screens::browse::state::{Browse, Node, Pane};
+use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
 use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
@@ -16,10 +17,11 @@ use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::run::state::RunScreen;
+use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::ticket::{Ticket, Tickets};
 use crate::explorer::what_if::Trial;
-use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, place};
+use crate::formats::SetFile;
+use crate::history::place;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -92,60 +94,6 @@ pub struct Model {
     pub verdicts_version: u64,
 }
 
-/// An eval set, as shown on the screen.
-#[derive(Clone, Debug)]
-pub struct SetView {
-    /// The file.
-    pub path: SetPath,
-    /// Whether the file is loaded.
-    pub state: SetState,
-    /// Name of the agent, or the reason why there is none.
-    pub agent: Result<String, String>,
-    /// Notes that are stored next to the file.
-    pub notes: Arc<Notes>,
-    /// The most recently read version of the file. It is retained when the file can no longer be read, because the
-    /// positions of cases refer to it.
-    pub read: Option<Arc<SetFile>>,
-    /// Ticket of the request whose result is shown.
-    pub loaded: Ticket,
-    /// Past results whose cases are not in the most recently read version of the file.
-    pub past: Vec<PastResult>,
-    /// Like `past`, but results that arrived since evaltrail was started.
-    pub waiting: Vec<PastResult>,
-    /// Number of pending requests to re-evaluate cases of this set.
-    pub reevaluating: usize,
-    /// Whether such a request was for an older version of the file, so that outcomes may be out of date.
-    pub is_behind: bool,
-    /// Summaries of the cases, for the filter.
-    pub summaries: Option<Arc<Vec<CaseSummary>>>,
-}
-
-/// State of a set's file.
-#[derive(Clone, Debug)]
-pub enum SetState {
-    /// The file is being opened.
-    Loading,
-    /// The file was read. The digest (SHA-256) is used to detect changes.
-    Ready(Arc<SetFile>, String),
-    /// The file cannot be read, and why.
-    Failed(String),
-    /// The file was deleted.
-    Gone,
-}
-
-/// Summary of a case, for the filter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CaseSummary {
-    /// Number of turns.
-    pub turns: usize,
-    /// The user messages in lower case, for free-text search.
-    pub text: String,
-    /// Names of the expected tools.
-    pub tools: Vec<String>,
-    /// Why the case cannot be read, if it cannot.
-    pub problem: Option<String>,
-}
-
 /// The screens.
 #[derive(Debug)]
 pub enum Screen {
@@ -172,37 +120,6 @@ pub struct Notice {
     pub bad: bool,
     /// When to hide it, in seconds since the explorer opened.
     pub until: f64,
-}
-
-impl SetView {
-    /// A set whose file has not been opened yet.
-    pub fn new(path: SetPath) -> SetView {
-        SetView {
-            path,
-            state: SetState::Loading,
-            agent: Err("not looked for yet".into()),
-            notes: Arc::default(),
-            read: None,
-            loaded: Ticket::default(),
-            past: Vec::new(),
-            waiting: Vec::new(),
-            reevaluating: 0,
-            is_behind: false,
-            summaries: None,
-        }
-    }
-
-    /// Whether the file exists.
-    pub fn exists(&self) -> bool {
-        !matches!(self.state, SetState::Gone)
-    }
-
-    fn appears_again(&mut self, path: SetPath) {
-        self.path = path;
-        if !self.exists() {
-            self.state = SetState::Loading;
-        }
-    }
 }
 
 impl Model {
@@ -332,6 +249,15 @@ impl Model {
             Node::Set(set) => Some(*set),
             Node::All | Node::Group(_) => None,
         })
+    }
+
+    /// The sets whose cases are listed when the cursor of the tree is on this row.
+    pub fn sets_under(&self, node: &Node) -> Vec<usize> {
+        match node {
+            Node::All => self.listed_sets().collect(),
+            Node::Set(set) => vec![*set],
+            Node::Group(name) => self.listed_sets().filter(|&at| group_of(&self.sets[at]) == *name).collect(),
+        }
     }
 
     /// The file of a set, if it is loaded.

@@ -7,9 +7,10 @@ use super::gate::Gate;
 use super::keys::Keys;
 use super::model::{Model, Prompt};
 use super::recording::Recording;
+use super::sample::{Answered, Asking};
 use super::template;
 use super::wire::{Answer, Settings};
-use crate::domain::{JudgeSpec, Provider, QuestionId, Reading, Spent};
+use crate::domain::{JudgeSpec, Provider, Reading, Spent};
 use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
 use crate::store::{Answers, KeptAnswer, fingerprint};
 use serde_json::{Map, Value};
@@ -40,36 +41,6 @@ pub struct JudgeGrant {
     pub destinations: BTreeSet<String>,
     /// Keys from a file.
     pub keys: Keys,
-}
-
-/// A request for one sample.
-#[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
-    /// The case.
-    pub eval_id: &'a str,
-    /// The metric, label included; `user` for a simulated user.
-    pub metric: &'a str,
-    /// Identifies the question in the case.
-    pub id: QuestionId,
-    /// What the question is about, in a word or two.
-    pub about: &'a str,
-    /// The sample, from 1.
-    pub sample: u32,
-    /// The prompt.
-    pub prompt: &'a str,
-    /// The form of the response, where a schema may be sent.
-    pub shape: Option<AnswerShape>,
-}
-
-/// A response and its cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
-    /// The text of the response, with keys masked.
-    pub text: String,
-    /// Whether it comes from the cache.
-    pub cached: bool,
-    /// Requests, tokens and cost.
-    pub spent: Spent,
 }
 
 impl Judges {

@@ -27,6 +27,7 @@ mod program;
 mod recording;
 mod request;
 mod scoring;
+mod sample;
 mod secret;
 mod template;
 mod user;
@@ -34,8 +35,9 @@ mod wire;
 
 pub use canary::{Probe, Probed};
 pub use error::{Fault, JudgeError};
-pub use judges::{Answered, Asking, JudgeGrant, Judges};
+pub use judges::{JudgeGrant, Judges};
 pub use keys::Keys;
 pub use program::Programs;
+pub use sample::{Answered, Asking};
 pub use scoring::{Judging, JudgingObserver};
 pub use user::{Playing, SimulatedUser};

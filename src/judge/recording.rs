@@ -1,7 +1,7 @@
 //! A recorded judge: its responses come from a file instead of a model.
 
 use super::error::{Fault, JudgeError};
-use super::judges::{Answered, Asking};
+use super::sample::{Answered, Asking};
 use crate::domain::Spent;
 use crate::formats::{RecordedAnswers, read_answers};
 use crate::store::read_text_file;

@@ -1,7 +1,8 @@
 //! Sends the questions of a metric, as many at once as the judge allows, and scores the replies.
 
 use super::error::{Fault, JudgeError};
-use super::judges::{Answered, Asking, Judges};
+use super::judges::Judges;
+use super::sample::{Answered, Asking};
 use crate::domain::{Asked, MetricResult, QuestionId, Sample, Spent, Status};
 use crate::metrics::{Evidence, JudgedMetric, Question, unscored};
 use futures_util::future::BoxFuture;

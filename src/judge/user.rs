@@ -1,7 +1,8 @@
 //! A simulated user: requests the next message of a scenario from a model (`facts/adk.md` 1.7, 5.3).
 
 use super::error::{Fault, JudgeError};
-use super::judges::{Asking, Judges};
+use super::judges::Judges;
+use super::sample::Asking;
 use crate::domain::{Invocation, InvocationEvent, QuestionId, Trajectory, UserSpec, value_text};
 use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;

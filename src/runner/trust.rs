@@ -2,7 +2,7 @@
 //! sending data, using keys.
 
 use super::plan::Prepared;
-use crate::domain::{AdkServer, AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
+use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
 use crate::metrics::{JudgeOptions, JudgedMetric};
@@ -87,7 +87,7 @@ pub fn trust_questions(
 
 /// The question for an agent: its program, the program of its server, or its address.
 pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
-    if let AgentSpec::Adk { server: AdkServer::Url(url), .. } = agent {
+    if let Some(url) = agent.address() {
         let line = format!("send the cases to {}", shown_address(url));
         return Some(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
     }
@@ -284,6 +284,7 @@ fn question(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::AdkServer;
 
     #[test]
     fn a_yes_to_an_address_is_none_to_a_program_of_that_name() {

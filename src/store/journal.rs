@@ -5,11 +5,12 @@
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
+use super::journal_line::{JOURNAL, read_attempt, sign_line, verified};
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::read::read_line_within;
-use super::run_key::{RunKey, SIGNATURE_LENGTH};
+use super::run_key::RunKey;
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
@@ -84,7 +85,6 @@ pub struct LoadedRun {
 
 /// The name of the folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
-pub(super) const JOURNAL: &str = "journal.jsonl";
 /// The maximum length of a line in a signed run, in bytes. A longer line counts as damaged.
 const LONGEST_SIGNED: usize = 256 << 20;
 /// The maximum length of a line in a foreign run, in bytes. It is lower because a crafted line can take a multiple of
@@ -206,26 +206,6 @@ impl RunFolder {
     }
 }
 
-const SIGNATURE_NAME: &[u8] = b",\"signature\":\"";
-const SIGNATURE_END: &[u8] = b"\"}";
-
-/// Adds the signature as the last member of the object.
-fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {
-    let signature = key.signature(&[run_id.as_bytes(), line]);
-    line.pop();
-    line.extend([SIGNATURE_NAME, signature.as_bytes(), SIGNATURE_END].concat());
-}
-
-/// Returns a line without its signature; `None` if the signature is not valid for this key and run.
-pub(super) fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8>> {
-    let without_end = line.strip_suffix(SIGNATURE_END)?;
-    let (before, signature) =
-        without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
-    let mut signed = before.strip_suffix(SIGNATURE_NAME)?.to_vec();
-    signed.push(b'}');
-    key.has_signed(&[run_id.as_bytes(), &signed], std::str::from_utf8(signature).ok()?).then_some(signed)
-}
-
 /// Reads the plan of a run.
 pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, JournalError> {
     let read = OwnFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
@@ -305,15 +285,6 @@ fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
     let planned = plan.cases.get(attempt.key.case);
     planned.is_some_and(|planned| planned.eval_id == attempt.eval_id)
         && (1..=plan.options.repeat).contains(&attempt.key.attempt)
-}
-
-pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
-    if let Ok(attempt) = serde_json::from_slice(line) {
-        return Some(attempt);
-    }
-    // serde_json has a lower limit for the depth of nested arguments than evaltrail's reader of eval sets.
-    let parsed = crate::formats::json::parse(std::str::from_utf8(line).ok()?).ok()?;
-    serde_json::from_value(parsed.value).ok()
 }
 
 impl LoadedRun {

@@ -1,6 +1,6 @@
 //! Reads single attempts back from the journal into which they were written.
 
-use super::journal::{JOURNAL, read_attempt, verified};
+use super::journal_line::{JOURNAL, read_attempt, verified};
 use super::own_folder::OwnFolder;
 use super::run_key::RunKey;
 use crate::domain::{Attempt, AttemptRecords, RecordedAt};

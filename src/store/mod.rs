@@ -11,6 +11,7 @@
 mod answers;
 mod edits;
 mod journal;
+mod journal_line;
 mod journal_records;
 mod own_folder;
 mod places;

@@ -4,7 +4,7 @@
 
 use super::own_folder::OwnFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::{AdkServer, AgentSpec, RunPlan};
+use crate::domain::RunPlan;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -126,12 +126,6 @@ fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
     for set in &mut plan.sets {
         change(&mut set.path);
         set.app_dir.iter_mut().for_each(&mut change);
-        match &mut set.agent {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
-                change(&mut program.cwd);
-            }
-            AgentSpec::Replay { path, .. } => change(path),
-            AgentSpec::Adk { .. } | AgentSpec::Saved | AgentSpec::Kept => {}
-        }
+        set.agent.path_mut().into_iter().for_each(&mut change);
     }
 }

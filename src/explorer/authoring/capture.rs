@@ -2,10 +2,10 @@
 
 use super::{propose, show};
 use crate::domain::{Invocation, captured_case, clean_line, free_id, turn_range, wrong_eval_id};
-use crate::explorer::effect::{EditEffect, Effect};
+use crate::explorer::effect::{CaptureTarget, EditEffect, Effect};
 use crate::explorer::global;
 use crate::explorer::model::Model;
-use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::conversations;
 use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::{Edit, SetFile, blank_set, plan};
@@ -17,28 +17,60 @@ use std::sync::Arc;
 
 /// The set that a captured case is added to where there is none yet.
 const NEW_SET: &str = "captured";
-
-/// The set that a captured case is added to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CaptureTarget {
-    /// A set, by index.
-    Set(usize),
-    /// A new set in the folder that was opened.
-    NewSet,
-}
+/// Example of what is typed to save a conversation.
+pub(crate) const CASE_EXAMPLE: &str = "an id, or an id and turns: my_case 2-3";
 
 pub(crate) fn ask_source(model: &mut Model) -> Vec<Effect> {
     let target = model.current_set().map_or(CaptureTarget::NewSet, CaptureTarget::Set);
-    ask::open(model, NameOf::CaptureSource(target), String::new())
+    ask::open(model, CaptureLine::Source(target), String::new())
 }
 
-/// Why a source cannot be one.
-pub(super) fn wrong_source(typed: &str) -> Option<String> {
-    typed.trim().is_empty().then(|| "name a session, a recording or a trace".into())
+/// What a line is typed for.
+#[derive(Debug)]
+enum CaptureLine {
+    /// Where a conversation was recorded.
+    Source(CaptureTarget),
+    /// The case that a conversation is saved as, and perhaps its turns.
+    Case(CaptureTarget, Arc<RecordedConversation>),
+}
+
+impl Purpose for CaptureLine {
+    fn prompt(&self) -> &'static str {
+        match self {
+            CaptureLine::Source(_) => "capture from ",
+            CaptureLine::Case(..) => "save as case ",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            CaptureLine::Source(_) => {
+                "http://HOST:PORT/apps/APP/users/USER/sessions/ID, or a recording or trace (.jsonl, .json)"
+            }
+            CaptureLine::Case(..) => CASE_EXAMPLE,
+        }
+    }
+
+    fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
+        match self {
+            CaptureLine::Source(_) if typed.is_empty() => {
+                Some("name a session, a recording or a trace".into())
+            }
+            CaptureLine::Source(_) => None,
+            CaptureLine::Case(target, conversation) => wrong_id(model, target, conversation, typed),
+        }
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        match self {
+            CaptureLine::Source(target) => read(model, typed.to_string(), target.clone()),
+            CaptureLine::Case(target, conversation) => save(model, target, conversation, typed),
+        }
+    }
 }
 
 /// Reads the conversations of a source; they arrive as [`crate::explorer::EditMsg::Conversations`].
-pub(super) fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
+fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
     let mut effects = global::notify(model, format!("reading {source}…"), false);
     effects.push(Effect::Edits(EditEffect::ReadConversations { source, target }));
     effects
@@ -57,16 +89,12 @@ pub(crate) fn arrived(
             global::notify(model, words.into(), true)
         }
         Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
-        Ok(found) => conversations::open(model, target, found),
+        Ok(found) => conversations::open(model, target, found, ask_id),
     }
 }
 
 /// Asks for the id of the case, unless the conversation cannot be saved.
-pub(crate) fn ask_id(
-    model: &mut Model,
-    target: CaptureTarget,
-    conversation: Arc<RecordedConversation>,
-) -> Vec<Effect> {
+fn ask_id(model: &mut Model, target: CaptureTarget, conversation: Arc<RecordedConversation>) -> Vec<Effect> {
     if let Some(why) = &conversation.problem {
         return global::notify(model, why.clone(), true);
     }
@@ -74,7 +102,7 @@ pub(crate) fn ask_id(
     let id = unused_id(&conversation.id, taken);
     let is_allowed = wrong_eval_id(&id, std::iter::empty()).is_none();
     let id = if is_allowed { id } else { String::new() };
-    ask::open(model, NameOf::Captured(target, conversation), id)
+    ask::open(model, CaptureLine::Case(target, conversation), id)
 }
 
 /// The id itself, or one like it where it is taken.
@@ -101,7 +129,7 @@ pub(crate) fn id_and_turns<'a>(
 }
 
 /// Why a conversation cannot be saved as what is typed.
-pub(super) fn wrong_id(
+fn wrong_id(
     model: &Model,
     target: &CaptureTarget,
     conversation: &RecordedConversation,
@@ -115,7 +143,7 @@ pub(super) fn wrong_id(
 }
 
 /// Proposes the case; what it lacks is shown as a notice.
-pub(super) fn save(
+fn save(
     model: &mut Model,
     target: &CaptureTarget,
     conversation: &RecordedConversation,

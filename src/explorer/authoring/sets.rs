@@ -1,6 +1,6 @@
 //! Cases and sets that come, go, move and get other names.
 
-use super::{capture, show};
+use super::show;
 use crate::domain::{
     CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
 };
@@ -9,11 +9,12 @@ use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::ask::{self, Purpose};
+use crate::explorer::overlays::follow_all;
 use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::browse::state::{Node, Pane};
+use crate::explorer::screens::edit;
 use crate::explorer::screens::edit::state::EditScreen;
-use crate::explorer::screens::{chat, edit};
 use crate::formats::{Edit, Form, blank_set};
 use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
@@ -24,13 +25,13 @@ const ENDING: &str = ".evalset.json";
 
 pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
     let Some(set) = model.current_set() else { return Vec::new() };
-    ask::open(model, NameOf::NewCase(set), String::new())
+    ask::open(model, SetLine::NewCase(set), String::new())
 }
 
 pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
     let beside = model.current_set().and_then(|set| model.sets[set].path.path.parent());
     let folder = beside.unwrap_or(&model.folder).to_path_buf();
-    ask::open(model, NameOf::NewSet(folder), String::new())
+    ask::open(model, SetLine::NewSet(folder), String::new())
 }
 
 /// Asks for the id of a copy: of the set under the cursor of the tree, else of the case.
@@ -38,29 +39,29 @@ pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let folder = folder_of(model, set);
         let id = free_id(&model.sets[set].path.stem, |id| is_set(model, &folder, id));
-        return ask::open(model, NameOf::CopySet(set), id);
+        return ask::open(model, SetLine::CopySet(set), id);
     }
     let Some(case) = model.current_case() else { return Vec::new() };
     let taken = |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
     let id = free_id(&model.eval_id(case), taken);
-    ask::open(model, NameOf::CopyCase(case), id)
+    ask::open(model, SetLine::CopyCase(case), id)
 }
 
 /// Asks for another id: of the set under the cursor of the tree, else of the case.
 pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let stem = model.sets[set].path.stem.clone();
-        return ask::open(model, NameOf::RenameSet(set), stem);
+        return ask::open(model, SetLine::RenameSet(set), stem);
     }
     let Some(case) = model.current_case() else { return Vec::new() };
     let id = model.eval_id(case).into_owned();
-    ask::open(model, NameOf::RenameCase(case), id)
+    ask::open(model, SetLine::RenameCase(case), id)
 }
 
 pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
     let cases = chosen(model);
     let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
-    ask::open(model, NameOf::Tags(cases), tags.unwrap_or_default())
+    ask::open(model, SetLine::Tags(cases), tags.unwrap_or_default())
 }
 
 /// Proposes to delete the set under the cursor of the tree, else the selected cases.
@@ -98,57 +99,101 @@ fn is_set(model: &Model, folder: &Path, id: &str) -> bool {
     model.sets.iter().any(|view| view.exists() && view.path.path == path)
 }
 
-/// Why a typed line cannot be used.
-pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
-    let among = |set: usize, but: Option<usize>| {
-        let file = model.file(set)?;
-        let others = file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
-        wrong_eval_id(typed, others)
-    };
-    let set_id = |folder: &Path| {
-        let taken = is_set(model, folder, typed);
-        wrong_set_id(typed).or(taken.then(|| format!("there is a set {typed} here already")))
-    };
-    match of {
-        NameOf::NewCase(set) => among(*set, None),
-        NameOf::CopyCase(case) => among(case.set, None),
-        NameOf::RenameCase(case) => among(case.set, Some(case.index)),
-        NameOf::NewSet(folder) => set_id(folder),
-        NameOf::RenameSet(set) if typed == model.sets[*set].path.stem => None,
-        NameOf::CopySet(set) | NameOf::RenameSet(set) => set_id(&folder_of(model, *set)),
-        NameOf::CaptureSource(_) => capture::wrong_source(typed),
-        NameOf::Captured(target, conversation) => capture::wrong_id(model, target, conversation, typed),
-        NameOf::KeepChat(_) | NameOf::ChatState => chat::wrong(model, of, typed),
-        NameOf::Tags(_) => None,
+/// What a line names.
+#[derive(Clone, Debug)]
+enum SetLine {
+    /// A new case in a set.
+    NewCase(usize),
+    /// A copy of a case.
+    CopyCase(CaseRef),
+    /// A case, which gets another id.
+    RenameCase(CaseRef),
+    /// A new set in this folder.
+    NewSet(PathBuf),
+    /// A copy of a set.
+    CopySet(usize),
+    /// A set, which gets another id.
+    RenameSet(usize),
+    /// Tags of cases.
+    Tags(Vec<CaseRef>),
+}
+
+impl Purpose for SetLine {
+    fn prompt(&self) -> &'static str {
+        match self {
+            SetLine::NewCase(_) => "new case ",
+            SetLine::CopyCase(_) => "copy as ",
+            SetLine::RenameCase(_) => "rename to ",
+            SetLine::NewSet(_) => "new set ",
+            SetLine::CopySet(_) => "copy the set as ",
+            SetLine::RenameSet(_) => "rename the set to ",
+            SetLine::Tags(_) => "tags ",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            SetLine::Tags(_) => "words separated by spaces; empty removes all tags",
+            _ => "an id",
+        }
+    }
+
+    fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
+        let among = |set: usize, but: Option<usize>| {
+            let file = model.file(set)?;
+            let others =
+                file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
+            wrong_eval_id(typed, others)
+        };
+        let set_id = |folder: &Path| {
+            let taken = is_set(model, folder, typed);
+            wrong_set_id(typed).or(taken.then(|| format!("a set {typed} already exists here")))
+        };
+        match self {
+            SetLine::NewCase(set) => among(*set, None),
+            SetLine::CopyCase(case) => among(case.set, None),
+            SetLine::RenameCase(case) => among(case.set, Some(case.index)),
+            SetLine::NewSet(folder) => set_id(folder),
+            SetLine::RenameSet(set) if typed == model.sets[*set].path.stem => None,
+            SetLine::CopySet(set) | SetLine::RenameSet(set) => set_id(&folder_of(model, *set)),
+            SetLine::Tags(_) => None,
+        }
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        match self {
+            SetLine::NewCase(set) => new_case(model, *set, typed.to_string()),
+            SetLine::CopyCase(case) => copy_case(model, *case, typed.to_string()),
+            SetLine::RenameCase(case) => rename_case(model, *case, typed.to_string()),
+            SetLine::NewSet(folder) => new_set(model, folder, typed),
+            SetLine::CopySet(set) => copy_set(model, *set, typed),
+            SetLine::RenameSet(set) => {
+                let to = file_of_set(&folder_of(model, *set), typed);
+                rename_set(model, *set, typed, to)
+            }
+            SetLine::Tags(cases) => tag(model, cases, typed),
+        }
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        match self {
+            SetLine::CopyCase(case) | SetLine::RenameCase(case) => {
+                new(*case).map(|now| *case = now).is_some()
+            }
+            SetLine::Tags(cases) => follow_all(cases, new),
+            _ => true,
+        }
     }
 }
 
-/// Does what a line was typed for; `typed` was checked by [`wrong`].
-pub(crate) fn answered(model: &mut Model, of: NameOf, typed: String) -> Vec<Effect> {
-    match of {
-        NameOf::NewCase(set) => new_case(model, set, typed),
-        NameOf::CopyCase(case) => {
-            let words = format!("copy {} as {typed}", model.eval_id(case));
-            let (from, to) = (model.eval_id(case).into_owned(), typed.clone());
-            with_notes(model, case.set, vec![Edit::Copy(case.index, typed)], words, move |notes| {
-                if let Some(kept) = notes.get(&from).cloned() {
-                    notes.insert(to, kept);
-                }
-            })
+fn copy_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Effect> {
+    let words = format!("copy {} as {to}", model.eval_id(case));
+    let (from, edit) = (model.eval_id(case).into_owned(), Edit::Copy(case.index, to.clone()));
+    with_notes(model, case.set, vec![edit], words, move |notes| {
+        if let Some(kept) = notes.get(&from).cloned() {
+            notes.insert(to, kept);
         }
-        NameOf::RenameCase(case) => rename_case(model, case, typed),
-        NameOf::NewSet(folder) => new_set(model, &folder, &typed),
-        NameOf::CopySet(set) => copy_set(model, set, &typed),
-        NameOf::RenameSet(set) => {
-            let to = file_of_set(&folder_of(model, set), &typed);
-            rename_set(model, set, &typed, to)
-        }
-        NameOf::KeepChat(_) => chat::keep(model, &typed),
-        NameOf::ChatState => chat::restate(model, &typed),
-        NameOf::CaptureSource(target) => capture::read(model, typed, target),
-        NameOf::Captured(target, conversation) => capture::save(model, &target, &conversation, &typed),
-        NameOf::Tags(cases) => tag(model, &cases, &typed),
-    }
+    })
 }
 
 /// Opens the editor on a case that the file does not have yet.

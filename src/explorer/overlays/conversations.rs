@@ -2,8 +2,8 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::clean_line;
-use crate::explorer::authoring::capture::{self, CaptureTarget};
 use crate::explorer::commands::Motion;
+use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
@@ -20,18 +20,27 @@ use tui_input::InputRequest;
 /// The longest beginning of a message that is listed, in characters.
 const MESSAGE_AT_MOST: usize = 80;
 
+/// What is done with the chosen conversation.
+type Choose = fn(&mut Model, CaptureTarget, Arc<RecordedConversation>) -> Vec<Effect>;
+
 /// Conversations to choose from, by position.
 #[derive(Debug)]
 pub struct ConversationPicker {
     target: CaptureTarget,
+    choose: Choose,
     all: Vec<Arc<RecordedConversation>>,
     picker: Picker<usize>,
 }
 
-pub(crate) fn open(model: &mut Model, target: CaptureTarget, all: Vec<RecordedConversation>) -> Vec<Effect> {
+pub(crate) fn open(
+    model: &mut Model,
+    target: CaptureTarget,
+    all: Vec<RecordedConversation>,
+    choose: Choose,
+) -> Vec<Effect> {
     let all: Vec<Arc<RecordedConversation>> = all.into_iter().map(Arc::new).collect();
     let picker = Picker::new(rows(&all));
-    super::open(model, Overlay::Conversations(ConversationPicker { target, all, picker }))
+    super::open(model, Overlay::Conversations(ConversationPicker { target, choose, all, picker }))
 }
 
 /// `id   3 turns   the first message`, each with its position.
@@ -57,7 +66,7 @@ impl Dialog for ConversationPicker {
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let conversation = self.all.get(self.picker.chosen()?)?.clone();
-        Some(capture::ask_id(model, self.target.clone(), conversation))
+        Some((self.choose)(model, self.target.clone(), conversation))
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

@@ -217,7 +217,7 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
 }
 
 /// Updates cases whose positions changed. Returns false if none of them exists any more.
-fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+pub(super) fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
     *cases = cases.iter().filter_map(|case| new(*case)).collect();
     !cases.is_empty()
 }

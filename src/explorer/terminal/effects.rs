@@ -2,7 +2,7 @@
 
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
-use crate::explorer::authoring::capture::CaptureTarget;
+use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::ResultEffect;
@@ -11,6 +11,7 @@ use crate::explorer::message::EditMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::terminal::past::history;
+use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, tools};
 use crate::explorer::{
     Against, CaseRef, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket,
@@ -301,12 +302,6 @@ pub(crate) fn folder_of(opened: &Path) -> PathBuf {
         Some(folder) if opened.is_file() => folder.to_path_buf(),
         _ => opened.to_path_buf(),
     }
-}
-
-/// What a task may look at.
-pub(crate) struct TaskContext {
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) sets: Arc<Vec<SetPath>>,
 }
 
 fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {

@@ -19,6 +19,7 @@ mod keys;
 mod user_config;
 mod past;
 mod guard;
+mod task_context;
 mod tools;
 
 pub use editor::edit_text;

@@ -1,7 +1,7 @@
 //! Loading of past results of all files of the workspace.
 
 use crate::domain::InMemory;
-use crate::explorer::terminal::effects::TaskContext;
+use crate::explorer::terminal::task_context::TaskContext;
 use crate::formats::SetFile;
 use crate::history::PastResult;
 use crate::runner::past_results;

@@ -1,6 +1,6 @@
 //! Columns and orders of the list of cases.
 
-use super::state::Order;
+use super::order::Order;
 use std::collections::BTreeSet;
 
 /// A column of the list. The column of the case cannot be hidden.
@@ -51,36 +51,6 @@ impl Column {
             Column::Turns => Order::Turns,
             Column::Time => Order::Slowest,
             Column::Reason => Order::Failing,
-        }
-    }
-}
-
-impl Order {
-    /// All orders.
-    pub const ALL: [Order; 9] = [
-        Order::File,
-        Order::Failing,
-        Order::Slowest,
-        Order::Disputed,
-        Order::Name,
-        Order::Set,
-        Order::PassRate,
-        Order::Score,
-        Order::Turns,
-    ];
-
-    /// Description of the order; also its name in saved settings.
-    pub fn words(self) -> &'static str {
-        match self {
-            Order::File => "as in the file",
-            Order::Failing => "failing first",
-            Order::Slowest => "slowest first",
-            Order::Disputed => "most disputed first",
-            Order::Name => "by name",
-            Order::Set => "by set",
-            Order::PassRate => "fewest passed first",
-            Order::Score => "lowest score first",
-            Order::Turns => "most turns first",
         }
     }
 }

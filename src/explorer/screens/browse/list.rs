@@ -2,14 +2,16 @@
 
 use super::columns::Column;
 use super::cursor_style;
-use super::state::{Node, Order, Pane};
+use super::order::Order;
+use super::state::{Node, Pane};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::CLEAR;
 use crate::explorer::layout::{Layout, case_rows, inside};
-use crate::explorer::model::{Model, SetState};
+use crate::explorer::model::Model;
 use crate::explorer::outcomes::CaseOutcome;
+use crate::explorer::set_view::SetState;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar, spinner};
@@ -183,7 +185,8 @@ fn list_title(model: &Model, room: usize) -> String {
         0 => String::new(),
         count => format!(" · {count} selected"),
     };
-    let mut sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let mut sets =
+        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     sets.retain(|set| model.file(*set).is_some());
     let title = format!("{name}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
@@ -194,7 +197,8 @@ fn list_title(model: &Model, room: usize) -> String {
 
 /// Counts over the sets that are listed.
 fn shown_totals(model: &Model) -> Totals {
-    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let sets =
+        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     let mut totals = Totals::default();
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
         let of_set = model.outcomes.totals(set);

@@ -3,6 +3,7 @@
 pub mod columns;
 mod empty;
 mod list;
+pub mod order;
 mod preview;
 pub mod state;
 pub mod tree;

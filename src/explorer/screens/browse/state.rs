@@ -1,6 +1,7 @@
 //! State of the home screen.
 
 use super::columns::Column;
+use super::order::Order;
 use crate::domain::Query;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::screens::case::state::CaseScreen;
@@ -25,29 +26,6 @@ pub enum Pane {
     Sets,
     /// The list of cases.
     Cases,
-}
-
-/// The order of cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As in the file.
-    File,
-    /// Cases that did not pass first.
-    Failing,
-    /// Slowest first.
-    Slowest,
-    /// Unsteady cases first, then those on which judges disagree most.
-    Disputed,
-    /// By id of the case.
-    Name,
-    /// By name of the set.
-    Set,
-    /// Lowest share of passed attempts first.
-    PassRate,
-    /// Lowest score of a deciding metric first.
-    Score,
-    /// Most turns first.
-    Turns,
 }
 
 /// State of the home screen.

@@ -1,7 +1,7 @@
 //! The tree of sets: groups and order.
 
-use crate::explorer::model::{Model, SetView};
 use crate::explorer::screens::browse::state::Node;
+use crate::explorer::set_view::SetView;
 use crate::workspace::SetPath;
 
 /// Group of a set: the folder of its agent, else the folder of its file.
@@ -55,17 +55,4 @@ pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
         nodes.push(Node::Set(at));
     }
     nodes
-}
-
-impl Node {
-    /// The sets whose cases are listed when the cursor is on this row.
-    pub fn sets(&self, model: &Model) -> Vec<usize> {
-        match self {
-            Node::All => model.listed_sets().collect(),
-            Node::Set(set) => vec![*set],
-            Node::Group(name) => {
-                model.listed_sets().filter(|&at| group_of(&model.sets[at]) == *name).collect()
-            }
-        }
-    }
 }

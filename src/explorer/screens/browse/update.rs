@@ -6,10 +6,12 @@ use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::browse::columns::Column;
-use crate::explorer::screens::browse::state::{Browse, Node, Order, Pane};
+use crate::explorer::screens::browse::order::Order;
+use crate::explorer::screens::browse::state::{Browse, Node, Pane};
 use crate::explorer::screens::{case, layout};
+use crate::explorer::set_view::SetState;
 use crate::formats::SetFile;
 use std::cmp::Reverse;
 
@@ -140,7 +142,8 @@ pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
 /// Rebuilds the list: the cases of the chosen sets that match the filter, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
     let before = model.browse.visible.get(model.browse.cursor).copied();
-    let sets = model.browse.nodes.get(model.browse.node).map(|node| node.sets(model)).unwrap_or_default();
+    let sets =
+        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     let mut visible: Vec<CaseRef> = sets.into_iter().flat_map(|set| listed(model, set)).collect();
     match model.browse.order {
         Order::File => {}

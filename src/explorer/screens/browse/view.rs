@@ -129,7 +129,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
 /// How many cases of a row's sets passed, of how many.
 fn set_totals(model: &Model, node: &Node, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
     let (mut passed, mut ended, mut all) = (0, 0, 0);
-    for set in node.sets(model).into_iter().filter(|set| model.file(*set).is_some()) {
+    for set in model.sets_under(node).into_iter().filter(|set| model.file(*set).is_some()) {
         let totals = model.outcomes.totals(set);
         passed += totals.passed;
         ended += totals.ended();

@@ -4,9 +4,7 @@ pub mod state;
 mod update;
 mod view;
 
-pub(crate) use update::{
-    again, ask_state, ask_to_keep, close, event, keep, leave, open, restate, was_kept, wrong,
-};
+pub(crate) use update::{again, ask_state, ask_to_keep, close, event, leave, open, was_kept};
 
 use super::{ScreenEntry, TextEntry, nothing};
 use crate::explorer::commands::Context;

@@ -1,7 +1,7 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
 use crate::domain::{SessionInput, captured_case, wrong_eval_id};
-use crate::explorer::authoring::capture::id_and_turns;
+use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
@@ -9,7 +9,7 @@ use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{ChatMsg, Mouse};
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::ask::{self, NameOf};
+use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
@@ -138,34 +138,64 @@ pub(crate) fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
     if chat.turns.is_empty() {
         return global::notify(model, "no messages yet".into(), false);
     }
-    let of = NameOf::KeepChat(chat.set);
-    ask::open(model, of, String::new())
+    ask::open(model, ChatLine::Case, String::new())
 }
 
 pub(crate) fn ask_state(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     let state = Value::Object(chat.session.state.clone()).to_string();
-    ask::open(model, NameOf::ChatState, state)
+    ask::open(model, ChatLine::State, state)
 }
 
-/// What is wrong with a line so far.
-pub(crate) fn wrong(model: &Model, of: &NameOf, typed: &str) -> Option<String> {
-    let Screen::Chat(chat) = &model.screen else { return None };
-    match of {
-        NameOf::ChatState => match json::parse(typed) {
-            Ok(parsed) if parsed.value.is_object() => None,
-            Ok(_) => Some("expected an object: {\"key\": value}".into()),
-            Err(error) => Some(error.to_string()),
-        },
-        _ => match id_and_turns(typed, &chat.turns) {
-            Err(why) => Some(why),
-            Ok((id, _)) => wrong_eval_id(id, model.file(chat.set)?.eval_ids()),
-        },
+/// What a line is typed for.
+#[derive(Debug)]
+enum ChatLine {
+    /// The case that the conversation is saved as, and perhaps its turns.
+    Case,
+    /// The session state that a conversation starts in.
+    State,
+}
+
+impl Purpose for ChatLine {
+    fn prompt(&self) -> &'static str {
+        match self {
+            ChatLine::Case => "save as case ",
+            ChatLine::State => "session state ",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            ChatLine::Case => CASE_EXAMPLE,
+            ChatLine::State => "{\"key\": \"value\"}",
+        }
+    }
+
+    fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
+        let Screen::Chat(chat) = &model.screen else { return None };
+        match self {
+            ChatLine::State => match json::parse(typed) {
+                Ok(parsed) if parsed.value.is_object() => None,
+                Ok(_) => Some("expected an object: {\"key\": value}".into()),
+                Err(error) => Some(error.to_string()),
+            },
+            ChatLine::Case => match id_and_turns(typed, &chat.turns) {
+                Err(why) => Some(why),
+                Ok((id, _)) => wrong_eval_id(id, model.file(chat.set)?.eval_ids()),
+            },
+        }
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        match self {
+            ChatLine::Case => save(model, typed),
+            ChatLine::State => restate(model, typed),
+        }
     }
 }
 
 /// Keeps the conversation as a case: shown first, as every change is.
-pub(crate) fn keep(model: &mut Model, typed: &str) -> Vec<Effect> {
+fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
     let Screen::Chat(chat) = &model.screen else { return Vec::new() };
     let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
     let Some(file) = model.file(chat.set) else { return Vec::new() };
@@ -186,7 +216,7 @@ pub(crate) fn keep(model: &mut Model, typed: &str) -> Vec<Effect> {
 }
 
 /// Another session, in this state.
-pub(crate) fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
+fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
     let state = json::parse(typed).ok().and_then(|parsed| parsed.value.as_object().cloned());
     let (Some(state), Some(chat)) = (state, screen(model)) else { return Vec::new() };
     let session = SessionInput { state, ..chat.session.clone() };

@@ -7,15 +7,17 @@ use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
-use crate::explorer::model::{Model, Screen, SetState};
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::trust::{self, Allowed};
-use crate::explorer::screens::browse::state::{Node, Order, Pane};
+use crate::explorer::screens::browse::order::Order;
+use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::browse::{self, relist};
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::run::view::without_result_words;
 use crate::explorer::screens::{case, layout, live};
-use crate::explorer::{authoring, edited_cases, global, load};
+use crate::explorer::set_view::SetState;
+use crate::explorer::{authoring, edited_cases, global};
 use crate::history::{PastResult, place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -223,7 +225,7 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
             run: run_ref,
             attempts: vec![attempt.clone()],
         };
-        load::store_until_read(view, [result]);
+        view.store_until_read([result]);
         return Vec::new();
     };
     let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);

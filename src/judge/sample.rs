@@ -1,0 +1,34 @@
+//! A request for one sample of a judge, and its response.
+
+use crate::domain::{QuestionId, Spent};
+use crate::metrics::AnswerShape;
+
+/// A request for one sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The case.
+    pub eval_id: &'a str,
+    /// The metric, label included; `user` for a simulated user.
+    pub metric: &'a str,
+    /// Identifies the question in the case.
+    pub id: QuestionId,
+    /// What the question is about, in a word or two.
+    pub about: &'a str,
+    /// The sample, from 1.
+    pub sample: u32,
+    /// The prompt.
+    pub prompt: &'a str,
+    /// The form of the response, where a schema may be sent.
+    pub shape: Option<AnswerShape>,
+}
+
+/// A response and its cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The text of the response, with keys masked.
+    pub text: String,
+    /// Whether it comes from the cache.
+    pub cached: bool,
+    /// Requests, tokens and cost.
+    pub spent: Spent,
+}
