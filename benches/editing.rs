@@ -100,7 +100,8 @@ fn saving(set: &SetPath, root: &std::path::Path) {
         let began = Instant::now();
         let change = plan(&file, &[Edit::Case(CASES / 2, Box::new(case))]).unwrap();
         assert_eq!(preview(file.text(), &change, 0).len(), 3, "one line goes and one comes");
-        let jobs = [FileJob { path: set.path.clone(), deed: FileAction::Change(file.shared_text(), change) }];
+        let jobs =
+            [FileJob { path: set.path.clone(), action: FileAction::Change(file.shared_text(), change) }];
         log.make(Some(root), "edit", &jobs).unwrap();
         times.push(began.elapsed().as_secs_f64() * 1e3);
         let bytes = std::fs::read(&set.path).unwrap();

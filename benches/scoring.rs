@@ -8,7 +8,7 @@ use evaltrail::domain::{
     ToolCall, Trajectory, case_status,
 };
 use evaltrail::explorer::{CaseRef, Outcomes, Rescored, rescored};
-use evaltrail::metrics::{Evidence, Scorer, WhatIf, asks_judge, catalog, rouge_n_of, usable};
+use evaltrail::metrics::{Evidence, Scorer, WhatIf, catalog, needs_judge, rouge_n_of, usable};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -51,7 +51,7 @@ fn rescoring() {
             "trajectory_single_tool_use" => Criterion::new("trajectory_single_tool_use:switch", Some(1.0)),
             name => Criterion::new(name, None),
         })
-        .filter(|criterion| usable(criterion).is_ok() && !asks_judge(criterion))
+        .filter(|criterion| usable(criterion).is_ok() && !needs_judge(criterion))
         .collect();
     let cases: Vec<([Invocation; 1], [Invocation; 1])> =
         (0..CASES).map(|n| ([turn(n, n % 100)], [turn(n, (n + n % 2) % 100)])).collect();

@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     match evaltrail::cli::main() {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
-            evaltrail::cli::complain(&error);
+            evaltrail::cli::print_error(&error);
             ExitCode::from(2)
         }
     }

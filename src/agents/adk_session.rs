@@ -15,7 +15,7 @@ const LONGEST_SESSION: usize = 32 << 20;
 
 /// A session that is stored on an ADK server.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptSession {
+pub struct StoredSession {
     /// Application, user, and the initial state as far as it can be derived from the session.
     pub input: SessionInput,
     /// The turns.
@@ -25,7 +25,7 @@ pub struct KeptSession {
 }
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
-pub async fn kept_session(address: &str) -> Result<KeptSession, AgentError> {
+pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
     let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
     let url = session_url(address).map_err(setup)?;
     let client = client(&url).map_err(setup)?;
@@ -67,7 +67,7 @@ fn session_url(address: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn read_session(session: &Value) -> Result<KeptSession, String> {
+fn read_session(session: &Value) -> Result<StoredSession, String> {
     let text = |key: &str| session.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let raw = session.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
     let events = raw.iter().map(|event| read_event(event).map_err(|error| format!("an event: {error}")));
@@ -81,7 +81,7 @@ fn read_session(session: &Value) -> Result<KeptSession, String> {
     state.retain(|key, _| !changed.contains(key));
     let input =
         SessionInput { app_name: text("appName"), user_id: text("userId"), state, ..SessionInput::default() };
-    Ok(KeptSession { input, turns, changed })
+    Ok(StoredSession { input, turns, changed })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod connect;
 mod error;
 mod replay;
 
-pub use adk_session::{KeptSession, kept_session};
+pub use adk_session::{StoredSession, fetch_session};
 pub use adk_tools::{DeclaredTool, declared_tools};
 pub use budget::{AttemptMemory, TurnBudget};
 pub use connect::{Agent, Agents, Opening, Session, Turn};

@@ -34,11 +34,14 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
             if !args.write {
                 say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
             }
-            jobs.push(FileJob { path: set.path, deed: FileAction::Change(open.file.shared_text(), change) });
+            jobs.push(FileJob {
+                path: set.path,
+                action: FileAction::Change(open.file.shared_text(), change),
+            });
         }
     }
     conclude(&workspace.root, &args, &jobs, count)?;
-    Ok(if left_out > 0 { Exit::Unsatisfied } else { Exit::Fine })
+    Ok(if left_out > 0 { Exit::Failures } else { Exit::Success })
 }
 
 fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {

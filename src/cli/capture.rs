@@ -6,7 +6,7 @@ use super::args::CaptureArgs;
 use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;
-use crate::domain::{Invocation, SessionInput, captured_case, clean_line, turn_range, wrong_eval_id};
+use crate::domain::{Invocation, SessionInput, captured_case, clean_line, eval_id_error, turn_range};
 use crate::formats::{Edit, plan, unified};
 use crate::history::place;
 use crate::runner::{RecordedConversation, begins_late, recorded_conversations};
@@ -22,7 +22,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&target.path)?;
     let set = SetPath::of_file(&target.path, &workspace.root);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
-    if let Some(why) = wrong_eval_id(eval_id, open.file.eval_ids()) {
+    if let Some(why) = eval_id_error(eval_id, open.file.eval_ids()) {
         bail!("{why}");
     }
     let conversation = conversation(&args, &workspace)?;
@@ -37,15 +37,15 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let change = plan(&open.file, &[Edit::Insert(open.file.len(), Box::new(case))])?;
     if args.dry_run {
         say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let jobs =
-        [FileJob { path: target.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
+        [FileJob { path: target.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };
     tell(&format!("{eval_id} is saved in {}: {turns}", target.path.display()));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn session_input(found: Option<SessionInput>, args: &CaptureArgs) -> Option<SessionInput> {

@@ -39,7 +39,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         plural(warnings, "warning")
     ));
     let wrong = missing || errors > 0 || (args.strict && refused > 0);
-    Ok(if wrong { Exit::Wrong } else { Exit::Fine })
+    Ok(if wrong { Exit::UsageError } else { Exit::Success })
 }
 
 /// The files to check: a file with any name, or the eval sets, tests and configs of a folder.

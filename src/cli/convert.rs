@@ -57,7 +57,7 @@ fn said(output: &Path, converted: &Converted) -> Exit {
         tell(&format!("lost in {count} of {}: {what}", plural(converted.cases, "case")));
     }
     tell(&format!("{} in {}", plural(converted.cases, "case"), output.display()));
-    if converted.problems.is_empty() { Exit::Fine } else { Exit::Unsatisfied }
+    if converted.problems.is_empty() { Exit::Success } else { Exit::Failures }
 }
 
 /// The output format, from the option or else from the file extension.

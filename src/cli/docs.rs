@@ -10,7 +10,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "evaltrail", &mut script);
     let _ = io::stdout().write_all(&script);
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 pub(super) fn man() -> anyhow::Result<Exit> {
@@ -18,7 +18,7 @@ pub(super) fn man() -> anyhow::Result<Exit> {
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
     page.extend(keys_section().as_bytes());
     let _ = io::stdout().write_all(&page);
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// A section with the explorer's keys, from the table of commands.

@@ -39,15 +39,15 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     };
     if change.is_empty() {
         tell("nothing was changed");
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     if args.dry_run {
         say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let words = format!("edit {}", open.file.eval_id(at));
     let jobs =
-        [FileJob { path: target.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
+        [FileJob { path: target.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
     match make_asking(root, &words, &jobs) {
         Ok(done) => Ok(told("", done)),
         Err(error) => bail!("{error}{}", kept(&args, &typed)),
@@ -57,7 +57,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
 fn told(what: &str, done: Done) -> Exit {
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("{what}{}", done.words));
-    Exit::Fine
+    Exit::Success
 }
 
 /// Saves the text that was typed in the editor to a temporary file, and returns a note about it.

@@ -46,14 +46,14 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = home_relative(&opened);
     match explore(Explorer { opened, title, theme: theme.clone() })? {
-        Leaving::Quit => Ok(Exit::Fine),
+        Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),
     }
 }
 
 /// Copies the sample workspace to a temporary folder or to `to`, and opens it.
 pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
-    let (folder, _temporary) = match to {
+    let (folder, temporary) = match to {
         Some(folder) => (folder, None),
         None => {
             let temporary = tempfile::Builder::new().prefix("evaltrail-demo-").tempdir()?;
@@ -66,7 +66,10 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     }
     let title = "the sample workspace".into();
     explore(Explorer { opened: folder, title, theme })?;
-    Ok(Exit::Fine)
+    if temporary.is_some() {
+        tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
+    }
+    Ok(Exit::Success)
 }
 
 /// Writes the sample workspace. Existing files are not overwritten.
@@ -89,7 +92,7 @@ fn no_terminal(instead: &str) -> Option<Exit> {
         return None;
     }
     tell(&format!("evaltrail: the explorer needs a terminal; without one, use `{instead}`"));
-    Some(Exit::Wrong)
+    Some(Exit::UsageError)
 }
 
 fn home_relative(path: &Path) -> String {

@@ -7,7 +7,7 @@ use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
 use crate::judge::{JudgeGrant, Judges, Probed};
 use crate::metrics::JudgeOptions;
-use crate::runner::{allowed_destinations, judge_questions, keys_that_help};
+use crate::runner::{allowed_destinations, judge_questions, missing_keys};
 use crate::store::{Answers, Places};
 use crate::workspace::Workspace;
 use std::time::Instant;
@@ -17,7 +17,7 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
         say(&format!("deleted {count} cached responses of judges"));
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let workspace = Workspace::open(&args.path)?;
     let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
@@ -27,16 +27,16 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let model = judges.model_for(&JudgeOptions::default());
     let questions = judge_questions(&workspace, &spec, std::slice::from_ref(&model));
     if !trust::allowed(&questions, args.trust)? {
-        return Ok(Exit::Wrong);
+        return Ok(Exit::UsageError);
     }
     let folders = workspace.agents.iter().map(|agent| agent.path.clone()).chain([workspace.root.clone()]);
-    let offer = keys_that_help(&workspace, &spec, std::slice::from_ref(&model), folders);
+    let offer = missing_keys(&workspace, &spec, std::slice::from_ref(&model), folders);
     let keys = offer.map(|offer| trust::allowed_keys(offer, args.trust)).transpose()?;
     let grant = JudgeGrant { destinations: allowed_destinations(&questions), keys: keys.unwrap_or_default() };
     let judges = judges.with_grant(grant);
     if judges.is_replay() {
         say("the judge is a recording; there is no model to check");
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(hello(&judges, &model))
@@ -45,7 +45,7 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
 async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     if let Err(error) = judges.ready(model).await {
         tell(&format!("{}: {}", clean_line(model), clean_line(&error.message)));
-        return Ok(Exit::Wrong);
+        return Ok(Exit::UsageError);
     }
     let began = Instant::now();
     let probed = judges.canary(&mut ()).await;
@@ -66,7 +66,7 @@ async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
         0 => say("\nno verdict is wrong"),
         count => say(&format!("\n{count} of {} responses did not get the right verdict", probed.len())),
     };
-    Ok(if wrong == 0 { Exit::Fine } else { Exit::Unsatisfied })
+    Ok(if wrong == 0 { Exit::Success } else { Exit::Failures })
 }
 
 fn line(probed: &Probed) -> String {

@@ -17,7 +17,7 @@ use std::path::Path;
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let paint = paint(ColorWhen::Auto);
-    let mut exit = Exit::Fine;
+    let mut exit = Exit::Success;
     let history = history_of(&workspace);
     let opened = named_path(&args.path).unwrap_or_else(|_| workspace.root.clone());
     let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
@@ -46,7 +46,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
             Err(error) => {
                 let why = paint.status(Status::Errored, &error.to_string());
                 say(&format!("  {}  {why}", clean_line(&set.shown)));
-                exit = Exit::Wrong;
+                exit = Exit::UsageError;
             }
         }
     }
@@ -87,7 +87,7 @@ fn list_json(
     out.write_all(b"\n")?;
     out.end()?;
     let is_unreadable = opened.iter().any(|(_, open)| open.is_err());
-    Ok(if is_unreadable { Exit::Wrong } else { Exit::Fine })
+    Ok(if is_unreadable { Exit::UsageError } else { Exit::Success })
 }
 
 fn set_json(set: &SetPath, file: &SetFile, past: &[PastResult], with_cases: bool) -> Value {

@@ -18,12 +18,12 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     let found: Vec<&MetricInfo> = catalog().filter(asked).collect();
     if found.is_empty() {
         tell(&format!("no metric's name begins with {}", args.names.join(" or ")));
-        return Ok(Exit::Wrong);
+        return Ok(Exit::UsageError);
     }
     if args.json {
         let table: Vec<Value> = found.into_iter().map(as_json).collect();
         say_json(&serde_json::to_string_pretty(&table)?);
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let paint = paint(ColorWhen::Auto);
     match args.names.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
             say(&in_full(metric, paint));
         }),
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn list(found: &[&MetricInfo], paint: Paint) {

@@ -26,11 +26,11 @@ use clap::Parser;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All passed.
-    Fine,
+    Success,
     /// Something failed, errored or was not evaluated.
-    Unsatisfied,
+    Failures,
     /// The usage or an input is invalid.
-    Wrong,
+    UsageError,
     /// Interrupted.
     Interrupted,
     /// The exit code of a program that this process supervised.
@@ -41,9 +41,9 @@ impl Exit {
     /// The process's exit code.
     pub fn code(self) -> u8 {
         match self {
-            Exit::Fine => 0,
-            Exit::Unsatisfied => 1,
-            Exit::Wrong => 2,
+            Exit::Success => 0,
+            Exit::Failures => 1,
+            Exit::UsageError => 2,
             Exit::Interrupted => 130,
             Exit::Code(code) => code,
         }
@@ -51,7 +51,7 @@ impl Exit {
 }
 
 /// The messages of an error and its causes, outermost first, without messages that are contained in another.
-pub fn words_of(error: &anyhow::Error) -> String {
+pub fn error_chain(error: &anyhow::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
         if said.iter().any(|known| known.contains(&cause)) {
@@ -64,14 +64,14 @@ pub fn words_of(error: &anyhow::Error) -> String {
 }
 
 /// Prints an error on standard error. If that is not possible, the exit code is the only indication.
-pub fn complain(error: &anyhow::Error) {
-    output::tell(&format!("evaltrail: {}", words_of(error)));
+pub fn print_error(error: &anyhow::Error) {
+    output::tell(&format!("evaltrail: {}", error_chain(error)));
 }
 
 /// Parses the arguments and runs the command.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if let Some(code) = crate::process::keep_if_asked(&arguments)? {
+    if let Some(code) = crate::process::run_as_keeper(&arguments)? {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
     let cli = Cli::parse_from(arguments);
@@ -102,8 +102,8 @@ mod tests {
     fn a_problem_is_named_once() {
         let missing = anyhow::anyhow!("No such file (os error 2)");
         let error = missing.context("nowhere/x: No such file (os error 2)").context("nowhere/x");
-        assert_eq!(words_of(&error), "nowhere/x: No such file (os error 2)");
+        assert_eq!(error_chain(&error), "nowhere/x: No such file (os error 2)");
         let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
-        assert_eq!(words_of(&other), "x.json: line 1: expected a list");
+        assert_eq!(error_chain(&other), "x.json: line 1: expected a list");
     }
 }

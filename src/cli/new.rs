@@ -6,7 +6,7 @@ use super::output::tell;
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::{
-    Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, wrong_eval_id, wrong_set_id,
+    Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error, set_id_error,
 };
 use crate::formats::{Edit, blank_set, plan};
 use crate::store::{EditLog, FileAction, FileJob, Places};
@@ -53,7 +53,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
             name.trim_end_matches(".json")
         );
     };
-    if let Some(why) = wrong_set_id(id) {
+    if let Some(why) = set_id_error(id) {
         bail!("{why}");
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -61,19 +61,19 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
         bail!("{}: there is no such folder", folder.display());
     }
     let text = blank_set(id, args.description.as_deref(), now());
-    let jobs = [FileJob { path: path.to_path_buf(), deed: FileAction::Create(text) }];
+    let jobs = [FileJob { path: path.to_path_buf(), action: FileAction::Create(text) }];
     let log = EditLog::of(Places::find().as_ref());
     let done = log.make(None, &format!("create {name}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("created {}", path.display()));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let root = Workspace::open(path)?.root;
     let set = SetPath::of_file(path, &root);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
-    if let Some(why) = wrong_eval_id(id, open.file.eval_ids()) {
+    if let Some(why) = eval_id_error(id, open.file.eval_ids()) {
         bail!("{why}");
     }
     if args.user.is_empty() {
@@ -85,11 +85,11 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
     let change = plan(&open.file, &edits)?;
     let jobs =
-        [FileJob { path: set.path.clone(), deed: FileAction::Change(open.file.shared_text(), change) }];
+        [FileJob { path: set.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
     let done = make_asking(&root, &format!("create {id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     tell(&format!("created {id} in {}", path.display()));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn case(id: &str, args: &NewArgs) -> EvalCase {

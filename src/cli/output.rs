@@ -100,12 +100,12 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
 }
 
 /// Whether questions can be asked: standard input and standard error are terminals.
-pub(super) fn can_ask() -> bool {
+pub(super) fn can_prompt() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks a yes-no question. Only "y" and "yes" count as yes.
-pub(super) fn says_yes(question: &str) -> io::Result<bool> {
+pub(super) fn confirm(question: &str) -> io::Result<bool> {
     write!(io::stderr(), "{question} [y/N] ")?;
     io::stderr().flush()?;
     // Input that was typed before the question was shown is discarded.

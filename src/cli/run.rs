@@ -76,18 +76,18 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
 fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
         tell("the latest result of every selected case is a pass: there is nothing to run");
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
     for (file, why) in &prepared.problems {
         tell(&format!("{file}: {why}"));
     }
     if prepared.plan.cases.is_empty() {
-        return Ok(Exit::Wrong);
+        return Ok(Exit::UsageError);
     }
     let questions = runner::trust_questions(workspace, &prepared, how.agent.as_deref());
     if !trust::allowed(&questions, cases.trust)? {
-        return Ok(Exit::Wrong);
+        return Ok(Exit::UsageError);
     }
     prepared.grant.destinations = runner::allowed_destinations(&questions);
     if let Some(offer) = runner::offered_keys(workspace, &prepared) {
@@ -108,7 +108,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         tell(&words);
     }
     match exit_of(&state, interrupted, bad_input) {
-        Exit::Fine | Exit::Unsatisfied if !all_written => Ok(Exit::Wrong),
+        Exit::Success | Exit::Failures if !all_written => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
 }
@@ -181,11 +181,11 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedR
             tell(&format!("run {run_id} is unfinished, but was started with different settings:"));
             differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
             tell("use the same settings to resume it, or omit --resume to start a new run");
-            Err(Exit::Wrong)
+            Err(Exit::UsageError)
         }
         Resume::Taken(run_id) => {
             tell(&format!("run {run_id} is being written by another evaltrail process; wait for it to end"));
-            Err(Exit::Wrong)
+            Err(Exit::UsageError)
         }
         Resume::Run(run, differences) => {
             let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
@@ -317,7 +317,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     } else {
         say(&run_summary(state, paint(args.color)));
     }
-    failed.iter().for_each(super::complain);
+    failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())
 }
 
@@ -341,10 +341,10 @@ fn exit_of(state: &RunState, interrupted: bool, bad_input: bool) -> Exit {
     if interrupted {
         Exit::Interrupted
     } else if !all_passed || !state.outstanding().is_empty() {
-        Exit::Unsatisfied
+        Exit::Failures
     } else if bad_input {
-        Exit::Wrong
+        Exit::UsageError
     } else {
-        Exit::Fine
+        Exit::Success
     }
 }

@@ -1,6 +1,6 @@
 //! Asks for permission for actions that the files of a folder cause.
 
-use super::output::{can_ask, says_yes, tell};
+use super::output::{can_prompt, confirm, tell};
 use crate::domain::{clean_exact, clean_line};
 use crate::judge::Keys;
 use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
@@ -12,12 +12,12 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
     let mut trust = Trust::load(Places::find().as_ref());
     let open: Vec<&TrustQuestion> =
         questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
-    let asked = can_ask();
+    let asked = can_prompt();
     for question in &open {
-        tell(question.deed.words());
+        tell(question.action.words());
         tell(&format!("    {}", clean_exact(&question.command)));
         tell(&format!("    in {}", clean_exact(&question.folder)));
-        if asked && !said_yes(question.deed)? {
+        if asked && !said_yes(question.action)? {
             tell("Not allowed. Nothing was run.");
             return Ok(false);
         }
@@ -41,14 +41,14 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
         tell(&clean_line(&format!("using {names} from {file}")));
         return Ok(keys);
     }
-    if !can_ask() {
+    if !can_prompt() {
         let words = format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
         tell(&clean_line(&words));
         return Ok(Keys::default());
     }
-    tell(question.deed.words());
+    tell(question.action.words());
     tell(&format!("    {}", clean_exact(&question.command)));
-    if !said_yes(question.deed)? {
+    if !said_yes(question.action)? {
         tell("Not used.");
         return Ok(Keys::default());
     }
@@ -56,12 +56,12 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
     Ok(keys)
 }
 
-fn said_yes(deed: TrustAction) -> io::Result<bool> {
-    let what = match deed {
+fn said_yes(action: TrustAction) -> io::Result<bool> {
+    let what = match action {
         TrustAction::Start => "Start it",
         TrustAction::Connect => "Send them there",
         TrustAction::Send => "Send it there",
         TrustAction::Use => "Use it",
     };
-    says_yes(&format!("{what}, and remember this?"))
+    confirm(&format!("{what}, and remember this?"))
 }

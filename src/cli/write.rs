@@ -1,6 +1,6 @@
 //! Makes edits for the command line. If a file is a link to outside the folder, the user is asked before it is written.
 
-use super::output::{can_ask, says_yes};
+use super::output::{can_prompt, confirm};
 use crate::domain::clean_line;
 use crate::store::{Done, EditFailed, EditLog, FileJob, Places, SaveError};
 use anyhow::bail;
@@ -14,10 +14,10 @@ pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow:
             let (path, target) = (path.display().to_string(), target.display().to_string());
             let words_of_link =
                 format!("{} is a link to {}, outside its folder", clean_line(&path), clean_line(&target));
-            if !can_ask() {
+            if !can_prompt() {
                 bail!("{words_of_link}; nothing was written. Name the file itself to write there");
             }
-            match says_yes(&format!("{words_of_link}. Write there?"))? {
+            match confirm(&format!("{words_of_link}. Write there?"))? {
                 true => Ok(log.make(None, words, jobs)?),
                 false => bail!("nothing was written"),
             }

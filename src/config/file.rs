@@ -38,12 +38,12 @@ pub struct ConfigFile {
     pub metrics: Vec<DefinedMetric>,
     /// The judge model and how it is called.
     pub judge: Option<JudgeSpec>,
-    /// How many runs are stored; [`KEPT_RUNS`] when `None`.
+    /// How many runs are stored; [`DEFAULT_RUNS_KEPT`] when `None`.
     pub keep: Option<usize>,
 }
 
 /// How many runs are stored unless the file specifies another number.
-pub const KEPT_RUNS: usize = 50;
+pub const DEFAULT_RUNS_KEPT: usize = 50;
 
 /// Why the file cannot be used: the message of the TOML parser with line and column, or a message that names the key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

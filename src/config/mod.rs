@@ -12,6 +12,6 @@ mod user;
 
 pub use agents::{AgentSpecError, parse_agent_uri, split_command};
 pub use duration::parse_duration;
-pub use file::{ConfigFile, ConfigProblem, FILE_NAME, KEPT_RUNS};
+pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};
 pub use user::{OneOrMore, USER_FILE_NAME, UserConfig};

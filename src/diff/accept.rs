@@ -85,7 +85,7 @@ pub enum Unacceptable {
     Scenario,
     /// The user messages of the case have changed since the attempt.
     #[error("the user messages of this case have changed since the run; run it again")]
-    AskedElse,
+    MessagesChanged,
 }
 
 /// The case with parts of an attempt accepted. `piece` returns which part to accept of a turn, from 0.
@@ -102,7 +102,7 @@ pub fn accept_in_case(
     if let Some(turn) = ran.turn {
         let at = turn.saturating_sub(1) as usize;
         let (Some(expected), Some(actual)) = (turns.get_mut(at), ran.actual.first()) else {
-            return Err(Unacceptable::AskedElse);
+            return Err(Unacceptable::MessagesChanged);
         };
         if let Some(piece) = piece(at) {
             *expected = accept(expected, actual, &piece);
@@ -113,7 +113,7 @@ pub fn accept_in_case(
     let same = turns.len() == ran.actual.len()
         && turns.iter().zip(ran.actual.iter()).all(|(a, b)| asked(a) == asked(b));
     if !same {
-        return Err(Unacceptable::AskedElse);
+        return Err(Unacceptable::MessagesChanged);
     }
     for (at, (turn, actual)) in turns.iter_mut().zip(ran.actual.iter()).enumerate() {
         if let Some(piece) = piece(at) {
@@ -144,7 +144,7 @@ fn accept_call(
     match (e, a, done) {
         (Some(e), None, _) => drop(meant.trajectory.remove_call(e)),
         (Some(e), Some(a), Some(done)) => {
-            take_over(&mut meant.trajectory, e, &done);
+            copy_call(&mut meant.trajectory, e, &done);
             let to = place_for(expected, actual, a, Some(e));
             meant.trajectory.move_call(e, to);
         }
@@ -157,7 +157,7 @@ fn accept_call(
 }
 
 /// Copies name and arguments. The id is not changed, because it pairs the call with its response.
-fn take_over(meant: &mut Trajectory, at: usize, done: &ToolCall) {
+fn copy_call(meant: &mut Trajectory, at: usize, done: &ToolCall) {
     meant.change_call(at, |call| {
         call.name = done.name.clone();
         // Equal values keep their original notation.
@@ -216,7 +216,7 @@ fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocati
                 meant.move_call(from, a);
                 let moved = there.remove(from);
                 there.insert(a, moved);
-                take_over(meant, a, right[a]);
+                copy_call(meant, a, right[a]);
             }
             None => {
                 meant.insert_call(a, right[a].clone(), answer_to(actual, a));

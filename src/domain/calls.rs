@@ -94,12 +94,12 @@ impl Trajectory {
         if asked.id.is_some() {
             return responses.iter().rposition(|response| response.id == asked.id);
         }
-        let nameless = |ids: Vec<&Option<String>>| ids.into_iter().filter(|id| id.is_none()).count();
-        let all = nameless(calls.iter().map(|call| &call.id).collect());
-        if all != nameless(responses.iter().map(|response| &response.id).collect()) {
+        let without_id = |ids: Vec<&Option<String>>| ids.into_iter().filter(|id| id.is_none()).count();
+        let all = without_id(calls.iter().map(|call| &call.id).collect());
+        if all != without_id(responses.iter().map(|response| &response.id).collect()) {
             return None;
         }
-        let order = nameless(calls[..call].iter().map(|call| &call.id).collect());
+        let order = without_id(calls[..call].iter().map(|call| &call.id).collect());
         let mut unnamed = responses.iter().enumerate().filter(|(_, response)| response.id.is_none());
         unnamed.nth(order).map(|(at, _)| at)
     }
@@ -328,10 +328,10 @@ mod tests {
         bare.insert_call(9, call("b"), Some(response("b")));
         assert_eq!(names(&bare), pair("ab", ""));
         assert!(bare.calls().iter().all(|call| call.id.is_none()));
-        let nameless = |name: &str| ToolCall { id: None, ..call(name) };
+        let without_id = |name: &str| ToolCall { id: None, ..call(name) };
         let answer = |name: &str| ToolResponse { id: None, ..response(name) };
         let mut by_order = Trajectory::Listed {
-            calls: vec![nameless("a"), nameless("b")],
+            calls: vec![without_id("a"), without_id("b")],
             responses: vec![answer("a"), answer("b")],
             texts: Vec::new(),
         };

@@ -55,7 +55,7 @@ fn as_expected(turn: &Invocation) -> Invocation {
         calls.iter_mut().for_each(|call| call.id = None);
     }
     let mut kept = Invocation {
-        trajectory: Trajectory::Listed { calls, responses, texts: said_on_the_way(turn) },
+        trajectory: Trajectory::Listed { calls, responses, texts: intermediate_texts(turn) },
         durations: Durations::default(),
         app_details: None,
         ..turn.clone()
@@ -70,7 +70,7 @@ fn unsigned(part: &mut Part) {
     part.rest.retain(|key, _| key != "thought_signature" && key != "thoughtSignature");
 }
 
-fn said_on_the_way(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
+fn intermediate_texts(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
     match &turn.trajectory {
         Trajectory::Unknown => Vec::new(),
         Trajectory::Listed { texts, .. } => texts.clone(),

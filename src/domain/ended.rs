@@ -53,7 +53,7 @@ pub struct AttemptSummary {
     pub actual_turns: usize,
     /// The turn to look at first, from 0: the last one of an errored attempt, or the lowest scored one of the first
     /// failed metric.
-    pub first_bad_turn: Option<usize>,
+    pub first_failed_turn: Option<usize>,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -125,12 +125,12 @@ impl Attempt {
             spent: judgements().map(|judgement| judgement.spent).reduce(Spent::and),
             expected_turns: self.expected.len(),
             actual_turns: self.actual.len(),
-            first_bad_turn: first_bad_turn(self),
+            first_failed_turn: first_failed_turn(self),
         }
     }
 }
 
-fn first_bad_turn(attempt: &Attempt) -> Option<usize> {
+fn first_failed_turn(attempt: &Attempt) -> Option<usize> {
     if attempt.error.is_some() {
         return Some(attempt.actual.len().saturating_sub(1));
     }

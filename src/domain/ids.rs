@@ -2,7 +2,7 @@
 
 /// Why a new eval set cannot have this id; `None` if it can. ADK only creates sets whose ids consist of ASCII
 /// letters, digits and underscores.
-pub fn wrong_set_id(id: &str) -> Option<String> {
+pub fn set_id_error(id: &str) -> Option<String> {
     let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     (!fits).then(|| {
         format!(
@@ -13,7 +13,7 @@ pub fn wrong_set_id(id: &str) -> Option<String> {
 
 /// Why a new case cannot have this id among these others; `None` if it can. ADK's own dialog accepts letters, digits,
 /// `-` and `_`; `adk eval` splits its selection at commas and colons, and a slash would separate folders.
-pub fn wrong_eval_id<'a>(
+pub fn eval_id_error<'a>(
     id: &str,
     mut others: impl Iterator<Item = std::borrow::Cow<'a, str>>,
 ) -> Option<String> {
@@ -42,12 +42,12 @@ mod tests {
 
     #[test]
     fn ids_are_as_adk_takes_them() {
-        assert_eq!(wrong_set_id("home_1"), None);
-        assert!(["", "a-b", "a/b", "..", "é"].into_iter().all(|id| wrong_set_id(id).is_some()));
+        assert_eq!(set_id_error("home_1"), None);
+        assert!(["", "a-b", "a/b", "..", "é"].into_iter().all(|id| set_id_error(id).is_some()));
         let others = || ["a", "b"].into_iter().map(std::borrow::Cow::Borrowed);
-        assert_eq!(wrong_eval_id("c-1", others()), None);
+        assert_eq!(eval_id_error("c-1", others()), None);
         assert!(
-            ["", "a", "x/y", "x:y", "x,y", "a b"].into_iter().all(|id| wrong_eval_id(id, others()).is_some())
+            ["", "a", "x/y", "x:y", "x,y", "a b"].into_iter().all(|id| eval_id_error(id, others()).is_some())
         );
     }
 

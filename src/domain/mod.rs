@@ -50,13 +50,13 @@ pub use ended::{
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
 pub use human::HumanVerdict;
-pub use ids::{free_id, wrong_eval_id, wrong_set_id};
+pub use ids::{eval_id_error, free_id, set_id_error};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
 pub use notes::{CaseNotes, Variant};
-pub use number::{float_of, number_word, plain_json, python_json, value_text};
+pub use number::{float_of, plain_json, python_json, special_number, value_text};
 pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};
 pub use run::{

@@ -10,7 +10,7 @@ const INFINITY: &str = "1e+9999";
 const MINUS_INFINITY: &str = "-1e+9999";
 
 /// The number that represents one of Python's three words; `None` for other text.
-pub fn number_word(word: &str) -> Option<Number> {
+pub fn special_number(word: &str) -> Option<Number> {
     let spelt = match word {
         "NaN" => NAN,
         "Infinity" => INFINITY,
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn they_can_be_written_and_read_back() {
         let words = ["NaN", "Infinity", "-Infinity"];
-        let value: Value = words.iter().map(|word| Value::Number(number_word(word).unwrap())).collect();
+        let value: Value = words.iter().map(|word| Value::Number(special_number(word).unwrap())).collect();
         assert_eq!(value_text(&value), "[NaN,Infinity,-Infinity]");
         let again: Value = serde_json::from_str(&value.to_string()).unwrap();
         assert_eq!(again, value);
         assert_eq!(serde_json::to_value(&value).unwrap(), value);
         assert_eq!(plain_json(value), serde_json::json!(["NaN", "Infinity", "-Infinity"]));
-        assert!(float_of(&number_word("NaN").unwrap()).unwrap().is_nan());
+        assert!(float_of(&special_number("NaN").unwrap()).unwrap().is_nan());
     }
 }

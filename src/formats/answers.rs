@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// The responses to one request.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RecordedAnswers {
+pub struct RecordedResponses {
     /// The case.
     pub eval_id: String,
     /// The metric, label included.
@@ -35,7 +35,7 @@ fn first() -> usize {
 }
 
 /// Reads a recording. The error names the line.
-pub fn read_answers(text: &str) -> Result<Vec<RecordedAnswers>, String> {
+pub fn read_responses(text: &str) -> Result<Vec<RecordedResponses>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1)))
@@ -49,8 +49,8 @@ mod tests {
     #[test]
     fn lines_are_answers() {
         let text = "{\"eval_id\": \"a\", \"metric\": \"m\", \"replies\": [\"x\"]}\n\n";
-        let read = read_answers(text).unwrap();
+        let read = read_responses(text).unwrap();
         assert_eq!((read[0].turn, read[0].about.as_ref(), read[0].replies.len()), (1, None, 1));
-        assert!(read_answers("{}\n").unwrap_err().starts_with("line 1: missing field"));
+        assert!(read_responses("{}\n").unwrap_err().starts_with("line 1: missing field"));
     }
 }

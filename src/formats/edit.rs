@@ -27,12 +27,12 @@ pub enum EditError {
     Refused(FileProblem),
     /// The edit cannot be represented in this file.
     #[error("{0}")]
-    Unspeakable(String),
+    Unsupported(String),
 }
 
 /// Whether cases of a file can be changed.
 pub fn is_editable(file: &SetFile) -> Result<(), EditError> {
-    match file.form.is_adk() && file.is_held() {
+    match file.form.is_adk() && file.is_in_memory() {
         true => Ok(()),
         false => Err(EditError::Form(file.form.label())),
     }
@@ -42,11 +42,11 @@ pub fn is_editable(file: &SetFile) -> Result<(), EditError> {
 pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case no longer exists".into()))?;
+    let range = file.range(at).ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
     let before = file.case(at).map_err(EditError::Unreadable)?;
     let (old, new) = (canonical(&before, file.form), canonical(meant, file.form));
     if old == new && before != *meant {
-        return Err(cannot_say(file));
+        return Err(unsupported(file));
     }
     let change = json::rewrite(text, range.clone(), &old, &new, names(file, at))
         .map_err(|error| EditError::Unreadable(FileProblem::syntax(text, error)))?;
@@ -62,7 +62,7 @@ pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextCh
 pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unspeakable("the case no longer exists".into()))?;
+    let range = file.range(at).ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
     let typed = typed.trim().replace("\r\n", "\n");
     let typed = if text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
     let change = TextChange::one(range.start, &text[range.clone()], &typed);
@@ -70,7 +70,7 @@ pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange,
     let others = (0..file.len()).filter(|other| *other != at);
     if read.eval_id != file.eval_id(at) && others.clone().any(|other| file.eval_id(other) == read.eval_id) {
         let words = format!("there is a case {:?} in this file already", read.eval_id);
-        return Err(EditError::Unspeakable(words));
+        return Err(EditError::Unsupported(words));
     }
     if let (Ok(before), Ok(after)) = (json::parse(&text[range]), json::parse(&typed))
         && let Some(problem) = newly_refused(file, &before.value, &after.value, &typed)
@@ -104,7 +104,7 @@ pub fn insert_case(file: &SetFile, at: usize, case: &EvalCase) -> Result<TextCha
 
 /// The text change that appends a case of another file with all its content. Keys that ADK knows get the spelling of
 /// this file; all other keys stay as they are.
-pub fn take_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange, EditError> {
+pub fn append_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange, EditError> {
     let case = from.case(at).map_err(EditError::Unreadable)?;
     let whole = match (from.form, file.form, from.text_of(at).map(json::parse)) {
         (Form::EvalSet, Form::EvalSet, Some(Ok(parsed))) => parsed.value,
@@ -153,7 +153,7 @@ pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditEr
 /// The text change of a member of the set itself: its id, name or description.
 pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, EditError> {
     if file.form != Form::EvalSet {
-        return Err(EditError::Unspeakable(format!("a {} has no {key}", file.form.label())));
+        return Err(EditError::Unsupported(format!("a {} has no {key}", file.form.label())));
     }
     let text = file.text();
     let fail = |error| EditError::Unreadable(FileProblem::syntax(text, error));
@@ -194,7 +194,7 @@ fn names(file: &SetFile, at: usize) -> Names {
 fn list_of(file: &SetFile) -> Result<usize, EditError> {
     is_editable(file)?;
     let unlisted =
-        || EditError::Unspeakable(format!("a {} contains only one conversation", file.form.label()));
+        || EditError::Unsupported(format!("a {} contains only one conversation", file.form.label()));
     file.list_start().ok_or_else(unlisted)
 }
 
@@ -210,7 +210,7 @@ fn confirm(
     range: Range<usize>,
     is_meant: impl Fn(&EvalCase) -> bool,
 ) -> Result<EvalCase, EditError> {
-    let lost = || EditError::Unspeakable("the change does not fit the file".into());
+    let lost = || EditError::Unsupported("the change does not fit the file".into());
     let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
     let (head, tail) = match file.form {
         Form::TurnList => ("", ""),
@@ -222,22 +222,22 @@ fn confirm(
             1 => read.case(0).map(Some),
             _ => Ok(None),
         });
-    match reads.map_err(|problem| retell(problem, file.form, head.len()))? {
+    match reads.map_err(|problem| relative_to_case(problem, file.form, head.len()))? {
         Some(read) if is_meant(&read) => Ok(read),
-        Some(_) => Err(cannot_say(file)),
-        None => Err(EditError::Unspeakable("the text is not exactly one case".into())),
+        Some(_) => Err(unsupported(file)),
+        None => Err(EditError::Unsupported("the text is not exactly one case".into())),
     }
 }
 
-fn cannot_say(file: &SetFile) -> EditError {
-    EditError::Unspeakable(format!(
+fn unsupported(file: &SetFile) -> EditError {
+    EditError::Unsupported(format!(
         "this edit cannot be represented in a file of this form ({})",
         file.form.label()
     ))
 }
 
 /// A problem of the changed case, with path and column relative to the case.
-fn retell(problem: FileProblem, form: Form, head: usize) -> EditError {
+fn relative_to_case(problem: FileProblem, form: Form, head: usize) -> EditError {
     let path = match form {
         Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
         _ => problem.path.replacen("$[0]", "$", 1),
@@ -261,7 +261,7 @@ fn reread(file: &SetFile, change: &TextChange, count: usize) -> Result<(), EditE
     let read = SetFile::open(Arc::from(text), &file.id).map_err(EditError::Unreadable)?;
     match read.len() == count {
         true => Ok(()),
-        false => Err(EditError::Unspeakable("the change does not fit the file".into())),
+        false => Err(EditError::Unsupported("the change does not fit the file".into())),
     }
 }
 
@@ -346,7 +346,7 @@ mod tests {
     fn a_case_moved_to_another_spelling_keeps_peoples_own_keys() {
         let other = json!({"evalId": "b", "conversation": []});
         let (from, to) = (set(&[case()], false), set(&[other], true));
-        let moved = take_case(&to, &from, 0).unwrap().apply(to.text()).unwrap();
+        let moved = append_case(&to, &from, 0).unwrap().apply(to.text()).unwrap();
         for key in [
             "my_note",
             "ticket_id",
@@ -368,7 +368,7 @@ mod tests {
         }
         let moved = SetFile::open(Arc::from(moved), "s").unwrap();
         let empty = set(&[json!({"eval_id": "c", "conversation": []})], false);
-        let back = take_case(&empty, &moved, 1).unwrap().apply(empty.text()).unwrap();
+        let back = append_case(&empty, &moved, 1).unwrap().apply(empty.text()).unwrap();
         let back: Value = serde_json::from_str(&back).unwrap();
         assert_eq!(back["eval_cases"][1], case(), "unchanged after the round trip");
     }

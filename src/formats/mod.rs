@@ -31,14 +31,14 @@ pub mod spans;
 pub mod vertex;
 
 pub use adk::blank_set;
-pub use answers::{RecordedAnswers, read_answers};
+pub use answers::{RecordedResponses, read_responses};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
 pub use document::Head;
 pub use dotenv::read_dotenv;
 pub use edit::{
-    EditError, change_case, change_set, copy_case, insert_case, is_editable, remove_cases, retype_case,
-    take_case,
+    EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable, remove_cases,
+    retype_case,
 };
 pub use form::Form;
 pub use notes::Notes;

@@ -39,7 +39,7 @@ pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
     changes.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));
     let overlap = changes.windows(2).any(|pair| pair[0].at + pair[0].old.len() > pair[1].at);
     match overlap {
-        true => Err(EditError::Unspeakable("these edits change the same part of the file".into())),
+        true => Err(EditError::Unsupported("these edits change the same part of the file".into())),
         false => Ok(TextChange(changes)),
     }
 }

@@ -131,7 +131,7 @@ impl SetFile {
     }
 
     /// Whether the whole text is in memory. If not, cases are read from the file one by one.
-    pub fn is_held(&self) -> bool {
+    pub fn is_in_memory(&self) -> bool {
         matches!(self.source, Source::Held(_))
     }
 

@@ -98,7 +98,7 @@ impl RunHead {
     }
 
     /// Whether it is a run of evaltrail, signed or not.
-    pub fn is_of_our_form(&self) -> bool {
+    pub fn is_evaltrail(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { .. })
     }
 }

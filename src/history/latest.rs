@@ -79,7 +79,7 @@ impl History {
 }
 
 fn size_of(head: &RunHead) -> u64 {
-    let file = if head.is_of_our_form() { head.path.join("journal.jsonl") } else { head.path.clone() };
+    let file = if head.is_evaltrail() { head.path.join("journal.jsonl") } else { head.path.clone() };
     std::fs::metadata(file).map_or(0, |meta| meta.len())
 }
 

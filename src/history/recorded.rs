@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The scores that a file contains. Files that are too large to be loaded have none.
 pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
     let has_scores = |at: usize| file.case(at).is_ok_and(|case| !case.recorded.is_empty());
-    if file.form.is_adk() || !file.is_held() || file.is_empty() || !has_scores(0) {
+    if file.form.is_adk() || !file.is_in_memory() || file.is_empty() || !has_scores(0) {
         return Vec::new();
     }
     let run = Arc::new(RunRef { id: "in the file".into(), started: String::new(), by: RunBy::File });

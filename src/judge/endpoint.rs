@@ -31,7 +31,7 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// Providers with OpenAI's protocol: name, address, and the variable of the key.
-const LIKE_OPENAI: &[(&str, &str, &str)] = &[
+const OPENAI_COMPATIBLE: &[(&str, &str, &str)] = &[
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
@@ -55,7 +55,7 @@ pub(super) const ADDRESSES: [&str; 6] = [
 /// The variables with keys of providers.
 pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
     let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]].into_iter().flatten().copied();
-    own.chain(LIKE_OPENAI.iter().map(|(_, _, key)| *key))
+    own.chain(OPENAI_COMPATIBLE.iter().map(|(_, _, key)| *key))
 }
 
 /// Reads an environment variable; `None` for an empty one.
@@ -143,7 +143,9 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         (None, Some("ollama" | "ollama_chat")) => Provider::Ollama,
         (None, Some("vertex_ai")) => Provider::Vertex,
         (None, Some("gemini")) => Provider::Gemini,
-        (None, Some(prefix)) if LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => Provider::Openai,
+        (None, Some(prefix)) if OPENAI_COMPATIBLE.iter().any(|(name, ..)| *name == prefix) => {
+            Provider::Openai
+        }
         (None, Some(prefix)) => {
             return Err(format!(
                 "{prefix}/ is not a known provider; set base_url under [judge] to a server with OpenAI's API"
@@ -165,7 +167,9 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
     // A prefix that names the provider is no part of the model's own name.
     let own = match prefix {
         Some("openai" | "anthropic" | "ollama" | "ollama_chat" | "vertex_ai" | "gemini") => rest,
-        Some(prefix) if spec.provider.is_none() && LIKE_OPENAI.iter().any(|(name, ..)| *name == prefix) => {
+        Some(prefix)
+            if spec.provider.is_none() && OPENAI_COMPATIBLE.iter().any(|(name, ..)| *name == prefix) =>
+        {
             rest
         }
         _ => model,
@@ -182,7 +186,7 @@ fn address(
     env: Environment,
 ) -> (String, Vec<&'static str>) {
     let from = |name: &str, usual: &str| env(name).unwrap_or_else(|| usual.to_string());
-    if let Some((_, base, key)) = LIKE_OPENAI.iter().find(|(name, ..)| Some(*name) == prefix) {
+    if let Some((_, base, key)) = OPENAI_COMPATIBLE.iter().find(|(name, ..)| Some(*name) == prefix) {
         return ((*base).to_string(), vec![key]);
     }
     match provider {

@@ -7,12 +7,12 @@ use super::gate::Gate;
 use super::keys::Keys;
 use super::model::{Model, Prompt};
 use super::recording::Recording;
-use super::sample::{Answered, Asking};
+use super::sample::{SampleRequest, SampleResponse};
 use super::template;
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, Provider, Reading, Spent};
-use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT};
-use crate::store::{Answers, KeptAnswer, fingerprint};
+use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
+use crate::store::{Answers, CachedResponse, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -157,15 +157,15 @@ impl Judges {
         &self,
         model: &str,
         config: &Map<String, Value>,
-        asking: Asking<'_>,
-    ) -> Result<Answered, JudgeError> {
+        asking: SampleRequest<'_>,
+    ) -> Result<SampleResponse, JudgeError> {
         if let Some(recording) = &self.recording {
             let recording = recording.as_ref().map_err(|why| JudgeError::new(Fault::Setup, why))?;
             return recording.answer(asking);
         }
         let found = self.model(model)?;
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
-        let asking = Asking { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
+        let asking = SampleRequest { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
         let settings = Settings::new(config);
         // The user's own schema takes precedence, for providers that receive it.
         let is_gemini = matches!(found.endpoint.provider, Provider::Gemini | Provider::Vertex);
@@ -174,25 +174,25 @@ impl Judges {
         let digest = self.digest(&found, config, asking, schema.as_ref());
         if let Some(kept) = self.kept(&digest).await {
             let spent = Spent { cached: 1, ..Spent::default() };
-            return Ok(Answered { text: kept.text, cached: true, spent });
+            return Ok(SampleResponse { text: kept.text, cached: true, spent });
         }
         let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
         let (answer, retries) = found.ask(prompt, &settings, &self.budget).await;
         let (Answer { text, input_tokens, output_tokens }, cost) = answer?;
         let text = found.mask(&text);
-        self.keep(digest, KeptAnswer { text: text.clone(), input_tokens, output_tokens }).await;
+        self.keep(digest, CachedResponse { text: text.clone(), input_tokens, output_tokens }).await;
         let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
-        Ok(Answered { text, cached: false, spent })
+        Ok(SampleResponse { text, cached: false, spent })
     }
 
     /// Reads a cached response, on a thread where a slow disk blocks nothing else.
-    async fn kept(&self, digest: &str) -> Option<KeptAnswer> {
+    async fn kept(&self, digest: &str) -> Option<CachedResponse> {
         let (answers, digest) = (self.answers.clone()?, digest.to_string());
         tokio::task::spawn_blocking(move || answers.get(&digest)).await.ok().flatten()
     }
 
     /// Caches a response. A failure to cache it is ignored.
-    async fn keep(&self, digest: String, answer: KeptAnswer) {
+    async fn keep(&self, digest: String, answer: CachedResponse) {
         if let Some(answers) = self.answers.clone() {
             let _ = tokio::task::spawn_blocking(move || answers.put(&digest, &answer)).await;
         }
@@ -201,8 +201,10 @@ impl Judges {
     /// The question for the service with the prompt that it names; `None` when it names none.
     async fn with_prompt(&self, question: &str) -> Result<Option<String>, JudgeError> {
         let mut body: Value = serde_json::from_str(question).unwrap_or_default();
-        let name =
-            body.pointer(&format!("/metrics/0/{KEPT_PROMPT}")).and_then(Value::as_str).map(str::to_string);
+        let name = body
+            .pointer(&format!("/metrics/0/{PUBLISHED_PROMPT}"))
+            .and_then(Value::as_str)
+            .map(str::to_string);
         let Some(name) = name else { return Ok(None) };
         let mut prompts = self.prompts.lock().await;
         let spec = match prompts.get(&name) {
@@ -221,7 +223,7 @@ impl Judges {
         &self,
         model: &Model,
         config: &Map<String, Value>,
-        asking: Asking,
+        asking: SampleRequest,
         schema: Option<&Value>,
     ) -> String {
         let endpoint = &model.endpoint;

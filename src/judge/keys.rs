@@ -46,7 +46,7 @@ impl Keys {
 
     /// The variables that are needed for some of these models, and those models. `None` when no model needs the file,
     /// or the file helps none.
-    pub fn that_help(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
+    pub fn needed_for(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
         let mut helped = Vec::new();
         for model in models.iter().filter(|model| Keys::default().endpoint(spec, model).is_err()) {

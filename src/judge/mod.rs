@@ -38,6 +38,6 @@ pub use error::{Fault, JudgeError};
 pub use judges::{JudgeGrant, Judges};
 pub use keys::Keys;
 pub use program::Programs;
-pub use sample::{Answered, Asking};
+pub use sample::{SampleRequest, SampleResponse};
 pub use scoring::{Judging, JudgingObserver};
 pub use user::{Playing, SimulatedUser};

@@ -106,7 +106,7 @@ async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, Str
     let text = String::from_utf8_lossy(&out);
     let said = match parsed(text.trim()) {
         Ok(said) => Ok(said),
-        Err(why) => Err(format!("{why}{}", last_words(&stderr).await)),
+        Err(why) => Err(format!("{why}{}", stderr_tail(&stderr).await)),
     };
     drop(process);
     said
@@ -123,7 +123,7 @@ fn parsed(text: &str) -> Result<Value, String> {
 }
 
 /// The last lines of standard error, once all of it was read.
-async fn last_words(stderr: &Tail) -> String {
+async fn stderr_tail(stderr: &Tail) -> String {
     stderr.whole().await;
     match stderr.lines(20) {
         said if said.is_empty() => String::new(),
@@ -155,7 +155,7 @@ impl Running {
         let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut said).await;
         match (sent, read) {
             (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim()),
-            _ => Err(format!("the metric's Python ended{}", last_words(&self.stderr).await)),
+            _ => Err(format!("the metric's Python ended{}", stderr_tail(&self.stderr).await)),
         }
     }
 }

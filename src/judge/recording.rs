@@ -1,9 +1,9 @@
 //! A recorded judge: its responses come from a file instead of a model.
 
 use super::error::{Fault, JudgeError};
-use super::sample::{Answered, Asking};
+use super::sample::{SampleRequest, SampleResponse};
 use crate::domain::Spent;
-use crate::formats::{RecordedAnswers, read_answers};
+use crate::formats::{RecordedResponses, read_responses};
 use crate::store::read_text_file;
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,14 +14,14 @@ const LONGEST: u64 = 256 << 20;
 /// Recorded responses by case.
 #[derive(Debug)]
 pub(super) struct Recording {
-    of_case: HashMap<String, Vec<RecordedAnswers>>,
+    of_case: HashMap<String, Vec<RecordedResponses>>,
 }
 
 impl Recording {
     /// Reads a recording. The error names the file and the line.
     pub(super) fn read(path: &Path) -> Result<Recording, String> {
-        let read = || read_answers(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
-        let mut of_case: HashMap<String, Vec<RecordedAnswers>> = HashMap::new();
+        let read = || read_responses(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
+        let mut of_case: HashMap<String, Vec<RecordedResponses>> = HashMap::new();
         for answers in read().map_err(|why| format!("{}: {why}", path.display()))? {
             of_case.entry(answers.eval_id.clone()).or_default().push(answers);
         }
@@ -29,8 +29,8 @@ impl Recording {
     }
 
     /// The recorded response to a question.
-    pub(super) fn answer(&self, asking: Asking) -> Result<Answered, JudgeError> {
-        let is_it = |one: &&RecordedAnswers| {
+    pub(super) fn answer(&self, asking: SampleRequest) -> Result<SampleResponse, JudgeError> {
+        let is_it = |one: &&RecordedResponses| {
             one.metric == asking.metric
                 && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
                 && one.about.as_ref().is_none_or(|about| about == asking.about)
@@ -45,6 +45,6 @@ impl Recording {
             none(format!("only {recorded} answers are recorded for {metric} of {eval_id}"))
         })?;
         let spent = Spent { asked: 1, ..Spent::default() };
-        Ok(Answered { text: reply.clone(), cached: false, spent })
+        Ok(SampleResponse { text: reply.clone(), cached: false, spent })
     }
 }

@@ -5,7 +5,7 @@ use crate::metrics::AnswerShape;
 
 /// A request for one sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
+pub struct SampleRequest<'a> {
     /// The case.
     pub eval_id: &'a str,
     /// The metric, label included; `user` for a simulated user.
@@ -24,7 +24,7 @@ pub struct Asking<'a> {
 
 /// A response and its cost.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct SampleResponse {
     /// The text of the response, with keys masked.
     pub text: String,
     /// Whether it comes from the cache.

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
-use super::sample::{Answered, Asking};
+use super::sample::{SampleRequest, SampleResponse};
 use crate::domain::{Asked, MetricResult, QuestionId, Sample, Spent, Status};
 use crate::metrics::{Evidence, JudgedMetric, Question, unscored};
 use futures_util::future::BoxFuture;
@@ -35,7 +35,7 @@ impl JudgingObserver for () {
 }
 
 /// One sample of one question.
-type Answer = (QuestionId, u32, Result<Answered, JudgeError>);
+type Answer = (QuestionId, u32, Result<SampleResponse, JudgeError>);
 
 impl Judges {
     /// Scores a case by a judged metric. Any failure becomes the metric's own error.
@@ -89,7 +89,7 @@ impl Judges {
         for question in questions {
             for sample in 1..=question.samples {
                 let Question { id, about, ref prompt, shape, .. } = *question;
-                let asking = Asking { eval_id, metric: name, id, about, sample, prompt, shape };
+                let asking = SampleRequest { eval_id, metric: name, id, about, sample, prompt, shape };
                 let answer = async move { (id, sample, self.ask(model, &options.config, asking).await) };
                 each.push(answer.boxed());
             }

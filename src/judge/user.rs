@@ -2,7 +2,7 @@
 
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
-use super::sample::Asking;
+use super::sample::SampleRequest;
 use crate::domain::{Invocation, InvocationEvent, QuestionId, Trajectory, UserSpec, value_text};
 use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;
@@ -94,7 +94,7 @@ impl<'a> SimulatedUser<'a> {
         if self.spec.limit().is_some_and(|limit| done.len() >= limit) {
             return Ok(None);
         }
-        let asking = Asking {
+        let asking = SampleRequest {
             eval_id: playing.eval_id,
             metric: "user",
             id: QuestionId { turn: done.len(), ..QuestionId::default() },

@@ -48,9 +48,9 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
         }
         let unknown = if criterion.threshold.is_some() { Status::NotEvaluated } else { known.status };
         match (asked_else, scorer.is_computed(at)) {
-            (true, _) => Some(unscored(criterion, turns, unknown, ASKS_ELSE)),
+            (true, _) => Some(unscored(criterion, turns, unknown, INPUT_CHANGED)),
             (false, true) => None,
-            (false, false) => Some(unscored(criterion, turns, unknown, JUDGED_BEFORE)),
+            (false, false) => Some(unscored(criterion, turns, unknown, NEEDS_REEVALUATION)),
         }
     });
     (!same || !are_alike(&again.metrics, &attempt.metrics)).then_some(again)
@@ -62,8 +62,8 @@ fn are_alike(a: &[MetricResult], b: &[MetricResult]) -> bool {
     a.iter().map(gist).eq(b.iter().map(gist))
 }
 
-const ASKS_ELSE: &str = "the case's user messages or scenario changed since it was run; run it again";
-const JUDGED_BEFORE: &str = "the case was edited since this was evaluated; re-evaluate it";
+const INPUT_CHANGED: &str = "the case's user messages or scenario changed since it was run; run it again";
+const NEEDS_REEVALUATION: &str = "the case was edited since this was evaluated; re-evaluate it";
 
 fn asks(turns: &[Invocation]) -> Vec<String> {
     turns.iter().map(|turn| turn.user.scored_text()).collect()

@@ -167,7 +167,7 @@ pub(super) fn by_every_turn(
     let Some(expected) = evidence.expected else {
         return Outcome::none("the case is a scenario and has no reference turns", evidence.actual.len());
     };
-    if let Some(why) = unlike_turns(expected.len(), evidence.actual.len()) {
+    if let Some(why) = turn_count_mismatch(expected.len(), evidence.actual.len()) {
         return Outcome::none(why, evidence.actual.len());
     }
     of_turns(expected.iter().zip(evidence.actual).map(|(e, a)| turn(e, a)).collect())
@@ -206,7 +206,7 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
 }
 
 /// Why different numbers of turns cannot be compared. ADK does not compare them, either.
-pub(super) fn unlike_turns(expected: usize, actual: usize) -> Option<String> {
+pub(super) fn turn_count_mismatch(expected: usize, actual: usize) -> Option<String> {
     (expected != actual)
         .then(|| format!("the case expects {} and the agent took {}", turns(expected), turns(actual)))
 }

@@ -51,14 +51,14 @@ pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use edited::{is_decided_by_variants, reevaluated_attempt};
 pub use judged::{
-    AnswerShape, JudgeOptions, JudgedMetric, KEPT_PROMPT, Question, adk_knows_model, criterion_rubrics, fill,
-    is_rubric_kind, replies,
+    AnswerShape, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT, Question, adk_knows_model, criterion_rubrics,
+    fill, is_rubric_kind, replies,
 };
 pub use matched::MatchMode;
 pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use porter::stem;
-pub use registry::{asks_judge, criterion_of, info, is_adk, score, status_of, unscored};
+pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unscored};
 pub use relax::relaxation;
 pub use response_match::rouge1;
 pub use rouge::Overlap;

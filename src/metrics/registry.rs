@@ -105,7 +105,7 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
     };
     let mut findings = outcome.findings;
     findings.extend(outcome.per_invocation.iter().enumerate().flat_map(of_turn));
-    let decided = unless_asked(criterion, status(outcome.score));
+    let decided = informational_without_threshold(criterion, status(outcome.score));
     if decided == Status::Failed && findings.is_empty() {
         findings.push(Finding::threshold_missed(outcome.score, criterion.threshold));
     }
@@ -136,7 +136,7 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
 }
 
 /// A metric without a threshold is informational, also when it has no score.
-fn unless_asked(criterion: &Criterion, status: Status) -> Status {
+fn informational_without_threshold(criterion: &Criterion, status: Status) -> Status {
     match (status, criterion.threshold) {
         (Status::NotEvaluated, None) => Status::Informational,
         (status, _) => status,
@@ -178,7 +178,7 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
 }
 
 /// Whether a judge decides a criterion.
-pub fn asks_judge(criterion: &Criterion) -> bool {
+pub fn needs_judge(criterion: &Criterion) -> bool {
     match &criterion.custom {
         Some(custom) => matches!(custom, CustomMetric::Judged(_)),
         None => info(criterion.name()).is_some_and(|metric| !matches!(metric.build, Build::Computed(_))),

@@ -20,12 +20,12 @@ const OTHERS: &[(&str, Option<&str>)] = &[
 pub fn with_rules(criteria: Vec<Criterion>, rules: &[MatchRule]) -> Vec<Criterion> {
     match rules.is_empty() {
         true => criteria,
-        false => ours_instead(criteria, rules, |_| true),
+        false => replace_with_trajectory_match(criteria, rules, |_| true),
     }
 }
 
 /// Adds `trajectory_match` in the place of the metrics whose names `of` accepts.
-pub(super) fn ours_instead(
+pub(super) fn replace_with_trajectory_match(
     criteria: Vec<Criterion>,
     rules: &[MatchRule],
     of: impl Fn(&str) -> bool,

@@ -26,7 +26,7 @@ pub struct Scorer {
     /// The efficiency metrics that ADK adds to the requested ones.
     added: Vec<Scored>,
     /// Whether a declared session state is compared although no criterion requests it.
-    watches_state: bool,
+    compares_state: bool,
 }
 
 impl Scorer {
@@ -38,7 +38,7 @@ impl Scorer {
         Scorer {
             criteria: criteria.iter().map(Scored::of).collect(),
             added: added.iter().map(Scored::of).collect(),
-            watches_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
+            compares_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
         }
     }
 
@@ -47,7 +47,7 @@ impl Scorer {
         Scorer {
             criteria: criteria.iter().map(Scored::of).collect(),
             added: Vec::new(),
-            watches_state: false,
+            compares_state: false,
         }
     }
 
@@ -82,10 +82,10 @@ impl Scorer {
     ) -> Vec<MetricResult> {
         let own = self.criteria.iter().enumerate();
         let own = own.map(|(at, scored)| given(at).unwrap_or_else(|| scored.score(evidence)));
-        let added = self.added.iter().filter(|_| was_watched(evidence)).map(|scored| scored.score(evidence));
+        let added = self.added.iter().filter(|_| was_observed(evidence)).map(|scored| scored.score(evidence));
         let mut results: Vec<MetricResult> = own.chain(added).collect();
         let told = evidence.actual_state.is_some() && evidence.expected_state.is_some_and(is_declared);
-        if self.watches_state && told {
+        if self.compares_state && told {
             results.push(score(&Criterion::new(STATE, None), evidence));
         }
         results
@@ -96,7 +96,7 @@ const STATE: &str = "session_state_match";
 
 /// Whether the agent was observed. Rows of a data set contain neither events nor times, so the efficiency metrics
 /// would have nothing to measure. A case without turns counts as observed.
-fn was_watched(evidence: &Evidence) -> bool {
+fn was_observed(evidence: &Evidence) -> bool {
     let watched = |turn: &Invocation| {
         matches!(turn.trajectory, Trajectory::Events(_)) || turn.durations.total.is_some()
     };

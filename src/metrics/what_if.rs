@@ -1,6 +1,6 @@
 //! What-if changes of criteria, applied to existing results.
 
-use super::rules::{MATCH, compared_by, ours_instead, with_rules};
+use super::rules::{MATCH, compared_by, replace_with_trajectory_match, with_rules};
 use super::scorer::Scorer;
 use super::variants::configured;
 use super::{Direction, info, status_of};
@@ -59,7 +59,7 @@ impl WhatIf {
         let by_name = self.match_type.is_some() || self.ignore_args.is_some();
         // Each of Vertex AI's metrics has one match type: another match type needs `trajectory_match`.
         let criteria = match by_name {
-            true => ours_instead(criteria, &[], |name| name != ADK),
+            true => replace_with_trajectory_match(criteria, &[], |name| name != ADK),
             false => criteria,
         };
         let changed = criteria.into_iter().map(|criterion| self.changed(criterion)).collect::<Vec<_>>();

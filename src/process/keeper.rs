@@ -37,7 +37,7 @@ pub(super) fn arguments(parent: u32, argv: &[String]) -> Vec<String> {
 
 /// Runs as a keeper if the arguments of this process are those of a keeper, and returns the exit code; `None` for any
 /// other arguments.
-pub fn keep_if_asked(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>> {
+pub fn run_as_keeper(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>> {
     let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).collect();
     if words.len() < arguments.len() {
         return Ok(None);

@@ -5,5 +5,5 @@ pub(crate) mod clock;
 mod keeper;
 mod program;
 
-pub use keeper::keep_if_asked;
+pub use keeper::run_as_keeper;
 pub(crate) use program::{Program, Tail};

@@ -1,6 +1,6 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
-use super::conversation::{Speaker, UnderWay, round, take_turns};
+use super::conversation::{Speaker, UnderWay, round, run_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::{AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
@@ -59,7 +59,7 @@ pub(super) trait Tell: Send {
 }
 
 /// The outcome of one try.
-struct Talk {
+struct TryOutcome {
     turns: Vec<Invocation>,
     session_id: String,
     latency: Duration,
@@ -289,8 +289,8 @@ impl Shared {
         speaker: &Speaker<'_>,
         opening: &Opening,
         tell: &mut impl Tell,
-    ) -> Talk {
-        let mut talk = Talk {
+    ) -> TryOutcome {
+        let mut talk = TryOutcome {
             turns: Vec::new(),
             session_id: opening.session_id.clone(),
             latency: Duration::ZERO,
@@ -303,7 +303,7 @@ impl Shared {
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
         let agent = match self.agents.connect(spec, limit).await {
             Ok(agent) => agent,
-            Err(error) => return Talk { outcome: Err(error), ..talk },
+            Err(error) => return TryOutcome { outcome: Err(error), ..talk },
         };
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = UnderWay::default();
@@ -314,7 +314,7 @@ impl Shared {
         let talking = async {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();
-            let taken = take_turns(
+            let taken = run_turns(
                 &mut session,
                 (speaker, &turn_budget),
                 &opening.eval_id,
@@ -332,7 +332,7 @@ impl Shared {
         };
         match timeout(limit, talking).await {
             Ok(Ok(spent)) => talk.latency = spent,
-            Ok(Err(error)) => talk = Talk { latency: began.elapsed(), outcome: Err(error), ..talk },
+            Ok(Err(error)) => talk = TryOutcome { latency: began.elapsed(), outcome: Err(error), ..talk },
             Err(_) => {
                 let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
                 talk.latency = began.elapsed();

@@ -1,7 +1,7 @@
 //! Conversations that took place, read from where they were recorded: a session on an ADK server, a recording, or a
 //! trace. They can be saved as eval cases.
 
-use crate::agents::kept_session;
+use crate::agents::fetch_session;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{conversations, read_spans};
@@ -42,7 +42,7 @@ pub async fn recorded_conversations(
 }
 
 async fn of_session(address: &str) -> Result<RecordedConversation, String> {
-    let session = kept_session(address).await.map_err(|error| error.message)?;
+    let session = fetch_session(address).await.map_err(|error| error.message)?;
     let notes = match session.changed.as_slice() {
         [] => Vec::new(),
         keys => vec![format!(

@@ -1,7 +1,7 @@
 //! A chat: a conversation of a person with an agent, without a case and without scores.
 
 use super::attempt::Tell;
-use super::conversation::{AskedTurn, UnderWay, take_turn};
+use super::conversation::{TurnRequest, UnderWay, run_turn};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions};
 use serde_json::Value;
@@ -76,8 +76,8 @@ async fn one_turn(
     let mut telling = Telling(events);
     let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
     let taken = {
-        let asked = AskedTurn { number: before + 1, budget, streams: true };
-        let taking = take_turn(session, asked, done, &mut under_way, &mut telling);
+        let asked = TurnRequest { number: before + 1, budget, streams: true };
+        let taking = run_turn(session, asked, done, &mut under_way, &mut telling);
         tokio::select! {
             taken = taking => taken,
             () = left(words) => return None,

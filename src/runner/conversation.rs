@@ -73,7 +73,7 @@ impl Speaker<'_> {
 }
 
 /// Runs turns until the speaker is done. Returns the time that the speaker took, which does not count as the agent's.
-pub(super) async fn take_turns(
+pub(super) async fn run_turns(
     session: &mut Session,
     (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
     eval_id: &str,
@@ -90,13 +90,13 @@ pub(super) async fn take_turns(
         let said = beginning(&user.shown_text());
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
         *under_way = UnderWay::of(user);
-        let asked = AskedTurn { number: turn, budget: turn_budget(), streams: false };
-        take_turn(session, asked, done, under_way, tell).await?;
+        let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
+        run_turn(session, asked, done, under_way, tell).await?;
     }
 }
 
 /// The parameters of a turn.
-pub(super) struct AskedTurn {
+pub(super) struct TurnRequest {
     /// The number of the turn, from 1.
     pub(super) number: usize,
     pub(super) budget: TurnBudget,
@@ -104,9 +104,9 @@ pub(super) struct AskedTurn {
     pub(super) streams: bool,
 }
 
-pub(super) async fn take_turn(
+pub(super) async fn run_turn(
     session: &mut Session,
-    AskedTurn { number, budget, streams }: AskedTurn,
+    TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,

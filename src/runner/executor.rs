@@ -53,19 +53,21 @@ impl Tell for Teller {
 /// Starts the outstanding attempts in order as slots become free, until the dispatcher refuses one.
 pub(super) async fn execute(
     shared: Arc<Shared>,
-    owed: Vec<AttemptKey>,
+    outstanding_attempts: Vec<AttemptKey>,
     reports: mpsc::Sender<Report>,
     closing: CancellationToken,
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::of(&shared.plan);
-    let mut owed = VecDeque::from(owed);
+    let mut outstanding_attempts = VecDeque::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
-    while !owed.is_empty() {
+    while !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         while tasks.try_join_next().is_some() {}
-        let Some((key, permit)) = next_owed(&mut owed, &limits, &mut tasks).await else { break };
+        let Some((key, permit)) = next_owed(&mut outstanding_attempts, &limits, &mut tasks).await else {
+            break;
+        };
         if let Some(pace) = &mut pace {
             tokio::select! {
                 biased;
@@ -99,17 +101,17 @@ pub(super) async fn execute(
 
 /// The first outstanding attempt whose agent has a free slot. Waits until there is one.
 async fn next_owed(
-    owed: &mut VecDeque<AttemptKey>,
+    outstanding_attempts: &mut VecDeque<AttemptKey>,
     limits: &AgentLimits,
     tasks: &mut JoinSet<()>,
 ) -> Option<(AttemptKey, Option<OwnedSemaphorePermit>)> {
     /// How many attempts from the front of the queue are considered.
     const AHEAD: usize = 1000;
     loop {
-        let mut ahead = owed.iter().take(AHEAD).enumerate();
+        let mut ahead = outstanding_attempts.iter().take(AHEAD).enumerate();
         let free = ahead.find_map(|(at, key)| limits.take(*key).map(|permit| (at, permit)));
         if let Some((at, permit)) = free {
-            return Some((owed.remove(at)?, permit));
+            return Some((outstanding_attempts.remove(at)?, permit));
         }
         let _ = tasks.join_next().await?;
     }

@@ -34,5 +34,5 @@ pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     KeyOffer, TrustAction, TrustQuestion, agent_question, allowed_destinations, judge_questions,
-    keys_that_help, offered_keys, trust_questions,
+    missing_keys, offered_keys, trust_questions,
 };

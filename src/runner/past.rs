@@ -1,7 +1,7 @@
 //! The past results of the cases of a workspace, for the explorer, `list`, `--failed`, `--filter`, `--resume` and
 //! `accept`.
 
-use crate::config::KEPT_RUNS;
+use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::InMemory;
 use crate::formats::SetFile;
 use crate::history::{History, HistorySet, PastResult, recorded_results, remove_old_runs};
@@ -16,7 +16,7 @@ pub fn history_of(workspace: &Workspace) -> History {
 
 /// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
-    let keep = workspace.config.keep.unwrap_or(KEPT_RUNS).max(1);
+    let keep = workspace.config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1);
     let removed = remove_old_runs(&history_of(workspace), keep);
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);

@@ -66,7 +66,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     };
     let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
     let (journal, warning) = open_or_warn(opened);
-    let owed = state.outstanding();
+    let outstanding_attempts = state.outstanding();
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
@@ -92,7 +92,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
         warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
-        tokio::join!(execute(shared, owed, reports, closing), dispatcher.dispatch());
+        tokio::join!(execute(shared, outstanding_attempts, reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
 }

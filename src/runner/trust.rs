@@ -17,7 +17,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustQuestion {
     /// The kind of action.
-    pub deed: TrustAction,
+    pub action: TrustAction,
     /// The exact program, destination or keys.
     pub command: String,
     /// The folder in which the program would run, or whose files name the destination or contain the keys.
@@ -170,7 +170,7 @@ pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[Strin
 
 /// The destinations that are allowed when all of these questions were answered with yes.
 pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
-    let sends = questions.iter().filter(|question| question.deed == TrustAction::Send);
+    let sends = questions.iter().filter(|question| question.action == TrustAction::Send);
     sends.map(|question| question.command.clone()).collect()
 }
 
@@ -190,11 +190,11 @@ pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOff
     let folder = |set: &PlannedSet| {
         set.app_dir.clone().or_else(|| set.path.parent().map(Path::to_path_buf)).unwrap_or_default()
     };
-    keys_that_help(workspace, &plan.judge, &models, plan.sets.iter().map(folder))
+    missing_keys(workspace, &plan.judge, &models, plan.sets.iter().map(folder))
 }
 
 /// Keys that are not set, that these models need, and that are in the `.env` file for one of these folders.
-pub fn keys_that_help(
+pub fn missing_keys(
     workspace: &Workspace,
     judge: &JudgeSpec,
     models: &[String],
@@ -206,7 +206,7 @@ pub fn keys_that_help(
     let mut seen = HashSet::new();
     let mut files = folders.filter(|folder| seen.insert(folder.clone())).filter_map(|folder| {
         let (file, text) = dotenv_near(&folder)?;
-        Keys::of_file(&file, &text, judge).that_help(judge, models)
+        Keys::of_file(&file, &text, judge).needed_for(judge, models)
     });
     let (keys, helped) = files.next()?;
     let words = keys.words();
@@ -261,7 +261,7 @@ fn may_be_scenario(file: &SetFile, at: usize) -> bool {
 
 fn question(
     workspace: &Workspace,
-    deed: TrustAction,
+    action: TrustAction,
     command: String,
     words: &[String],
     cwd: &Path,
@@ -271,14 +271,14 @@ fn question(
     let joined = words.join("\0");
     let mut parts = vec![root.as_bytes(), folder.as_bytes(), joined.as_bytes()];
     // A permission for one kind of action does not apply to another kind with the same text.
-    match deed {
+    match action {
         TrustAction::Start => {}
         TrustAction::Connect => parts.push(b"connect"),
         TrustAction::Send => parts.push(b"send"),
         TrustAction::Use => parts.push(b"use"),
     }
     let fingerprint = fingerprint(&parts);
-    TrustQuestion { deed, command, folder, fingerprint }
+    TrustQuestion { action, command, folder, fingerprint }
 }
 
 #[cfg(test)]
@@ -352,7 +352,7 @@ mod tests {
         let server = AdkServer::Url("http://127.0.0.1:1".into());
         let asked = agent_question(&workspace, &AgentSpec::Adk { server, app: "a".into() }).unwrap();
         assert_eq!(
-            (asked.deed, asked.command.as_str()),
+            (asked.action, asked.command.as_str()),
             (TrustAction::Connect, "send the cases to http://127.0.0.1:1/")
         );
     }

@@ -13,7 +13,7 @@ pub struct Answers {
 
 /// A cached response, with the tokens that it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptAnswer {
+pub struct CachedResponse {
     /// The response as it was received.
     pub text: String,
     /// Input tokens.
@@ -36,12 +36,12 @@ impl Answers {
     }
 
     /// The cached response, if there is one that can be read.
-    pub fn get(&self, digest: &str) -> Option<KeptAnswer> {
+    pub fn get(&self, digest: &str) -> Option<CachedResponse> {
         serde_json::from_slice(&fs::read(self.path(digest)).ok()?).ok()
     }
 
     /// Stores a response.
-    pub fn put(&self, digest: &str, answer: &KeptAnswer) -> io::Result<()> {
+    pub fn put(&self, digest: &str, answer: &CachedResponse) -> io::Result<()> {
         let path = self.path(digest);
         if let Some(shelf) = path.parent() {
             fs::create_dir_all(shelf)?;
@@ -77,7 +77,7 @@ mod tests {
     fn answers_are_found_again_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let answers = Answers::below(folder.path().join("judge"));
-        let kept = KeptAnswer { text: "yes".into(), input_tokens: 3, output_tokens: 1 };
+        let kept = CachedResponse { text: "yes".into(), input_tokens: 3, output_tokens: 1 };
         assert_eq!(answers.get("abcd"), None);
         answers.put("abcd", &kept).unwrap();
         assert_eq!(answers.get("abcd"), Some(kept));

@@ -33,7 +33,7 @@ pub struct FileJob {
     /// The file.
     pub path: PathBuf,
     /// The action.
-    pub deed: FileAction,
+    pub action: FileAction,
 }
 
 /// What to do with a file.
@@ -134,11 +134,11 @@ struct Kept {
     id: u64,
     at: String,
     words: String,
-    files: Vec<KeptFile>,
+    files: Vec<LoggedFile>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct KeptFile {
+struct LoggedFile {
     /// Absolute, with the links in its folders resolved.
     path: PathBuf,
     /// Hash of the file before the edit; `None` if it did not exist.
@@ -186,7 +186,7 @@ impl EditLog {
     /// interrupted by a kill can be undone as well.
     pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
         let lock = self.lock();
-        let files: Vec<KeptFile> = jobs.iter().map(kept_file).collect();
+        let files: Vec<LoggedFile> = jobs.iter().map(kept_file).collect();
         let id = self.history().newest_id + 1;
         let at = jiff::Timestamp::now().to_string();
         let kept = Kept { id, at, words: words.to_string(), files };
@@ -235,12 +235,12 @@ impl EditLog {
         let Some(Logged { kept, .. }) = found else {
             return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
         };
-        let is_known = |file: &KeptFile| is_as_left(file, back) || is_as_left(file, !back);
+        let is_known = |file: &LoggedFile| is_as_left(file, back) || is_as_left(file, !back);
         if let Some(other) = kept.files.iter().find(|file| !is_known(file)) {
             return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
         }
         // Files that were already changed before a kill stay as they are.
-        let to_turn: Vec<&KeptFile> = kept.files.iter().filter(|file| is_as_left(file, back)).collect();
+        let to_turn: Vec<&LoggedFile> = kept.files.iter().filter(|file| is_as_left(file, back)).collect();
         let logged = self.append(&if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) });
         let mut notes = Vec::new();
         for (at, one) in to_turn.iter().enumerate() {
@@ -327,7 +327,7 @@ fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<st
 /// Undoes (`back`) or redoes the changes of files, the last one first. Returns those that failed.
 fn turn_files<'a>(
     within: Option<&Path>,
-    files: impl IntoIterator<Item = &'a KeptFile, IntoIter: DoubleEndedIterator>,
+    files: impl IntoIterator<Item = &'a LoggedFile, IntoIter: DoubleEndedIterator>,
     back: bool,
 ) -> Vec<PathBuf> {
     let files = files.into_iter().rev();
@@ -340,10 +340,10 @@ fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
     let newest = of_scope.max_by_key(|logged| logged.turned)?;
     // A file that the edit did not change is not evidence.
-    let files: Vec<&KeptFile> = newest.kept.files.iter().filter(|file| file.before != file.after).collect();
-    let is_made = |file: &&KeptFile| is_as_left(file, true);
-    let is_not_made = |file: &&KeptFile| is_as_left(file, false);
-    let is_known = |file: &&KeptFile| is_made(file) || is_not_made(file);
+    let files: Vec<&LoggedFile> = newest.kept.files.iter().filter(|file| file.before != file.after).collect();
+    let is_made = |file: &&LoggedFile| is_as_left(file, true);
+    let is_not_made = |file: &&LoggedFile| is_as_left(file, false);
+    let is_known = |file: &&LoggedFile| is_made(file) || is_not_made(file);
     let undone = match newest.undone {
         _ if files.is_empty() => newest.undone,
         true => !(files.iter().any(is_made) && files.iter().all(is_known)),
@@ -370,31 +370,31 @@ fn real(path: &Path) -> PathBuf {
     canonical(folder).join(path.file_name().unwrap_or_default())
 }
 
-fn kept_file(job: &FileJob) -> KeptFile {
+fn kept_file(job: &FileJob) -> LoggedFile {
     let whole = |old: &str, new: &str| TextChange::one(0, old, new);
     let path = real(&job.path);
-    match &job.deed {
+    match &job.action {
         FileAction::Change(text, change) => {
             let after = change.apply(text).unwrap_or_default();
-            KeptFile { path, before: Some(hash(text)), after: Some(hash(&after)), change: change.clone() }
+            LoggedFile { path, before: Some(hash(text)), after: Some(hash(&after)), change: change.clone() }
         }
         FileAction::Create(text) => {
-            KeptFile { path, before: None, after: Some(hash(text)), change: whole("", text) }
+            LoggedFile { path, before: None, after: Some(hash(text)), change: whole("", text) }
         }
         FileAction::Delete(text) => {
-            KeptFile { path, before: Some(hash(text)), after: None, change: whole(text, "") }
+            LoggedFile { path, before: Some(hash(text)), after: None, change: whole(text, "") }
         }
     }
 }
 
-fn is_as_left(file: &KeptFile, back: bool) -> bool {
+fn is_as_left(file: &LoggedFile, back: bool) -> bool {
     let left = if back { &file.after } else { &file.before };
     let now = read_text_file(&file.path, LARGEST).ok().map(|text| hash(&text));
     now == *left
 }
 
 /// Makes the edit of a file, or reverses it (`back`).
-fn write(within: Option<&Path>, file: &KeptFile, back: bool) -> Result<Option<String>, SaveError> {
+fn write(within: Option<&Path>, file: &LoggedFile, back: bool) -> Result<Option<String>, SaveError> {
     let path = &file.path;
     let (from, to, change) = match back {
         false => (&file.before, &file.after, file.change.clone()),
@@ -478,7 +478,7 @@ mod tests {
     fn change(path: &Path, new: &str) -> FileJob {
         let text: Arc<str> = fs::read_to_string(path).unwrap().into();
         let change = TextChange::one(0, &text, new);
-        FileJob { path: path.to_path_buf(), deed: FileAction::Change(text, change) }
+        FileJob { path: path.to_path_buf(), action: FileAction::Change(text, change) }
     }
 
     proptest! {
@@ -556,12 +556,12 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: FileAction::Create("x".into()) }];
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), action: FileAction::Create("x".into()) }];
         let failed = log(folder.path()).make(None, "both", &jobs).unwrap_err();
         assert!(matches!(failed.why, SaveError::Exists));
         assert_eq!(fs::read_to_string(&a).unwrap(), "a");
         let text: Arc<str> = "b".into();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), deed: FileAction::Delete(text) }];
+        let jobs = [change(&a, "A"), FileJob { path: b.clone(), action: FileAction::Delete(text) }];
         log(folder.path()).make(None, "both", &jobs).unwrap();
         assert!(!b.exists());
         assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&b)).unwrap().words, "both");

@@ -24,7 +24,7 @@ mod temporary;
 mod trust;
 mod verdicts;
 
-pub use answers::{Answers, KeptAnswer};
+pub use answers::{Answers, CachedResponse};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run, run_folders,
@@ -37,4 +37,4 @@ pub use run_key::RunKey;
 pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
-pub use verdicts::{keep_verdicts, kept_verdicts};
+pub use verdicts::{read_verdicts, save_verdicts};

@@ -31,7 +31,7 @@ pub(super) fn write_beside(
     // If files cannot be locked, `sweep` does not remove any.
     let _ = temporary.as_file().try_lock();
     fill(temporary.as_file_mut())?;
-    dress(temporary.as_file(), before)?;
+    copy_metadata(temporary.as_file(), before)?;
     temporary.as_file().sync_all()?;
     Ok(temporary)
 }
@@ -72,7 +72,7 @@ fn is_gone(_: i32) -> bool {
 }
 
 #[cfg(unix)]
-fn dress(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
+fn copy_metadata(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let Some((old, meta)) = before else { return Ok(()) };
     let now = file.metadata()?;
@@ -87,7 +87,7 @@ fn dress(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn dress(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
+fn copy_metadata(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
     Ok(())
 }
 

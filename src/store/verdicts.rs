@@ -9,7 +9,7 @@ use std::path::Path;
 const NAME: &str = "verdicts.jsonl";
 
 /// Saves verdicts with the current time.
-pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
+pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |verdict: &HumanVerdict| {
         let verdict = HumanVerdict { at: at.clone(), ..verdict.clone() };
@@ -22,7 +22,7 @@ pub fn keep_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
 }
 
 /// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.
-pub fn kept_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
+pub fn read_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
     let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut kept: Vec<HumanVerdict> = Vec::new();
@@ -46,9 +46,9 @@ mod tests {
         std::fs::write(&secret, "mine").unwrap();
         std::fs::create_dir(folder.path().join(".evaltrail")).unwrap();
         std::os::unix::fs::symlink(&secret, folder.path().join(".evaltrail").join(NAME)).unwrap();
-        assert!(keep_verdicts(folder.path(), &[HumanVerdict::default()]).is_err());
+        assert!(save_verdicts(folder.path(), &[HumanVerdict::default()]).is_err());
         assert_eq!(std::fs::read_to_string(&secret).unwrap(), "mine");
-        assert!(kept_verdicts(folder.path()).is_empty());
+        assert!(read_verdicts(folder.path()).is_empty());
     }
 
     #[test]
@@ -59,9 +59,9 @@ mod tests {
             verdict,
             ..HumanVerdict::default()
         };
-        keep_verdicts(folder.path(), &[of("a", Some(true)), of("b", Some(true))]).unwrap();
-        keep_verdicts(folder.path(), &[of("a", Some(false)), of("b", None)]).unwrap();
-        let kept = kept_verdicts(folder.path());
+        save_verdicts(folder.path(), &[of("a", Some(true)), of("b", Some(true))]).unwrap();
+        save_verdicts(folder.path(), &[of("a", Some(false)), of("b", None)]).unwrap();
+        let kept = read_verdicts(folder.path());
         assert_eq!(kept.len(), 1);
         assert_eq!((kept[0].metric.as_str(), kept[0].verdict), ("a", Some(false)));
         assert!(!kept[0].at.is_empty());

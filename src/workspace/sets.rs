@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// Largest file that is read into memory, in bytes.
 const LARGEST: u64 = 1 << 30;
 /// Largest file of JSON Lines that is read into memory, in bytes. Larger ones are streamed to find their rows.
-const HELD_AT_MOST: u64 = 64 << 20;
+const MAX_IN_MEMORY: u64 = 64 << 20;
 
 /// A set that was opened.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub enum SetProblem {
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let meta = std::fs::metadata(&set.path)?;
     let is_lines = set.path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
-    if is_lines && meta.is_file() && meta.len() > HELD_AT_MOST {
+    if is_lines && meta.is_file() && meta.len() > MAX_IN_MEMORY {
         return open_lines(set);
     }
     let text = read_text(&set.path)?;

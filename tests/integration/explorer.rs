@@ -186,7 +186,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
 #[test]
 fn programs_are_asked_about_and_no_is_the_default() {
     let question = TrustQuestion {
-        deed: evaltrail::runner::TrustAction::Start,
+        action: evaltrail::runner::TrustAction::Start,
         command: "adk api_server".into(),
         folder: "/w".into(),
         fingerprint: "f".into(),
@@ -212,7 +212,7 @@ fn programs_are_asked_about_and_no_is_the_default() {
 #[test]
 fn a_yes_counts_only_when_all_of_the_question_was_seen() {
     let question = |n: usize| TrustQuestion {
-        deed: evaltrail::runner::TrustAction::Start,
+        action: evaltrail::runner::TrustAction::Start,
         command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
         folder: "/w".into(),
         fingerprint: n.to_string(),
@@ -245,7 +245,7 @@ fn a_yes_counts_only_when_all_of_the_question_was_seen() {
 #[test]
 fn a_key_that_may_not_be_used_is_declined_for_the_session() {
     let question = TrustQuestion {
-        deed: evaltrail::runner::TrustAction::Use,
+        action: evaltrail::runner::TrustAction::Use,
         command: "use GOOGLE_API_KEY of /w/.env to call gemini-2.5-flash".into(),
         folder: "/w".into(),
         fingerprint: "f".into(),
@@ -837,7 +837,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
 /// The proposal that is open: its words, and the paths and texts of the files that it creates.
 fn created(model: &Model) -> (String, Vec<(String, String)>) {
     let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
-    let file = |job: &FileJob| match &job.deed {
+    let file = |job: &FileJob| match &job.action {
         FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
         other => panic!("{other:?}"),
     };

@@ -14,7 +14,7 @@ use evaltrail::explorer::{
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
-use evaltrail::formats::{SetFile, read_answers};
+use evaltrail::formats::{SetFile, read_responses};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::ChatEvent;
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
@@ -166,7 +166,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
 /// What the recorded judge says.
 fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricResult {
     let recording = root().join("fixtures/workspace/recordings/judge.jsonl");
-    let recorded = read_answers(&std::fs::read_to_string(recording).unwrap()).unwrap();
+    let recorded = read_responses(&std::fs::read_to_string(recording).unwrap()).unwrap();
     let name = &metric.criterion().metric;
     let answers =
         recorded.iter().find(|one| one.eval_id == eval_id && one.metric == *name).expect("recorded");

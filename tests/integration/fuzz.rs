@@ -8,7 +8,7 @@ use evaltrail::config::ConfigFile;
 use evaltrail::formats::adk::{ResultFile, check_text, read_config};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::spans::{conversations, read_spans};
-use evaltrail::formats::{Notes, SetFile, check_rows, read_answers, read_dotenv};
+use evaltrail::formats::{Notes, SetFile, check_rows, read_dotenv, read_responses};
 use evaltrail::net::SseDecoder;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -133,7 +133,7 @@ fn targets() -> Vec<Target> {
         ("criteria", vec![config], |text| format!("{:?}", read_config(text))),
         ("evaltrail.toml", vec![toml], |text| format!("{:?}", ConfigFile::parse(text, Path::new("/w")))),
         ("recording", vec![head(&recording)], |text| format!("{:?}", read_recording(text))),
-        ("recorded answers", vec![head(&answers)], |text| format!("{:?}", read_answers(text))),
+        ("recorded answers", vec![head(&answers)], |text| format!("{:?}", read_responses(text))),
         ("notes", vec![notes.into()], |text| format!("{:?}", Notes::open(text.into()))),
         ("trace", vec![trace.into()], |text| match read_spans(text) {
             Ok(spans) => format!("{:?}", conversations(&spans)),

@@ -1,7 +1,7 @@
 //! Saving a conversation that took place elsewhere as a case: from an ADK session, a recording or a trace.
 
 use super::{propose, show};
-use crate::domain::{Invocation, captured_case, clean_line, free_id, turn_range, wrong_eval_id};
+use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
 use crate::explorer::effect::{CaptureTarget, EditEffect, Effect};
 use crate::explorer::global;
 use crate::explorer::model::Model;
@@ -11,6 +11,7 @@ use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::{Edit, SetFile, blank_set, plan};
 use crate::runner::{RecordedConversation, begins_late};
 use crate::store::{FileAction, FileJob};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,10 +36,10 @@ enum CaptureLine {
 }
 
 impl Purpose for CaptureLine {
-    fn prompt(&self) -> &'static str {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
         match self {
-            CaptureLine::Source(_) => "capture from ",
-            CaptureLine::Case(..) => "save as case ",
+            CaptureLine::Source(_) => "capture from ".into(),
+            CaptureLine::Case(..) => "save as case ".into(),
         }
     }
 
@@ -100,7 +101,7 @@ fn ask_id(model: &mut Model, target: CaptureTarget, conversation: Arc<RecordedCo
     }
     let taken = |id: &str| is_taken(model, &target, id);
     let id = unused_id(&conversation.id, taken);
-    let is_allowed = wrong_eval_id(&id, std::iter::empty()).is_none();
+    let is_allowed = eval_id_error(&id, std::iter::empty()).is_none();
     let id = if is_allowed { id } else { String::new() };
     ask::open(model, CaptureLine::Case(target, conversation), id)
 }
@@ -137,8 +138,8 @@ fn wrong_id(
 ) -> Option<String> {
     match (id_and_turns(typed, &conversation.turns), target) {
         (Err(why), _) => Some(why),
-        (Ok((id, _)), CaptureTarget::Set(set)) => wrong_eval_id(id, model.file(*set)?.eval_ids()),
-        (Ok((id, _)), CaptureTarget::NewSet) => wrong_eval_id(id, std::iter::empty()),
+        (Ok((id, _)), CaptureTarget::Set(set)) => eval_id_error(id, model.file(*set)?.eval_ids()),
+        (Ok((id, _)), CaptureTarget::NewSet) => eval_id_error(id, std::iter::empty()),
     }
 }
 
@@ -178,7 +179,7 @@ fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<P
         SetFile::open(blank_set(&id, None, now).into(), &id).map_err(|problem| problem.to_string())?;
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;
     let text = change.apply(blank.text()).unwrap_or_default();
-    let jobs = vec![FileJob { path: path_of(model, &id), deed: FileAction::Create(text) }];
+    let jobs = vec![FileJob { path: path_of(model, &id), action: FileAction::Create(text) }];
     Ok(Proposal::new(words, jobs, |job| super::sets::shown(model, &job.path)))
 }
 

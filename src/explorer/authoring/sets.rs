@@ -2,7 +2,8 @@
 
 use super::show;
 use crate::domain::{
-    CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, free_id, wrong_eval_id, wrong_set_id,
+    CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, clean_line, eval_id_error, free_id,
+    set_id_error,
 };
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
@@ -18,6 +19,7 @@ use crate::explorer::screens::edit::state::EditScreen;
 use crate::formats::{Edit, Form, blank_set};
 use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -119,16 +121,18 @@ enum SetLine {
 }
 
 impl Purpose for SetLine {
-    fn prompt(&self) -> &'static str {
-        match self {
-            SetLine::NewCase(_) => "new case ",
+    fn prompt(&self, model: &Model) -> Cow<'static, str> {
+        let stem = |set: usize| clean_line(&model.sets[set].path.stem).into_owned();
+        let words = match self {
+            SetLine::NewCase(set) => return format!("new case in {} ", stem(*set)).into(),
+            SetLine::CopySet(set) => return format!("copy the set {} as ", stem(*set)).into(),
+            SetLine::RenameSet(set) => return format!("rename the set {} to ", stem(*set)).into(),
             SetLine::CopyCase(_) => "copy as ",
             SetLine::RenameCase(_) => "rename to ",
             SetLine::NewSet(_) => "new set ",
-            SetLine::CopySet(_) => "copy the set as ",
-            SetLine::RenameSet(_) => "rename the set to ",
             SetLine::Tags(_) => "tags ",
-        }
+        };
+        words.into()
     }
 
     fn example(&self) -> &'static str {
@@ -143,11 +147,11 @@ impl Purpose for SetLine {
             let file = model.file(set)?;
             let others =
                 file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
-            wrong_eval_id(typed, others)
+            eval_id_error(typed, others)
         };
         let set_id = |folder: &Path| {
             let taken = is_set(model, folder, typed);
-            wrong_set_id(typed).or(taken.then(|| format!("a set {typed} already exists here")))
+            set_id_error(typed).or(taken.then(|| format!("a set {typed} already exists here")))
         };
         match self {
             SetLine::NewCase(set) => among(*set, None),
@@ -299,11 +303,11 @@ pub(crate) fn notes_job(
     }
     let change = view.notes.change(&meant).map_err(|error| error.to_string())?;
     let path = notes_path(&view.path.path);
-    let deed = match &view.notes.text {
+    let action = match &view.notes.text {
         Some(text) => FileAction::Change(text.clone(), change),
         None => FileAction::Create(change.apply("").unwrap_or_default()),
     };
-    Ok(Some(FileJob { path, deed }))
+    Ok(Some(FileJob { path, action }))
 }
 
 fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
@@ -329,7 +333,7 @@ pub(super) fn file_of_set(folder: &Path, id: &str) -> PathBuf {
 fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect> {
     let path = file_of_set(folder, id);
     let text = blank_set(id, None, model.opened_at + model.now);
-    let job = FileJob { path, deed: FileAction::Create(text) };
+    let job = FileJob { path, action: FileAction::Create(text) };
     let proposal = Proposal::new(format!("create the set {id}"), vec![job], |job| shown(model, &job.path));
     show(model, proposal)
 }
@@ -338,9 +342,9 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.file(set) else { return Vec::new() };
     let view = &model.sets[set];
     let mut jobs =
-        vec![FileJob { path: view.path.path.clone(), deed: FileAction::Delete(file.shared_text()) }];
+        vec![FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) }];
     if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&view.path.path), deed: FileAction::Delete(text.clone()) });
+        jobs.push(FileJob { path: notes_path(&view.path.path), action: FileAction::Delete(text.clone()) });
     }
     let words = format!("delete the set {} and its {} cases", view.path.stem, file.len());
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
@@ -361,9 +365,9 @@ fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
-    let mut jobs = vec![FileJob { path: to.clone(), deed: FileAction::Create(text) }];
+    let mut jobs = vec![FileJob { path: to.clone(), action: FileAction::Create(text) }];
     if let Some(notes) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&to), deed: FileAction::Create(notes.to_string()) });
+        jobs.push(FileJob { path: notes_path(&to), action: FileAction::Create(notes.to_string()) });
     }
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
     show(model, proposal)
@@ -383,15 +387,16 @@ fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effec
     };
     let new = change.apply(file.text()).unwrap_or_default();
     let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
-    let seen = FileJob { path: view.path.path.clone(), deed: FileAction::Change(file.shared_text(), change) };
+    let seen =
+        FileJob { path: view.path.path.clone(), action: FileAction::Change(file.shared_text(), change) };
     let words = format!("rename the set {} to {id}", view.path.stem);
     let mut jobs = vec![
-        FileJob { path: to, deed: FileAction::Create(new) },
-        FileJob { path: view.path.path.clone(), deed: FileAction::Delete(file.shared_text()) },
+        FileJob { path: to, action: FileAction::Create(new) },
+        FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) },
     ];
     if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: to_notes, deed: FileAction::Create(text.to_string()) });
-        jobs.push(FileJob { path: from_notes, deed: FileAction::Delete(text.clone()) });
+        jobs.push(FileJob { path: to_notes, action: FileAction::Create(text.to_string()) });
+        jobs.push(FileJob { path: from_notes, action: FileAction::Delete(text.clone()) });
     }
     // What is shown is the change of the text, not a file that goes and one that comes.
     let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));
@@ -439,11 +444,11 @@ fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
     let mut ids = Vec::new();
     for case in &cases {
         let read = from.case(case.index).map_err(|problem| problem.to_string())?;
-        if let Some(why) = wrong_eval_id(&read.eval_id, text.eval_ids()) {
+        if let Some(why) = eval_id_error(&read.eval_id, text.eval_ids()) {
             return Err(why);
         }
         ids.push(read.eval_id.clone());
-        let change = crate::formats::take_case(&text, from, case.index);
+        let change = crate::formats::append_case(&text, from, case.index);
         let after = change.map_err(|error| error.to_string())?.apply(text.text()).unwrap_or_default();
         let opened =
             crate::formats::SetFile::open(after.into(), "").map_err(|problem| problem.to_string())?;
@@ -454,8 +459,8 @@ fn moved(model: &Model, target: usize) -> Result<Proposal, String> {
     let words = format!("move {what} to {}", model.sets[target].path.stem);
     let mut proposal = model.propose(source, vec![Edit::Remove(gone)], words)?;
     let grown = crate::formats::json::TextChange::one(0, to.text(), text.text());
-    let deed = FileAction::Change(to.shared_text(), grown);
-    add_job(&mut proposal, FileJob { path: model.sets[target].path.path.clone(), deed }, model);
+    let action = FileAction::Change(to.shared_text(), grown);
+    add_job(&mut proposal, FileJob { path: model.sets[target].path.path.clone(), action }, model);
     let kept: Vec<(String, CaseNotes)> =
         ids.iter().filter_map(|id| Some((id.clone(), model.sets[source].notes.of(id)?.clone()))).collect();
     let take = |notes: &mut BTreeMap<String, CaseNotes>| ids.iter().for_each(|id| drop(notes.remove(id)));

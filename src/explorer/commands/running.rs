@@ -84,7 +84,7 @@ pub static CANCEL: Command = Command {
 pub static PAUSE: Command = Command {
     name: "pause",
     help: "start no new attempt; again to continue",
-    hint: Some("pause"),
+    hint: Some("pause/continue"),
     scope: None,
     group: Group::Run,
     contexts: &[Context::Run],

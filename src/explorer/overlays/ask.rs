@@ -9,13 +9,14 @@ use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use std::borrow::Cow;
 use std::fmt::Debug;
 use tui_input::{Input, InputRequest};
 
 /// What a line is typed for. The commands that need a line implement it.
 pub trait Purpose: Debug {
     /// What stands before the text.
-    fn prompt(&self) -> &'static str;
+    fn prompt(&self, model: &Model) -> Cow<'static, str>;
 
     /// What stands behind an empty line.
     fn example(&self) -> &'static str {
@@ -56,9 +57,9 @@ impl Dialog for AskLine {
         self.wrong.is_none().then(|| self.purpose.accept(model, typed))
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let below = (self.wrong.as_deref(), example_or_keys(&self.input, self.purpose.example()));
-        draw_line(self.purpose.prompt(), &self.input, below, areas, theme, buffer)
+        draw_line(&self.purpose.prompt(model), &self.input, below, areas, theme, buffer)
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {

@@ -74,7 +74,7 @@ impl Proposal {
         let mut lines = Vec::new();
         for job in &jobs {
             lines.push(ProposalLine::Heading(shown(job)));
-            lines.extend(lines_of(&job.deed));
+            lines.extend(lines_of(&job.action));
         }
         Proposal {
             words,
@@ -101,26 +101,26 @@ impl Proposal {
             _ => None,
         };
         let of_path = self.jobs.iter().find(|job| job.path == path);
-        let Some(FileJob { deed: FileAction::Change(read, _), .. }) = of_path else { return };
+        let Some(FileJob { action: FileAction::Change(read, _), .. }) = of_path else { return };
         let their_change = TextChange::one(0, read, &theirs);
         let mut lines = vec![ProposalLine::Heading("changes by others since the file was read".into())];
         lines.extend(preview(read, &their_change, AROUND).into_iter().map(ProposalLine::Change));
         lines.push(ProposalLine::Heading("your changes".into()));
-        lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.deed)));
+        lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.action)));
         self.lines = lines;
         self.scroll = 0;
         self.conflict = Some(Conflict { theirs, merged });
     }
 }
 
-fn lines_of(deed: &FileAction) -> Vec<ProposalLine> {
+fn lines_of(action: &FileAction) -> Vec<ProposalLine> {
     let whole = |text: &str| {
         let mut lines: Vec<String> = text.lines().take(WHOLE).map(str::to_string).collect();
         let more = text.lines().count().saturating_sub(WHOLE);
         lines.extend((more > 0).then(|| format!("… and {more} more lines")));
         lines
     };
-    let lines: Vec<PreviewLine> = match deed {
+    let lines: Vec<PreviewLine> = match action {
         FileAction::Change(text, change) => preview(text, change, AROUND),
         FileAction::Create(text) => whole(text).into_iter().map(PreviewLine::New).collect(),
         FileAction::Delete(text) => whole(text).into_iter().map(PreviewLine::Gone).collect(),
@@ -148,7 +148,7 @@ impl Model {
             return Err(NOTHING.into());
         }
         let view = &self.sets[set].path;
-        let job = FileJob { path: view.path.clone(), deed: FileAction::Change(file.shared_text(), change) };
+        let job = FileJob { path: view.path.clone(), action: FileAction::Change(file.shared_text(), change) };
         let mut proposal = Proposal::new(words, vec![job], |_| view.shown.clone());
         proposal.meant = Some((file.clone(), edits));
         Ok(proposal)
@@ -202,11 +202,11 @@ fn merge(
 
 pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
     let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
-    let mine = proposal.jobs.iter().filter_map(|job| match &job.deed {
+    let mine = proposal.jobs.iter().filter_map(|job| match &job.action {
         FileAction::Change(text, change) => {
             let name = job.path.file_name()?.to_string_lossy().into_owned();
             let path = job.path.with_file_name(format!("{name}.mine"));
-            Some(FileJob { path, deed: FileAction::Create(change.apply(text)?) })
+            Some(FileJob { path, action: FileAction::Create(change.apply(text)?) })
         }
         _ => None,
     });

@@ -51,7 +51,8 @@ impl Dialog for ThemePicker {
             let area = Rect { y: inner.y + row as u16, height: 1, ..inner };
             let style = theme.row(row == self.cursor);
             buffer.set_style(area, style);
-            put(buffer, area.x + 1, area.y, area.width - 2, name, style);
+            let mark = if **name == self.before { "•" } else { " " };
+            put(buffer, area.x + 1, area.y, area.width - 2, &format!("{mark} {name}"), style);
             let signs = [(Role::Passed, "✓"), (Role::Failed, "✗"), (Role::Note, "≈"), (Role::Key, "key")];
             let mut x = area.x + 18;
             for (role, sign) in signs {

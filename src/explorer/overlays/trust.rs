@@ -65,7 +65,7 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
         );
         return ("Use this key? It is in a .env file, and the judge needs it.", lines);
     }
-    let starts = asked.iter().any(|question| question.deed == TrustAction::Start);
+    let starts = asked.iter().any(|question| question.action == TrustAction::Start);
     let title = match starts {
         true => "Start this program? The files of this folder name it.",
         false => "Allow this? The files of this folder name it.",
@@ -75,7 +75,7 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
 
 /// Whether the question is about using keys of a file. Such questions are never combined with others.
 fn is_about_keys(asked: &[TrustQuestion]) -> bool {
-    asked.iter().any(|question| question.deed == TrustAction::Use)
+    asked.iter().any(|question| question.action == TrustAction::Use)
 }
 
 /// The part of the screen for the question. It does not depend on whether a notice is shown: otherwise, when the

@@ -21,7 +21,7 @@ use crate::formats::SetFile;
 use crate::runner::{
     self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion, agent_question,
 };
-use crate::store::{EditLog, Places, Trust, keep_verdicts, kept_verdicts, sweep};
+use crate::store::{EditLog, Places, Trust, read_verdicts, save_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ impl EffectExecutor {
                 self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
-                let kept = keep_verdicts(&context.workspace.root, &verdicts);
+                let kept = save_verdicts(&context.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
             }),
         }
@@ -205,7 +205,7 @@ impl EffectExecutor {
             Some(Msg::Results(ResultMsg::History { ticket, results: history(context) }))
         });
         self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::Verdicts(kept_verdicts(&context.workspace.root))))
+            Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
         });
     }
 
@@ -323,7 +323,8 @@ pub(crate) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: 
 
 fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
     // A file too large to be held is too large to be looked through for every filter.
-    let summaries = file.is_held().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
+    let summaries =
+        file.is_in_memory().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
     Some(Msg::Sets(SetMsg::Summarised { set, digest, summaries: Arc::new(summaries) }))
 }
 

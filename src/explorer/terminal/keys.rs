@@ -17,40 +17,59 @@ pub(crate) struct Keys {
     events: mpsc::Receiver<io::Result<Event>>,
     /// Notified when the window was resized.
     resized: Arc<Notify>,
-    is_ours: Arc<Gate>,
+    gate: Arc<Gate>,
 }
 
-/// Blocks the reader while another program has the terminal.
+/// Decides whether the reader may read the terminal.
 #[derive(Default)]
 struct Gate {
-    is_closed: Mutex<bool>,
-    opened: Condvar,
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum GateState {
+    #[default]
+    Open,
+    /// Another program has the terminal.
+    Paused,
+    /// The explorer ended: whatever is typed now is for what follows it.
+    Ended,
 }
 
 impl Gate {
-    fn set(&self, is_closed: bool) {
-        if let Ok(mut closed) = self.is_closed.lock() {
-            *closed = is_closed;
+    fn set(&self, state: GateState) {
+        if let Ok(mut now) = self.state.lock() {
+            *now = state;
         }
-        self.opened.notify_all();
+        self.changed.notify_all();
     }
 
-    fn wait(&self) {
-        if let Ok(closed) = self.is_closed.lock() {
-            drop(self.opened.wait_while(closed, |closed| *closed));
+    /// Waits while another program has the terminal. Errors if the explorer ended.
+    fn wait(&self) -> io::Result<()> {
+        let Ok(state) = self.state.lock() else { return Ok(()) };
+        match self.changed.wait_while(state, |state| *state == GateState::Paused) {
+            Ok(state) if *state == GateState::Ended => Err(io::ErrorKind::Interrupted.into()),
+            _ => Ok(()),
         }
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.gate.set(GateState::Ended);
     }
 }
 
 impl Keys {
     pub(crate) fn open(resized: Arc<Notify>) -> io::Result<Keys> {
         let (sender, events) = mpsc::channel(WAITING);
-        let is_ours = Arc::new(Gate::default());
-        let gate = is_ours.clone();
+        let gate = Arc::new(Gate::default());
+        let of_reader = gate.clone();
         let mut reader = Reader::open()?;
         std::thread::Builder::new().name("keys".into()).spawn(move || {
             loop {
-                let read = reader.read(&gate);
+                let read = reader.read(&of_reader);
                 let is_gone = read.is_err();
                 let read =
                     read.map_or_else(|error| vec![Err(error)], |events| events.into_iter().map(Ok).collect());
@@ -59,7 +78,7 @@ impl Keys {
                 }
             }
         })?;
-        Ok(Keys { events, resized, is_ours })
+        Ok(Keys { events, resized, gate })
     }
 
     /// The next event. Cancel-safe. Errors if the terminal is gone.
@@ -75,12 +94,12 @@ impl Keys {
 
     /// Pauses reading while another program has the terminal.
     pub(crate) fn pause(&self) {
-        self.is_ours.set(true);
+        self.gate.set(GateState::Paused);
     }
 
     /// Continues reading.
     pub(crate) fn go_on(&self) {
-        self.is_ours.set(false);
+        self.gate.set(GateState::Open);
     }
 
     /// Discards events that are not handled yet. A discarded resize is not lost: it is also reported through
@@ -113,7 +132,7 @@ impl Reader {
     /// The next events; empty if there was no complete one. Waits while another program has the terminal.
     fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
         use rustix::event::{PollFd, PollFlags, poll};
-        gate.wait();
+        gate.wait()?;
         let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
         match poll(&mut fds, None) {
             Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
@@ -123,8 +142,8 @@ impl Reader {
             }
             Ok(_) => {}
         }
-        // Another program may have been given the terminal while nothing was typed.
-        gate.wait();
+        // Another program may have been given the terminal while nothing was typed, or the explorer may have ended.
+        gate.wait()?;
         Reader::all()
     }
 
@@ -157,7 +176,7 @@ impl Reader {
     }
 
     fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
-        gate.wait();
+        gate.wait()?;
         event::read().map(|event| vec![event])
     }
 }

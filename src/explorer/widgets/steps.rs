@@ -2,6 +2,7 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Progress, clean};
+use unicode_width::UnicodeWidthStr;
 
 /// The lines of a step, `width` columns wide. Empty for a step without content.
 pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
@@ -29,14 +30,17 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
     }
 }
 
-/// A text with its author before the first line.
+/// A text with its author before the first line; the other lines are indented like it.
 pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let head = if at == 0 { format!("{who}  ") } else { " ".repeat(who.chars().count() + 2) };
-        lines.extend(wrap_line(&[span(&head, Tone::Key), span(line, Tone::Plain)], width));
-    }
-    lines
+    let head = format!("{who}  ");
+    let indent = " ".repeat(head.width());
+    let room = width.saturating_sub(head.width()).max(1);
+    let wrapped = text.lines().flat_map(|line| wrap_line(&[span(line, Tone::Plain)], room));
+    let with_head = |(at, line): (usize, Line)| {
+        let head = span(if at == 0 { &head } else { &indent }, Tone::Key);
+        std::iter::once(head).chain(line).collect()
+    };
+    wrapped.enumerate().map(with_head).collect()
 }
 
 fn span(text: &str, tone: Tone) -> Span {

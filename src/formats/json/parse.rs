@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::path::JsonPath;
-use crate::domain::number_word;
+use crate::domain::special_number;
 use serde_json::{Map, Number, Value};
 
 /// Deeper nesting is refused. ADK itself gives up at about 200.
@@ -194,7 +194,9 @@ impl<'a> Parser<'a> {
             "null" => Ok(Value::Null),
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
-            word if number_word(word).is_some() => Ok(number_word(word).map_or(Value::Null, Value::Number)),
+            word if special_number(word).is_some() => {
+                Ok(special_number(word).map_or(Value::Null, Value::Number))
+            }
             word if is_number(word) => Ok(Value::Number(Number::from_string_unchecked(word.to_string()))),
             word => {
                 self.cursor.at = start;

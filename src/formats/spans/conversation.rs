@@ -76,7 +76,7 @@ fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
     if !works {
         return None;
     }
-    let asked = models.iter().find_map(|span| last_words(&messages(first(span, INPUT)?), "user"));
+    let asked = models.iter().find_map(|span| stderr_tail(&messages(first(span, INPUT)?), "user"));
     let (texts, said) = spoken(spans);
     let (mut calls, mut responses) = (Vec::new(), Vec::new());
     for span in tools {
@@ -105,7 +105,7 @@ fn spoken(spans: &[&TraceSpan]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
     for span in spans {
         author = string(span, AGENT).unwrap_or(author);
         let Some(output) = first(span, OUTPUT).map(messages) else { continue };
-        let Some(words) = last_words(&output, "") else { continue };
+        let Some(words) = stderr_tail(&output, "") else { continue };
         // Two nested spans may describe the same model call.
         let is_twice = |(before, _, known, _): &(&TraceSpan, String, String, bool)| {
             *known == words && before.name != span.name
@@ -190,7 +190,7 @@ fn messages(value: &Value) -> Vec<Value> {
 }
 
 /// The text of the last message of a role that has one; of any role if `role` is empty. Tool responses are not texts.
-fn last_words(messages: &[Value], role: &str) -> Option<String> {
+fn stderr_tail(messages: &[Value], role: &str) -> Option<String> {
     let of_role = |message: &&Value| {
         role.is_empty() || message.get("role").and_then(Value::as_str).is_none_or(|found| found == role)
     };

@@ -128,9 +128,9 @@ impl Reader<'_> {
             "None" => Some(Value::Null),
             "True" => Some(Value::Bool(true)),
             "False" => Some(Value::Bool(false)),
-            "nan" => crate::domain::number_word("NaN").map(Value::Number),
-            "inf" => crate::domain::number_word("Infinity").map(Value::Number),
-            "-inf" => crate::domain::number_word("-Infinity").map(Value::Number),
+            "nan" => crate::domain::special_number("NaN").map(Value::Number),
+            "inf" => crate::domain::special_number("Infinity").map(Value::Number),
+            "-inf" => crate::domain::special_number("-Infinity").map(Value::Number),
             _ => number(&word),
         }
     }

@@ -37,7 +37,7 @@ pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 use prompt::fill_sealed;
 pub use rubrics::{criterion_rubrics, is_rubric_kind};
-pub use service::KEPT_PROMPT;
+pub use service::PUBLISHED_PROMPT;
 
 /// How single replies are read, for comparisons with ADK.
 pub mod replies {
@@ -48,7 +48,7 @@ pub mod replies {
 use seal::Seal;
 
 use super::catalog::Build;
-use super::measure::{Evidence, unlike_turns};
+use super::measure::{Evidence, turn_count_mismatch};
 use super::registry;
 use super::unusable::Unusable;
 use super::{Direction, info};
@@ -220,7 +220,7 @@ impl JudgedMetric {
     /// there can be no question about this case.
     pub fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let unlike =
-            evidence.expected.and_then(|expected| unlike_turns(expected.len(), evidence.actual.len()));
+            evidence.expected.and_then(|expected| turn_count_mismatch(expected.len(), evidence.actual.len()));
         if let Some(unlike) = unlike {
             return Err(unlike);
         }

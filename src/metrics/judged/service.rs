@@ -8,7 +8,7 @@ use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
 
 /// The key under which a question names a prompt that Google publishes.
-pub const KEPT_PROMPT: &str = "kept_prompt";
+pub const PUBLISHED_PROMPT: &str = "kept_prompt";
 
 /// Which metric of the service.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl Served {
         let (metric, instance) = match self {
             Served::Turns(name) => (predefined(name), one_turn(evidence, turn)),
             // The sender replaces this with the prompt.
-            Served::Prompt(name) => (json!({KEPT_PROMPT: name}), one_turn(evidence, turn)),
+            Served::Prompt(name) => (json!({PUBLISHED_PROMPT: name}), one_turn(evidence, turn)),
             Served::Conversation(name) => (predefined(name), conversation(evidence.actual)),
         };
         json!({"metrics": [metric], "instance": instance})

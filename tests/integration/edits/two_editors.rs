@@ -40,7 +40,7 @@ fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     loop {
         let change = plan(&file, &edits).unwrap();
         let jobs =
-            [FileJob { path: path.to_path_buf(), deed: FileAction::Change(file.shared_text(), change) }];
+            [FileJob { path: path.to_path_buf(), action: FileAction::Change(file.shared_text(), change) }];
         match log.make(None, "edit", &jobs) {
             Ok(_) => return true,
             Err(failed) => match failed.why {

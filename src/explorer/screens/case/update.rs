@@ -34,7 +34,7 @@ pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: b
     open(model, case, from_run);
     let attempts = model.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
     let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
-    let turn = attempts[at].first_bad_turn.unwrap_or(0);
+    let turn = attempts[at].first_failed_turn.unwrap_or(0);
     if let Screen::Case(case) = &mut model.screen {
         (case.attempt, case.turn, case.seeks_turn) = (at, turn, true);
     }
@@ -44,7 +44,7 @@ pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: b
 pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     let outcome = model.outcomes.get(case);
     let attempt = outcome.map_or(0, CaseOutcome::worst_position);
-    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_bad_turn).unwrap_or(0);
+    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_failed_turn).unwrap_or(0);
     let file = model.file(case.set);
     let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
     CaseScreen {

@@ -1,6 +1,6 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
-use crate::domain::{SessionInput, captured_case, wrong_eval_id};
+use crate::domain::{SessionInput, captured_case, eval_id_error};
 use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
@@ -18,6 +18,7 @@ use crate::explorer::{authoring as author, global};
 use crate::formats::{Edit, json};
 use crate::runner::ChatEvent;
 use serde_json::Value;
+use std::borrow::Cow;
 use tui_input::{Input, InputRequest};
 
 /// Lines that a page key and a turn of the wheel scroll by.
@@ -157,10 +158,10 @@ enum ChatLine {
 }
 
 impl Purpose for ChatLine {
-    fn prompt(&self) -> &'static str {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
         match self {
-            ChatLine::Case => "save as case ",
-            ChatLine::State => "session state ",
+            ChatLine::Case => "save as case ".into(),
+            ChatLine::State => "session state ".into(),
         }
     }
 
@@ -181,7 +182,7 @@ impl Purpose for ChatLine {
             },
             ChatLine::Case => match id_and_turns(typed, &chat.turns) {
                 Err(why) => Some(why),
-                Ok((id, _)) => wrong_eval_id(id, model.file(chat.set)?.eval_ids()),
+                Ok((id, _)) => eval_id_error(id, model.file(chat.set)?.eval_ids()),
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
-    number_word,
+    special_number,
 };
 use crate::explorer::screens::edit::field::{Adding, Field};
 use crate::formats::json;
@@ -289,8 +289,8 @@ fn json_value(typed: &str) -> Result<Value, Wrong> {
         return Err("a value is missing: JSON, such as 3, true, \"text\", [1, 2], {\"a\": 1}".into());
     }
     json::parse(typed).map(|parsed| parsed.value).map_err(|error| {
-        let is_word =
-            typed.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c)) && number_word(typed).is_none();
+        let is_word = typed.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c))
+            && special_number(typed).is_none();
         match is_word {
             true => format!("text needs quotes: {}", Value::from(typed)),
             false => format!(

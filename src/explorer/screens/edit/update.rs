@@ -1,6 +1,6 @@
 //! Updates of the case editor.
 
-use crate::domain::{EvalCase, wrong_eval_id};
+use crate::domain::{EvalCase, Part, eval_id_error};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::SetEffect;
@@ -227,7 +227,7 @@ fn take(model: &mut Model) -> Vec<Effect> {
     let Some(typing) = &mut edit.typing else { return Vec::new() };
     let typed = typing.input.value().to_string();
     if typing.field == Field::EvalId && typed != edit.before.eval_id {
-        typing.wrong = wrong_eval_id(&typed, others.iter().map(|id| id.as_str().into()));
+        typing.wrong = eval_id_error(&typed, others.iter().map(|id| id.as_str().into()));
         if typing.wrong.is_some() {
             return Vec::new();
         }
@@ -336,7 +336,7 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
         return ask_again(model, error.to_string(), then);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let deed = match read {
+    let action = match read {
         Some(read) if *read == *text => return global::notify(model, NOTHING.into(), false),
         Some(read) => {
             let change = TextChange::one(0, &read, &text);
@@ -344,7 +344,8 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
         }
         None => FileAction::Create(text),
     };
-    let proposal = Proposal::new("edit the criteria".into(), vec![FileJob { path, deed }], |_| name.clone());
+    let proposal =
+        Proposal::new("edit the criteria".into(), vec![FileJob { path, action }], |_| name.clone());
     authoring::show(model, proposal)
 }
 
@@ -364,14 +365,23 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
         return global::notify(model, NOTHING.into(), false);
     }
     let draft = Box::new(edit.draft.clone());
+    let is_blank = |part: &Part| !part.has_text() && part.label().is_none();
+    let without_message = draft.turns().iter().position(|turn| turn.user.parts.iter().all(is_blank));
     let (edits, words) = match edit.is_new {
-        true => (vec![Edit::Insert(edit.index, draft)], format!("make {}", edit.draft.eval_id)),
+        true => (vec![Edit::Insert(edit.index, draft)], format!("create {}", edit.draft.eval_id)),
         false => (vec![Edit::Case(edit.index, draft)], format!("edit {}", edit.before.eval_id)),
     };
     // The change is relative to the file as it was when the editor opened. Changes by others are detected when it is
     // saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
-        Ok(proposal) => authoring::show(model, proposal),
+        Ok(proposal) => {
+            let mut effects = authoring::show(model, proposal);
+            if let Some(turn) = without_message {
+                let words = format!("turn {} has no user message", turn + 1);
+                effects.extend(global::notify(model, words, true));
+            }
+            effects
+        }
         Err(why) => global::notify(model, why, true),
     }
 }
