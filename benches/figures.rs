@@ -1,4 +1,4 @@
-//! What must be fast, measured: `cargo bench` prints the table of the README.
+//! What must be fast, measured: `cargo bench` prints the table of `docs/performance.md`.
 //!
 //! Parts that depend on the machine's speed are compared with a yardstick in the same run.
 

@@ -89,7 +89,7 @@ pub(super) struct CaseArgs {
     /// Only cases whose latest result is not a pass
     #[arg(long)]
     pub(super) failed: bool,
-    /// Write a report: json, junit, markdown, html, csv, vertex or evaluation-result (repeatable)
+    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
     /// Print the JSON report, and nothing else, on standard output
