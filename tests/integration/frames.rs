@@ -3,20 +3,20 @@
 
 use crate::common::root;
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, MetricResult, Part, PlannedCase,
-    PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent, ToolCall,
-    adk_status, case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult, Part,
+    PlannedCase, PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent,
+    ToolCall, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
-    CaseSummary, ChatMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg,
-    SetLoaded, SetMsg, SetState, parse_key, update,
+    CaptureTarget, CaseSummary, ChatMsg, EditMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect,
+    ResultMsg, RunMsg, SetLoaded, SetMsg, SetState, parse_key, update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{SetFile, read_responses};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
-use evaltrail::runner::ChatEvent;
+use evaltrail::runner::{ChatEvent, RecordedConversation};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -625,7 +625,30 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         keys(&mut model, place);
         (*place, model)
     };
-    PLACES.iter().map(model).collect()
+    PLACES.iter().map(model).chain(captures(size)).collect()
+}
+
+/// A folder without eval sets, and the steps of a capture.
+fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
+    let empty = Model::new("~/agents/empty".into(), Vec::new(), size);
+    let mut source = sample(size);
+    keys(&mut source, "c g");
+    let mut conversations = sample(size);
+    let turn = |text: &str| Invocation { user: Content::text("user", text), ..Invocation::default() };
+    let conversation = |id: &str, messages: &[&str], problem: Option<&str>| RecordedConversation {
+        id: id.into(),
+        turns: messages.iter().map(|text| turn(text)).collect(),
+        input: None,
+        notes: Vec::new(),
+        problem: problem.map(str::to_string),
+    };
+    let found = vec![
+        conversation("morning_round", &["Good morning! What is there to do in the garden?", "Thanks."], None),
+        conversation("4bf92f3577b34da6a3ce929d0e0e4736", &[""], Some("the trace has no message")),
+    ];
+    let msg = EditMsg::Conversations(CaptureTarget::Set(0), Ok(found));
+    update(&mut conversations, Msg::Edits(msg));
+    [("empty folder", empty), ("capture", source), ("conversations", conversations)]
 }
 
 /// WCAG's relative luminance of a colour given as red, green and blue.

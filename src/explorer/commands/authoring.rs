@@ -136,7 +136,7 @@ pub static RENAME: Command = Command {
 
 pub static NEW_SET: Command = Command {
     name: "new set",
-    help: "create an eval set in the folder of this one",
+    help: "create an eval set",
     hint: None,
     scope: None,
     group: Group::Author,

@@ -160,6 +160,12 @@ pub(crate) fn can_capture(model: &Model) -> Enabled {
     if model.browse.nodes.is_empty() { Ok(()) } else { is_written_here(model) }
 }
 
+/// The list of a folder without eval sets has no rows.
+pub(crate) fn has_rows(model: &Model) -> Enabled {
+    let is_empty = matches!(model.screen, Screen::Browse) && model.browse.nodes.is_empty();
+    if is_empty { Err("there are no eval sets here") } else { Ok(()) }
+}
+
 pub(crate) fn has_no_sets(model: &Model) -> Enabled {
     let is_empty = model.browse.nodes.is_empty() && !model.is_searching;
     is_empty

@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_case, has_something_to_clear};
+use super::enabled::{always, has_case, has_rows, has_something_to_clear};
 use super::{Command, Context, Group};
 use crate::explorer::overlays;
 use crate::explorer::screens::browse;
@@ -52,7 +52,7 @@ pub static FILTER: Command = Command {
     group: Group::List,
     contexts: &[Context::Browse],
     default_keys: &["/"],
-    enabled: always,
+    enabled: has_rows,
     run: overlays::filter::open,
 };
 

@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_attempt, has_differences, has_failing, has_pane_beside};
+use super::enabled::{always, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
 use super::{ANY_SCREEN, Command, Context, Group, LISTS, Motion, SCREENS, SCROLLED};
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
@@ -18,7 +18,7 @@ pub static OPEN: Command = Command {
     group: Group::Move,
     contexts: &[Context::Browse, Context::Run],
     default_keys: &["enter"],
-    enabled: always,
+    enabled: has_rows,
     run: screens::open,
 };
 
@@ -162,7 +162,7 @@ pub static SWITCH_PANE: Command = Command {
     group: Group::Move,
     contexts: SCREENS,
     default_keys: &["tab"],
-    enabled: always,
+    enabled: has_rows,
     run: switch_pane,
 };
 

@@ -21,23 +21,30 @@ const WIDTH: u16 = 84;
 const KEYS: u16 = 6;
 const NAMES: u16 = 18;
 
+/// On narrower screens only keys and names are shown.
+const HELP_FROM: u16 = 60;
+
 pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let inner = panel(area, "no eval sets", true, theme, buffer);
+    let title = format!("no eval sets in {}", clean_line(&model.title));
+    let inner = panel(area, &title, true, theme, buffer);
     let text = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2).min(WIDTH), ..inner };
-    let folder = clean_line(&model.title);
-    let mut y = paragraph(&format!("No eval sets in {folder}."), Role::Title, text, theme, buffer);
-    y = paragraph(SEARCHED, Role::Text, Rect { y, ..text }, theme, buffer) + 1;
+    let mut y = text.y;
     for command in ACTIONS {
         let row = Rect { y, height: text.bottom().saturating_sub(y), ..text };
         if row.height == 0 {
             return;
         }
-        put(buffer, row.x, row.y, KEYS, &command.key(), theme.style(Role::Key));
+        put(buffer, row.x, row.y, KEYS, command.key(), theme.style(Role::Key));
         put(buffer, row.x + KEYS, row.y, NAMES, command.name, theme.style(Role::Title));
-        let x = row.x + KEYS + NAMES;
-        let help = Rect { x, width: row.right().saturating_sub(x), ..row };
-        y = paragraph(command.help, Role::Text, help, theme, buffer).max(y + 1);
+        y += 1;
+        if area.width >= HELP_FROM {
+            let x = row.x + KEYS + NAMES;
+            let help = Rect { x, width: row.right().saturating_sub(x), ..row };
+            y = paragraph(command.help, Role::Text, help, theme, buffer).max(y);
+        }
     }
+    let below = Rect { y: y + 1, height: text.bottom().saturating_sub(y + 1), ..text };
+    paragraph(SEARCHED, Role::Faint, below, theme, buffer);
 }
 
 /// Draws wrapped text. Returns the row below it.
