@@ -608,7 +608,7 @@ fn an_empty_folder_captures_a_case_and_opens_the_sample() {
     std::fs::copy(&recording, folder.path().join("garden.jsonl")).unwrap();
     let path = folder.path().display().to_string();
     let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (100, 30));
-    terminal.wait_for("No eval sets in");
+    terminal.wait_for("no eval sets in");
     terminal.keys("cg");
     terminal.wait_for("capture from");
     terminal.keys("garden.jsonl\r");
