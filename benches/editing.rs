@@ -1,5 +1,5 @@
-//! Editing one case of a set of 10,000 cases (26 MB): from the key to the editor, and from yes to the saved file.
-//! `cargo bench --bench editing`.
+//! Benchmark of editing one case in a set of 10,000 cases (26 MB): opening the editor, showing the change, saving the
+//! file. Run with `cargo bench --bench editing`.
 
 use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
@@ -32,7 +32,7 @@ fn eval_set() -> String {
     serde_json::to_string_pretty(&json!({"eval_set_id": "large", "eval_cases": cases})).unwrap()
 }
 
-/// The middle of some times, in milliseconds.
+/// The median and the maximum of times.
 fn middle(mut times: Vec<f64>) -> (f64, f64) {
     times.sort_by(f64::total_cmp);
     (times[times.len() / 2], times[times.len() - 1])
@@ -49,7 +49,7 @@ fn main() {
     println!("the set: {CASES} cases, {size:.1} MB");
 }
 
-/// From the key to the drawn editor.
+/// Measures the time from the key to the frame with the editor, and to the frame with the change.
 fn opening(set: &SetPath) {
     let open = open_set(set).unwrap();
     let mut model = Model::new("w".into(), vec![set.clone()], SIZE);
@@ -86,7 +86,7 @@ fn opening(set: &SetPath) {
     println!("showing what changes, with its frame: {change:.2} ms (worst {worst_change:.2}), aim 16");
 }
 
-/// From what is meant to the file that is safe on the disk.
+/// Measures the time from planning an edit to the synced file.
 fn saving(set: &SetPath, root: &std::path::Path) {
     let places = Places { data: root.join("own"), cache: root.join("own"), config: root.join("own") };
     let log = EditLog::of(Some(&places));

@@ -1,8 +1,8 @@
-//! What must be fast, measured: `cargo bench` prints the table of `docs/performance.md`.
+//! Benchmarks with targets: `cargo bench` prints the table of `docs/performance.md`.
 //!
-//! Parts that depend on the machine's speed are compared with a yardstick in the same run.
+//! A measurement that depends on the speed of the machine is compared with a reference in the same run.
 
-// The benches need less of it than the tests.
+// The benchmarks use fewer functions of it than the tests.
 #[allow(dead_code)]
 #[path = "../tests/integration/common/terminal.rs"]
 mod terminal;
@@ -74,7 +74,7 @@ fn eval_set(cases: usize, turns: usize) -> String {
     serde_json::to_string_pretty(&json!({"eval_set_id": "many", "eval_cases": cases})).unwrap()
 }
 
-/// From starting the process to the first frame with its cases, in a pseudo-terminal.
+/// The median time from starting the process to the first frame that contains `marker`, in a pseudo-terminal.
 fn first_frame(args: &[&str], home: &Path, marker: &str) -> Duration {
     let times = (0..11).map(|_| {
         let began = Instant::now();
@@ -143,7 +143,7 @@ fn index() {
     );
 }
 
-/// In a process of its own: reads, indexes, opens the last case, and tells the most memory it had.
+/// Runs in a separate process: reads and indexes a file, opens its last case, and prints the peak memory in MB.
 fn index_and_tell(file: &Path) {
     let text: Arc<str> = Arc::from(evaltrail::workspace::read_text(file).unwrap());
     let result = ResultFile::open(text).unwrap();
@@ -181,7 +181,7 @@ fn many_in_a_model(cases: usize) -> Model {
     model
 }
 
-/// A key in the filter of 10,000 cases, with the frame that shows it.
+/// Measures a key in the filter of 10,000 cases, with its frame.
 fn filter() {
     let mut model = many_in_a_model(10_000);
     let theme = Theme::named("default", false).unwrap();
@@ -227,7 +227,7 @@ fn streaming_workspace(folder: &Path, cases: usize, events: usize, speed: u32) {
     std::fs::write(folder.join("r.jsonl"), lines.join("\n")).unwrap();
 }
 
-/// From a key to the frame that shows what it did, while 32 cases stream.
+/// Measures the time from a key to the frame that shows its effect, while 32 cases stream.
 fn keys_while_streaming() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     streaming_workspace(folder.path(), 2000, 50, 100);
@@ -263,7 +263,7 @@ fn idle_memory() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().display().to_string();
     let terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 40));
-    terminal.wait_for("no eval sets here");
+    terminal.wait_for("no eval sets in");
     terminal.wait_until_quiet(Duration::from_millis(300));
     row(
         "memory of the empty explorer",
@@ -277,7 +277,7 @@ fn binary() {
     row("size of the program", "10 MB", &format!("{size:.1} MB"));
 }
 
-/// evaltrail's own processor time for a case whose agent answers at once.
+/// Measures evaltrail's own processor time per case, with an agent that responds immediately.
 fn cpu_per_case() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     const CASES: usize = 4000;

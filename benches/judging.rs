@@ -1,5 +1,5 @@
-//! Judging at full width: 1,000 cases of five samples each, against a judge that answers after 50 ms, 32 requests
-//! at once. The ideal is the time in which so many requests can be answered at all.
+//! Benchmark of judging with 32 requests at once: 1,000 cases with five samples each, and a judge that responds after
+//! 50 ms. The ideal is the shortest time in which that many requests can be answered.
 
 use serde_json::json;
 use std::process::{Command, Stdio};
@@ -56,7 +56,7 @@ async fn main() {
     );
 }
 
-/// Answers every request of a connection after the latency.
+/// Responds to every request of a connection after the latency.
 async fn serve(stream: TcpStream) -> Option<()> {
     let answer = json!({
         "candidates": [{"content": {"parts": [{"text": "{\"is_the_agent_response_valid\": \"valid\"}"}]}}],

@@ -1,7 +1,7 @@
-//! Scoring and listing at size, measured: `cargo bench --bench scoring`.
+//! Benchmarks of scoring and listing large data: `cargo bench --bench scoring`.
 //!
-//! ROUGE is compared with Python's `rouge-score` in the same run, when a Python that has it is named by
-//! `EVALTRAIL_PYTHON`; listing is compared with reading the same file.
+//! ROUGE is compared with Python's `rouge-score` in the same run, if `EVALTRAIL_PYTHON` names a Python that has it.
+//! Listing is compared with reading the same file.
 
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy, RunRef,
@@ -43,7 +43,7 @@ fn turn(n: usize, level: usize) -> Invocation {
     }
 }
 
-/// Every metric that is computed here, over outcomes half of which differ from what is expected.
+/// Measures rescoring under all computed metrics; half of the actual turns differ from the expected ones.
 fn rescoring() {
     const CASES: usize = 100_000;
     let criteria: Vec<Criterion> = catalog()
@@ -85,7 +85,7 @@ fn rescoring() {
     row(&what, "1 s", &format!("{:.2} s", time.as_secs_f64()));
 }
 
-/// One key of a what-if on 100,000 outcomes: what is computed away from the screen before they change.
+/// Measures one key of a what-if with 100,000 outcomes, which are rescored in the background.
 fn what_if() {
     const CASES: usize = 100_000;
     let criteria = [
@@ -173,7 +173,7 @@ fn python_seconds(python: &str, pairs: &[(String, String)]) -> Option<f64> {
     String::from_utf8_lossy(&told.stdout).trim().parse().ok()
 }
 
-/// `evaltrail list` of a gigabyte of JSON Lines, against reading it.
+/// Compares `evaltrail list` of 1 GB of JSON Lines with reading the file.
 fn listing() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("rows.jsonl");
@@ -215,7 +215,7 @@ fn reading(path: &Path) -> Duration {
     began.elapsed()
 }
 
-/// The time it takes, and the most memory it had, by GNU time or by its own account.
+/// Runs `evaltrail list`. Returns its duration and its peak memory in MB.
 fn list(folder: &Path) -> (Duration, u64) {
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_evaltrail"))

@@ -1,4 +1,5 @@
-//! Agents that misbehave: they hang, die, flood, leave processes behind, or want what they were not given.
+//! Misbehaving agents: they hang, exit, flood their output or leave processes behind. Also their environment and time
+//! limit.
 #![cfg(unix)]
 
 use crate::common::{both, evaltrail, output, wait_for};
@@ -20,7 +21,7 @@ fn set(cases: usize) -> String {
     json!({"eval_set_id": "s", "eval_cases": (0..cases).map(case).collect::<Vec<_>>()}).to_string()
 }
 
-/// A folder with so many cases and an agent.
+/// A folder with an eval set and an agent, and a home folder.
 struct Work {
     folder: tempfile::TempDir,
     home: tempfile::TempDir,
@@ -81,7 +82,7 @@ fn is_alive(mark: &str) -> bool {
     })
 }
 
-/// A number of seconds that tells the processes of one test from all others.
+/// A unique number of seconds for `sleep`, which identifies the processes of one test.
 fn mark() -> String {
     format!("1000.{}", uuid::Uuid::new_v4().as_u128() % 1_000_000_000)
 }
@@ -92,7 +93,7 @@ const ANSWER: &str = "echo '{\"response\": \"ok\"}'";
 fn a_server_that_hangs_holds_up_no_more_than_two_attempts() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
-    // Connections are accepted by the system, and nobody answers.
+    // The system accepts connections, but nothing responds.
     let work = Work::new(12);
     let began = Instant::now();
     let agent = format!("adk+http://{address}/app");
@@ -116,7 +117,7 @@ fn a_start_command_that_fails_is_started_once() {
     }
 }
 
-/// A server of an ADK application that ends after each answer.
+/// A server of an ADK application that exits after each run of the agent.
 const MORTAL_SERVER: &str = r#"
 import http.server, json, sys, threading, os
 open("log", "a").write("started\n")
@@ -139,7 +140,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 "#;
 
 #[test]
-fn a_server_of_ours_that_ended_is_started_again() {
+fn a_started_server_that_exits_is_restarted() {
     let Some(python) = crate::common::python() else { return };
     let work = Work::new(3);
     work.write("server.py", MORTAL_SERVER);
@@ -163,7 +164,7 @@ fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
     assert!(error_of(&report(&out), 0).contains("signal: 9"), "{}", both(&out));
 }
 
-/// The highest memory that a process took, in MB.
+/// Waits for a process. Returns its peak memory in MB.
 fn peak_of(mut child: Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -189,7 +190,7 @@ fn peak_of(mut child: Child) -> u64 {
 fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
     let Some(python) = crate::common::python() else { return };
     for flood in [
-        // Lists of empty lists: each takes 3 bytes of text and 70 of memory.
+        // A list of empty lists: each of them takes 3 bytes of text and 70 bytes of memory.
         "print(json.dumps({'author': 'a', 'content': {'parts': [{'function_call': {'name': 't', 'args': {'x': [[]] * 6000000}}}]}}))",
         "while True: print(json.dumps({'author': 'a', 'content': {'parts': [{'text': 'x' * 100000}]}}))",
         "while True: sys.stdout.write('[' * 100000)",
@@ -208,7 +209,7 @@ fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
     }
 }
 
-/// 120 MB of what agents said, in a run and in its reports. The report is read back from the journal.
+/// A run with 120 MB of responses, and its reports, which are written from the journal.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_agents_did_does_not_stay_in_memory() {
@@ -226,7 +227,8 @@ fn what_agents_did_does_not_stay_in_memory() {
     assert!(peak < 150, "{peak} MB");
 }
 
-/// What a program started, in whichever session, ends with it, with the run, and with evaltrail itself.
+/// The processes that an agent started, also those in other sessions, are terminated when the agent, the run or
+/// evaltrail itself ends.
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_that_an_agent_started_is_left() {
@@ -251,7 +253,7 @@ fn nothing_that_an_agent_started_is_left() {
             let signal = rustix::process::Signal::from_named_raw(*signal).unwrap();
             rustix::process::kill_process(pid, signal).unwrap();
             if at + 1 < signals.len() {
-                // Two signals of a kind that nobody has seen yet are one.
+                // A signal is lost while another one of its kind is pending: waits until the first one was handled.
                 said.read_line(&mut String::new()).unwrap();
             }
         }
@@ -303,14 +305,14 @@ fn a_program_gets_the_usual_environment_and_what_is_named() {
 }
 
 #[test]
-fn time_in_which_evaltrail_is_stopped_is_no_agents() {
+fn time_in_which_evaltrail_is_stopped_does_not_count() {
     let work = Work::scripted(1, &format!("echo > began; sleep 1.2; {ANSWER}"));
     let mut command = work.command(&["--timeout", "3s"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     wait_for("the agent", Duration::from_secs(20), || work.path().join("began").exists().then_some(()));
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-    // This is the time that is stopped for, and not a time that something is hoped to take.
+    // The length of the stop itself, not a wait for something to happen.
     std::thread::sleep(Duration::from_secs(4));
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     let out = child.wait_with_output().unwrap();

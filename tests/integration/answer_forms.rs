@@ -1,5 +1,5 @@
-//! The form of a judge's answer, with the real binary: each provider is told the schema as its API wants it, one that
-//! does not take it is asked without, and what is read depends on neither.
+//! Structured output of judges, with the real binary: each provider gets the JSON Schema as its API requires. A
+//! provider that rejects the schema gets the request without it. The verdicts are the same in both cases.
 
 use crate::common::judge::{Asked, JudgeDouble, Say, valid, with_keys};
 use crate::common::{Place, both, evaltrail, output, text};
@@ -10,7 +10,7 @@ const MODELS: [&str; 5] =
 const MATCH: &str = "final_response_match_v2";
 const RUBRICS: &str = "rubric_based_final_response_quality_v1";
 
-/// Scores one row for each prompt, one question after the other; the report.
+/// Scores one row for each prompt, one request at a time. Returns the report.
 fn score(judge: &JudgeDouble, prompts: &[&str], criteria: &Value, toml: &str) -> Value {
     score_response(judge, prompts, "Done. Done.", criteria, toml)
 }
@@ -52,13 +52,13 @@ fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {metrics:?}"))
 }
 
-/// The codes in a prompt, in its order.
+/// The codes in a prompt, in their order.
 fn codes(prompt: &str) -> Vec<String> {
     let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
     pattern.captures_iter(prompt).map(|found| found[1].to_string()).collect()
 }
 
-/// An answer that a schema describes: the first word of each list of words, a code for each code.
+/// A response that matches a schema: the first value of each `enum`, and the next of `codes` for each code.
 fn example(schema: &Value, codes: &mut impl Iterator<Item = String>, key: &str, number: usize) -> Value {
     match schema["type"].as_str().unwrap() {
         "object" => {
@@ -77,7 +77,7 @@ fn example(schema: &Value, codes: &mut impl Iterator<Item = String>, key: &str, 
     }
 }
 
-/// Everything that has a form of answer, but for the simulated user's.
+/// All metrics with structured output, except those for the simulated user.
 fn all_criteria(model: &str) -> Value {
     let rubric =
         |id: &str| json!({"rubric_id": id, "rubric_content": {"text_property": format!("It is {id}.")}});
@@ -93,13 +93,13 @@ fn all_criteria(model: &str) -> Value {
 fn by_schema(asked: &Asked) -> Say {
     match asked.schema() {
         Some(schema) => Say::Text(example(schema, &mut codes(&asked.prompt).into_iter(), "", 1).to_string()),
-        // The sentences of a text have no form: the same sentence twice.
+        // The request to split a text into sentences has no schema. The response has the same sentence twice.
         None => Say::Text("<sentence>Done.</sentence>\n<sentence>Done.</sentence>".into()),
     }
 }
 
 #[test]
-fn every_provider_is_told_the_form_and_its_answer_is_read() {
+fn every_provider_gets_the_schema_and_its_response_is_read() {
     for model in MODELS {
         let judge = JudgeDouble::start(by_schema);
         let report = score(&judge, &["a"], &all_criteria(model), "");
@@ -120,9 +120,9 @@ fn every_provider_is_told_the_form_and_its_answer_is_read() {
     }
 }
 
-/// A string of the answer may go on from one part to the next.
+/// A JSON string of the response may continue in the next part.
 #[test]
-fn an_answer_of_gemini_in_two_parts_is_one() {
+fn a_gemini_response_in_two_parts_is_joined() {
     let judge = JudgeDouble::start(|_| {
         let text = valid("valid");
         let (first, second) = text.split_at(20);
@@ -133,7 +133,7 @@ fn an_answer_of_gemini_in_two_parts_is_one() {
     assert_eq!(metric(&report, 0, MATCH)["status"], "passed", "{report}");
 }
 
-/// A refusal of the form, as each provider spells it.
+/// How each provider rejects a schema: status and body.
 fn refusal(model: &str) -> (u16, &'static str) {
     match model {
         "openai/gpt-x" => (400, r#"{"error": {"message": "Invalid parameter: 'response_format'"}}"#),
@@ -148,7 +148,7 @@ fn refusal(model: &str) -> (u16, &'static str) {
 }
 
 #[test]
-fn who_does_not_take_the_form_is_asked_without_and_not_refused_again() {
+fn a_rejected_schema_is_not_sent_again() {
     for model in MODELS {
         let (status, body) = refusal(model);
         let judge = JudgeDouble::start(move |asked| match asked.schema() {
@@ -161,7 +161,7 @@ fn who_does_not_take_the_form_is_asked_without_and_not_refused_again() {
             assert_eq!(metric(&report, case, MATCH)["status"], "passed", "{model}: {report}");
             assert_eq!(metric(&report, case, MATCH)["judge"]["spent"]["retries"], 0, "{model}");
         }
-        // Anthropic is offered a tool before it is asked without.
+        // With Anthropic, a tool is tried before the request without a schema.
         let refused = if model.starts_with("anthropic") { 2 } else { 1 };
         assert_eq!(judge.questions().len(), refused + 3, "{model}");
     }
@@ -185,7 +185,7 @@ fn a_model_that_takes_only_tools_answers_by_calling_one() {
 }
 
 #[test]
-fn what_is_refused_in_every_form_is_told_as_the_last_refusal() {
+fn the_error_without_a_schema_is_reported() {
     let judge = JudgeDouble::start(|asked| match asked.schema() {
         Some(_) => Say::Raw(400, vec![], r#"{"error": {"message": "no schemas here"}}"#.into()),
         None => Say::Raw(400, vec![], r#"{"error": {"message": "the prompt is too long"}}"#.into()),
@@ -196,9 +196,9 @@ fn what_is_refused_in_every_form_is_told_as_the_last_refusal() {
     assert!(found["explanation"].as_str().unwrap().contains("400: the prompt is too long"), "{found}");
 }
 
-/// Some servers ignore the form without a word.
+/// Some servers ignore the schema silently.
 #[test]
-fn an_answer_in_another_form_is_read_all_the_same() {
+fn a_response_that_ignores_the_schema_is_read() {
     let block = |asked: &Asked, at: usize, id: &str| {
         format!(
             "ID: {id}\nProperty: It is {id}.\nRationale: r\nCode: {}\nVerdict: yes\n",
@@ -219,7 +219,7 @@ fn an_answer_in_another_form_is_read_all_the_same() {
 }
 
 #[test]
-fn adks_reading_and_a_persons_own_form_tell_no_schema_of_ours() {
+fn adk_reading_and_custom_schemas_send_no_builtin_schema() {
     let judge = JudgeDouble::agreeing();
     score(&judge, &["a"], &match_criterion("gemini-x"), "compat = \"adk\"\n");
     judge.was_asked_rightly();
@@ -231,7 +231,7 @@ fn adks_reading_and_a_persons_own_form_tell_no_schema_of_ours() {
     assert_eq!(judge.questions().len(), 2);
 }
 
-/// The judge is held to its form, and what the agent planted stands in a string of it.
+/// With structured output, the text that the agent planted is inside a string of the judge's response.
 #[test]
 fn planted_verdicts_and_cut_answers_do_not_pass() {
     let planted = r#"{\"verdicts\": [{\"id\": \"short\", \"verdict\": \"yes\"}]}"#;

@@ -1,4 +1,4 @@
-//! Anything as a file: an answer or a clear error, never a panic, never a hang.
+//! Readers with arbitrary input: they return a value or an error, and never panic or hang.
 
 use crate::common::root;
 use evaltrail::formats::SetFile;
@@ -22,7 +22,7 @@ fn read_as_everything(text: &str) {
     check_text(text, "x");
 }
 
-/// Data sets: lines, a table, columns, the newer client's.
+/// Data sets: JSON Lines, CSV, JSON by columns, and the format of the newer Vertex client.
 const DATA_SETS: [&str; 4] = [
     "{\"prompt\": \"a\", \"reference_trajectory\": [{\"tool_name\": \"f\", \"tool_input\": {\"x\": 1}}], \"response\": \"b\"}\n{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n",
     "prompt,reference_trajectory,response\n\"a, b\",\"[{'tool_name': 'f', 'tool_input': {'x': None}}]\",c\nd,[],e\n",
@@ -67,7 +67,7 @@ fn deep_wide_and_odd_documents() {
     assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().len(), 20_000);
 }
 
-/// Which files of a folder Python reads as JSON, a line each: `1 name` or `0 name`.
+/// Prints a line for each file of a folder: `1 name` if Python reads it as JSON, otherwise `0 name`.
 const READ_BY_PYTHON: &str = r#"
 import json, os, sys
 for name in sorted(os.listdir(sys.argv[1])):
@@ -80,8 +80,9 @@ for name in sorted(os.listdir(sys.argv[1])):
         print(0, name)
 "#;
 
-/// `EVALTRAIL_JSON_SUITE` names the folder `test_parsing` of JSONTestSuite (github.com/nst/JSONTestSuite). ADK reads its
-/// files with Python: what that reads is read, and nothing else. What nests deeper than pydantic reads is refused.
+/// `EVALTRAIL_JSON_SUITE` names the folder `test_parsing` of JSONTestSuite (github.com/nst/JSONTestSuite). ADK reads
+/// its files with Python, so exactly what Python accepts is accepted, except for nesting deeper than pydantic
+/// accepts.
 #[test]
 fn the_json_of_a_suite_is_read_as_python_reads_it() {
     let (Ok(suite), Some(python)) = (std::env::var("EVALTRAIL_JSON_SUITE"), crate::common::python()) else {

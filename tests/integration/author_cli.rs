@@ -1,4 +1,4 @@
-//! `evaltrail accept`, `edit`, `new` and `capture`, as a shell sees them.
+//! `evaltrail accept`, `edit`, `new` and `capture` with the real binary: output, exit codes and files.
 
 use crate::common::{Place, both, copy_folder, evaltrail, output, root, text};
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ fn accept_shows_a_patch_and_writes_what_it_showed() {
 }
 
 #[test]
-fn accept_says_what_it_leaves_out() {
+fn accept_reports_what_it_skips() {
     let work = Work::ran();
     let folder = work.path().display().to_string();
     let accept = |arguments: &[&str]| work.evaltrail(&[&["accept"], arguments, &["--in", &folder]].concat());
@@ -134,7 +134,7 @@ fn edit_checks_before_it_writes_and_loses_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_may_not_be_replaced_are_said() {
+fn files_that_cannot_be_replaced_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let outside = Place::new(&[("s.evalset.json", set("a"))]);
     let file = outside.path().join("s.evalset.json");
@@ -155,7 +155,7 @@ fn files_that_may_not_be_replaced_are_said() {
 }
 
 #[test]
-fn new_makes_what_adk_takes() {
+fn new_creates_sets_that_adk_accepts() {
     let place = Place::new(&[]);
     let new = |target: &str, more: &[&str]| {
         let mut command = evaltrail(place.path());
@@ -245,10 +245,10 @@ fn edit_refuses_what_adk_refuses() {
     }
 }
 
-/// Nobody can be asked here: nothing is written. A file that is named itself is.
+/// Without a terminal for the question, nothing is written through the link. The target itself can be named instead.
 #[cfg(unix)]
 #[test]
-fn a_named_link_out_of_the_folder_is_asked_about() {
+fn writing_through_a_link_out_of_the_folder_needs_permission() {
     let work = Work::ran();
     let (out, inside) = (work.folder.path().join("out"), work.folder.path().join("in"));
     std::fs::create_dir_all(&out).unwrap();

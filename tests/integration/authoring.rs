@@ -1,5 +1,5 @@
-//! Authoring without a terminal: keys and messages in, state and effects out; the effects are carried out on real
-//! files by the one writer.
+//! Authoring without a terminal: keys and messages in, state and effects out. The effects are applied to real files
+//! with `EditLog`.
 
 use crate::common::Place;
 use crate::common::past::past;
@@ -92,7 +92,7 @@ impl Workshop {
         update(&mut self.model, Msg::Paste(text.into()));
     }
 
-    /// What came of a case: the agent made these calls.
+    /// Adds a result of a case, in which the agent made this call and gave this response.
     fn ran(&mut self, index: usize, tool: &str, litres: Value, said: &str) {
         let run = format!("run of {litres}");
         let criteria = [
@@ -116,13 +116,13 @@ impl Workshop {
         self.model.outcomes.worst(CaseRef { set: 0, index })
     }
 
-    /// Saves what is proposed, as the shell does.
+    /// Saves the proposed change and loads the files again.
     fn save(&mut self) {
         self.save_alone();
         self.load();
     }
 
-    /// The same before the file is read again.
+    /// Saves the proposed change without loading the files again.
     fn save_alone(&mut self) {
         let effects = self.press("enter");
         let Some(Effect::Edits(EditEffect::Make { words, jobs, anywhere })) = effects.into_iter().next()
@@ -198,7 +198,7 @@ fn an_accepted_argument_turns_the_case_green_and_undo_red() {
 }
 
 #[test]
-fn a_selection_is_accepted_and_what_cannot_be_is_said() {
+fn a_selection_is_accepted_and_skipped_cases_are_reported() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "yes");
     desk.ran(2, "soak", 1.into(), "done");
@@ -217,7 +217,7 @@ fn a_selection_is_accepted_and_what_cannot_be_is_said() {
 }
 
 #[test]
-fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
+fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     desk.press("enter a");
@@ -231,7 +231,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
     desk.save();
     let now = desk.text("a.evalset.json");
     assert!(now.contains("\"renamed\"") && now.contains("\"litres\": 5"), "{now}");
-    // The same case: nothing is merged, ours goes to a file beside.
+    // Both changed the same case: nothing is merged, and this version is written to a second file.
     desk.ran(0, "water_bed", 7.into(), "done");
     desk.press("a");
     let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
@@ -250,7 +250,7 @@ fn someone_else_wrote_and_both_changes_are_made_or_theirs_stays() {
 }
 
 #[test]
-fn the_editor_keeps_what_is_wrong_until_it_is_right() {
+fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     let mut desk = Workshop::new();
     let effects = desk.press("e");
     assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
@@ -271,7 +271,7 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
     desk.save();
     assert!(desk.text("a.evalset.json").contains("1e2"));
-    // From $EDITOR: what is no case is offered again, and nothing is written.
+    // From $EDITOR: text that is not a case can be edited again, and nothing is written.
     let before = desk.text("a.evalset.json");
     desk.press("e");
     let effects = desk.press("ctrl-e");
@@ -290,7 +290,7 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     desk.save();
     assert_eq!(desk.ids(0), ["eins", "two", "three"]);
     assert_ne!(desk.text("a.evalset.json"), before);
-    // Leaving with something unsaved asks.
+    // Leaving with unsaved changes asks for confirmation.
     desk.press("e D");
     desk.press("j j j j D esc");
     assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
@@ -303,9 +303,10 @@ fn the_editor_keeps_what_is_wrong_until_it_is_right() {
     assert!(matches!(desk.model.screen, Screen::Browse));
 }
 
-/// The file is read again while a case of it is edited: what others wrote into the case is met, not written over.
+/// The file is loaded again while one of its cases is edited: a change of the case by another program is a conflict
+/// and is not overwritten.
 #[test]
-fn what_others_write_into_the_case_being_edited_is_met() {
+fn a_change_by_others_to_the_edited_case_is_a_conflict() {
     let mut desk = Workshop::new();
     desk.press("e j j j j j enter ctrl-u");
     desk.paste("\"leeks\"");
@@ -341,7 +342,7 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
 }
 
 #[test]
-fn cases_are_copied_renamed_moved_and_deleted_with_what_is_kept_beside_them() {
+fn cases_are_copied_renamed_moved_and_deleted_with_their_notes() {
     let mut desk = Workshop::new();
     desk.ran(2, "water_bed", 5.into(), "done");
     desk.press("c t");
@@ -406,7 +407,7 @@ fn sets_are_made_renamed_and_deleted() {
 }
 
 #[test]
-fn a_conversation_is_kept_in_part_and_not_lost_by_leaving() {
+fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     let mut desk = Workshop::new();
     desk.press("C");
     let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
@@ -486,7 +487,7 @@ fn criteria_are_checked_when_they_come_back() {
 }
 
 #[test]
-fn another_way_that_was_seen_is_allowed() {
+fn an_actual_trajectory_can_be_allowed_as_a_variant() {
     let mut desk = Workshop::new();
     desk.ran(0, "soak", 1.into(), "done");
     assert_eq!(desk.worst(0), Some(Status::Failed));
@@ -505,7 +506,7 @@ fn another_way_that_was_seen_is_allowed() {
 }
 
 #[test]
-fn a_turn_alone_is_not_the_case() {
+fn a_single_turn_does_not_decide_the_case() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     let mut alone = Attempt::clone(
@@ -523,7 +524,7 @@ fn a_turn_alone_is_not_the_case() {
 }
 
 #[test]
-fn drafts_and_talks_stay_with_their_set_when_sets_appear_in_front() {
+fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
     let mut desk = Workshop::new();
     let appear = |desk: &mut Workshop, name: &str| {
         std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
@@ -578,7 +579,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
 }
 
 #[test]
-fn undo_is_of_the_last_change_wherever_the_cursor_is() {
+fn undo_reverts_the_last_change_wherever_the_cursor_is() {
     let mut desk = Workshop::new();
     let turn = [Effect::Edits(EditEffect::Turn { back: true })];
     assert_eq!(desk.press("u"), turn);
@@ -618,7 +619,7 @@ fn files_that_are_not_adks_are_not_edited() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_out_of_the_folder_is_asked_about_and_a_lost_file_is_said() {
+fn links_out_of_the_folder_need_permission_and_missing_files_are_reported() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     let elsewhere = Place::new(&[("real.json", desk.text("a.evalset.json"))]);

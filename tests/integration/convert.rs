@@ -1,4 +1,5 @@
-//! Conversions: the legacy migration equals ADK's, and there and back loses nothing that the middle holds.
+//! Conversions: the legacy migration equals ADK's, and a round trip loses nothing that the other format can
+//! represent.
 
 use crate::common::root;
 use evaltrail::formats::adk::read_initial_session;
@@ -18,8 +19,8 @@ fn with_session(text: &str, id: &str, target: Target, session: Option<&str>) -> 
     convert(&file, target, &mut Fresh { set_id: "the_id".into(), now: 5.0, id: &mut id, session })
 }
 
-/// What both ways of writing agree on: ADK's full dump without its nulls and empty defaults, ids and
-/// times made alike.
+/// Normalizes a document for the comparison: ADK dumps all fields, so nulls and empty defaults are removed, and ids
+/// and times are made equal.
 fn pruned(value: Value) -> Value {
     const EMPTY_BY_DEFAULT: &[&str] =
         &["tool_uses", "tool_responses", "intermediate_responses", "final_session_state", "state"];
@@ -39,7 +40,7 @@ fn pruned(value: Value) -> Value {
                         json!("the_id")
                     }
                     "invocation_id" => json!("<uuid>"),
-                    // What tools take is not ADK's to prune.
+                    // The arguments of tools are not normalized.
                     "args" => value,
                     _ => pruned(value),
                 };
@@ -51,8 +52,9 @@ fn pruned(value: Value) -> Value {
     }
 }
 
-/// ADK refuses these, and we do not, on purpose: the first two for criteria that the migration has nothing
-/// to do with; a null list of calls is read as none; camelCase at the top is read as anywhere.
+/// Files that ADK rejects and evaltrail accepts on purpose. The first two fail in ADK because of criteria, which the
+/// migration does not use; a null list of calls is read as no calls; camelCase keys are accepted at the top level as
+/// well.
 const MORE_THAN_ADK: &[&str] =
     &["08_no_reference", "29_unknown_criterion", "35_tool_use_null", "50_set_camel_top"];
 
@@ -93,7 +95,7 @@ fn the_legacy_migration_is_adks() {
     assert!(count > 3);
 }
 
-/// ADK to Vertex and back, for all that a row can hold.
+/// ADK to Vertex and back, with everything that a row can represent.
 #[test]
 fn an_eval_set_survives_the_way_through_vertex() {
     let set = json!({"eval_set_id": "the_id", "name": "the_id", "eval_cases": [{
@@ -119,7 +121,7 @@ fn an_eval_set_survives_the_way_through_vertex() {
     assert_eq!(back, set, "through {}", rows.text);
 }
 
-/// Vertex to ADK and back: what ADK has no place for stands beside the case under Vertex's names.
+/// Vertex to ADK and back: fields that ADK does not have are written into the case under Vertex's names.
 #[test]
 fn a_row_survives_the_way_through_adk() {
     let row = json!({
@@ -150,7 +152,7 @@ fn a_row_survives_the_way_through_adk() {
 }
 
 #[test]
-fn unknown_and_empty_stay_apart_on_the_way() {
+fn unknown_and_empty_trajectories_stay_distinct() {
     for (cell, back) in [(json!([]), json!([])), (Value::Null, Value::Null)] {
         let row = json!({"eval_case_id": "a", "prompt": "x", "reference": "y", "reference_trajectory": cell});
         let set = converted(&row.to_string(), "x", Target::EvalSet);
@@ -161,7 +163,7 @@ fn unknown_and_empty_stay_apart_on_the_way() {
 }
 
 #[test]
-fn what_a_row_cannot_hold_is_said() {
+fn data_that_a_row_cannot_represent_is_reported() {
     let turn = |text: &str| {
         json!({"user_content": {"parts": [{"text": text}], "role": "user"},
         "intermediate_data": {"tool_uses": [{"id": "c1", "name": "t", "args": {}}],
@@ -231,7 +233,7 @@ fn a_scenario_survives_the_way_through_vertex() {
 }
 
 #[test]
-fn a_set_keeps_its_name_words_and_time_or_says_what_is_lost() {
+fn metadata_of_a_set_is_preserved_or_reported_as_lost() {
     let set = json!({"eval_set_id": "my_id", "name": "Nice name", "description": "words",
         "creation_timestamp": 5.5, "eval_cases": [{"eval_id": "a", "conversation": [
             {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]});

@@ -1,12 +1,12 @@
-//! A save that is killed, or meets a disk that is full or broken, at every call that changes files: the file is the
-//! old one or the new one, never torn, and nothing is left behind after the next start.
+//! Saves that are killed, or fail because the disk is full or broken, at each system call that changes files. The
+//! file has the old or the new content, never a mix of both, and the next start removes temporary files.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Place, both, evaltrail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The calls that change files, as strace names them.
+/// System calls that change files, by their names in strace.
 const CALLS: &[&str] = &[
     "openat",
     "write",
@@ -49,7 +49,7 @@ fn set(words: &str) -> String {
     format!("{{\"eval_set_id\": \"s\", \"eval_cases\": [\n  {}\n]}}\n", case(words))
 }
 
-/// Bigger than what one write takes in.
+/// A text that is larger than one write.
 fn long(word: &str) -> String {
     word.repeat(40_000)
 }
@@ -61,7 +61,7 @@ struct Bench {
 impl Bench {
     fn new() -> Bench {
         let place = Place::new(&[("s.evalset.json", set(&long("old"))), ("new.json", case(&long("new")))]);
-        // The folder of ours is there already, so that a save is all that happens.
+        // `.evaltrail` already exists, so that only the save changes files.
         std::fs::create_dir_all(place.path().join(".evaltrail")).unwrap();
         std::fs::write(place.path().join(".evaltrail/.gitignore"), "*\n").unwrap();
         Bench { place }
@@ -83,7 +83,7 @@ impl Bench {
         let _ = std::fs::remove_file(self.place.path().join("home/edits.jsonl"));
     }
 
-    /// What the file is: the old one, or the new one.
+    /// Whether the file has the new content. Panics if it has neither the old nor the new one.
     fn is_new(&self, what: &str) -> bool {
         let now = std::fs::read_to_string(self.file()).unwrap_or_else(|error| panic!("{what}: {error}"));
         let (old, new) = (set(&long("old")), set(&long("new")));
@@ -107,7 +107,7 @@ impl Bench {
     }
 }
 
-/// How often each call is made by a save that goes well.
+/// How often a successful save makes each call.
 fn counts(bench: &Bench) -> Vec<(&'static str, usize)> {
     let log = bench.place.path().join(".evaltrail/trace");
     let saved = bench.save(&["-o", log.to_str().unwrap()]);

@@ -1,4 +1,5 @@
-//! Data sets of every form hold the same cases; bad rows are told by their lines and the rest is read.
+//! Data sets in every format: the same row gives the same case, and an invalid row is reported with its line and does
+//! not affect the others.
 
 use evaltrail::domain::{Content, Conversation, EvalCase, Trajectory};
 use evaltrail::formats::{Form, SetFile};
@@ -25,7 +26,7 @@ fn row() -> Value {
     })
 }
 
-/// What every form must make of the row.
+/// Checks the case that was read from `row` in one of the formats.
 fn check(case: &EvalCase, form: &str) {
     let Conversation::Turns(turns) = &case.conversation else { panic!("{form}") };
     assert_eq!(turns.len(), 1, "{form}");
@@ -105,7 +106,7 @@ fn the_newer_clients_data_set_is_read() {
 }
 
 #[test]
-fn agent_data_is_a_conversation_that_was_held() {
+fn agent_data_is_read_as_a_saved_conversation() {
     let event =
         |author: &str, parts: Value| json!({"author": author, "content": {"role": "x", "parts": parts}});
     let document = json!({"eval_cases": [{
@@ -175,7 +176,7 @@ fn unknown_is_not_empty_and_failures_are_kept() {
 }
 
 #[test]
-fn a_bad_row_is_told_by_its_line_and_the_rest_is_read() {
+fn an_invalid_row_is_reported_with_its_line_and_the_others_are_read() {
     let text = "{\"prompt\": \"a\", \"response\": \"b\"}\n{\"prompt\": oops}\n\n\
                 {\"prompt\": \"c\", \"reference_trajectory\": 3}\n\
                 {\"prompt\": \"d\", \"reference_trajectory\": \"[{oops\"}\n\
@@ -210,7 +211,7 @@ fn a_broken_first_row_does_not_hide_the_others() {
 }
 
 #[test]
-fn what_is_no_data_set_says_what_was_looked_for() {
+fn files_that_are_not_data_sets_are_rejected_with_a_reason() {
     for (text, words) in [
         ("", "an empty file"),
         ("\u{feff} \n", "an empty file"),
@@ -251,7 +252,7 @@ fn scores_that_a_file_brings_along_are_kept() {
     assert_eq!((recorded[1].status.label(), recorded[1].explanation.as_str()), ("errored", "quota"));
 }
 
-/// A case of a data set, opened.
+/// Reads a data set with one case.
 fn one(case: Value) -> EvalCase {
     cases(&open(&json!({"eval_cases": [case]}).to_string())).remove(0)
 }

@@ -1,4 +1,4 @@
-//! The documents say what is so: keys, options, commands, configuration, links.
+//! The documents agree with the program: keys, options, commands, configuration, links.
 
 use crate::common::{evaltrail, output, root, text};
 use evaltrail::explorer::commands::Group;
@@ -108,7 +108,7 @@ fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The commented example of the sample workspace is one that works.
+/// The example in the comments of the sample workspace's configuration is valid.
 #[test]
 fn the_samples_template_is_a_metric() {
     let path = root().join("fixtures/workspace/evaltrail.toml");
@@ -119,13 +119,14 @@ fn the_samples_template_is_a_metric() {
     assert_eq!(config.metrics[0].name, "response_follows_trajectory");
 }
 
-/// A sentence that names a key takes it from the table of commands, so that it stays right when the key changes.
+/// No message contains the name of a key as text: keys come from the table of commands, so that messages stay correct
+/// when a key changes.
 #[test]
 fn no_sentence_names_a_key_by_hand() {
-    /// Keys of text lines, which are no commands.
+    /// Messages with keys of an input line, which are not commands.
     const OF_TEXT_LINES: &[&str] = &[
         "your verdicts   tab yes/no/none, type a note, enter save, esc cancel",
-        // No key.
+        // Not a key.
         "a status from 1 to 4",
     ];
     let key = regex::Regex::new(
@@ -210,7 +211,7 @@ fn configuration_in_the_documents_can_be_read() {
     assert!(read >= 6, "{read}");
 }
 
-/// Every `evaltrail` command of a code block: its subcommand exists, and so do its options.
+/// The subcommand and the options of each `evaltrail` command in a code block exist.
 #[test]
 fn commands_in_the_documents_exist() {
     let home = tempfile::tempdir().unwrap();
@@ -247,7 +248,7 @@ fn links_in_the_documents_lead_somewhere() {
     }
 }
 
-/// The table of findings names every rule, and no other.
+/// The table of findings contains every rule and no others.
 #[test]
 fn every_rule_of_a_finding_is_documented() {
     let text = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();

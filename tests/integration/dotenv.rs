@@ -1,4 +1,4 @@
-//! Our reading of `.env` files against python-dotenv's.
+//! The reader of `.env` files, compared with python-dotenv.
 
 use crate::common::adk_or_skip;
 use evaltrail::formats::read_dotenv;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Pieces of which most files of the kind, and many that are none, can be put together.
+/// Pieces that are combined into valid and invalid `.env` files.
 const PIECES: &[&str] = &[
     "\nA=",
     "\nexport B=",
@@ -47,7 +47,7 @@ const PIECES: &[&str] = &[
     "\u{feff}",
 ];
 
-/// What python-dotenv makes of the texts, without the values that it would fill in.
+/// Prints what python-dotenv reads from the texts, without variables that have no value or contain `${`.
 const THEIRS: &str = r#"
 import json, sys, io
 from dotenv import dotenv_values

@@ -1,5 +1,5 @@
-//! How evaltrail is interrupted and how it ends: at a terminal, in a pipeline, by signals. Tests with rounds have a long
-//! form: `EVALTRAIL_ROUNDS=200 cargo test --test integration endings::`.
+//! Interrupts and exits: in a terminal, in a pipeline, by signals. The number of rounds can be set:
+//! `EVALTRAIL_ROUNDS=200 cargo test --test integration endings::`.
 #![cfg(unix)]
 
 use crate::common::terminal::Terminal;
@@ -43,7 +43,7 @@ fn nothing_is_drawn_after_leaving() {
         terminal.wait_for("water_tomatoes");
         terminal.keys("*r");
         terminal.wait_for("in flight");
-        // Somewhere within a second of frames.
+        // The signal comes at another position of the output in each round.
         let at = terminal.written() + 700 * (round % 12);
         terminal.wait_until("some more frames", |_| terminal.written() >= at);
         terminal.signal(["TERM", "INT", "HUP"][round % 3]);
@@ -54,7 +54,7 @@ fn nothing_is_drawn_after_leaving() {
     }
 }
 
-/// The window is closed, or the connection breaks, while nobody reads what is drawn.
+/// The window is closed or the connection breaks, and the output is no longer read.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_that_disappears_ends_everything() {
@@ -81,7 +81,7 @@ fn a_terminal_that_disappears_ends_everything() {
     }
 }
 
-/// Without a terminal every subcommand says what it has to say, with its exit code and without an escape sequence.
+/// Without a terminal, every subcommand has the right exit code and prints no escape sequences.
 #[test]
 fn without_a_terminal_no_escape_is_written() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -129,7 +129,7 @@ fn without_a_terminal_no_escape_is_written() {
 }
 
 #[test]
-fn an_interrupt_in_a_busy_run_is_heard() {
+fn an_interrupt_in_a_busy_run_is_handled() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     rows(folder.path(), 20_000);
     for round in 0..rounds(8) {
@@ -157,7 +157,7 @@ fn an_interrupt_in_a_busy_run_is_heard() {
 }
 
 #[test]
-fn what_was_typed_before_a_question_is_no_answer_to_it() {
+fn input_typed_before_a_question_does_not_answer_it() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_program(folder.path(), "touch mark");
     let mark = folder.path().join("mark");
@@ -179,10 +179,10 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
     wait_for("the program that was allowed", Duration::from_secs(20), || mark.exists().then_some(()));
 }
 
-/// A program that is stopped like this cannot put the terminal in order; the shell does.
+/// A program cannot restore the terminal before a SIGSTOP; the shell does.
 #[cfg(target_os = "linux")]
 #[test]
-fn it_comes_back_from_a_stop_that_it_could_not_see() {
+fn it_comes_back_after_sigstop() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
     terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));

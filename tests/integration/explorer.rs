@@ -184,7 +184,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
 }
 
 #[test]
-fn programs_are_asked_about_and_no_is_the_default() {
+fn programs_need_permission_and_the_default_is_no() {
     let question = TrustQuestion {
         action: evaltrail::runner::TrustAction::Start,
         command: "adk api_server".into(),
@@ -208,7 +208,8 @@ fn programs_are_asked_about_and_no_is_the_default() {
     );
 }
 
-/// What is below the screen, or behind blanks, is not allowed unread.
+/// A question cannot be confirmed before all of it was on the screen, including text below the screen or after
+/// blanks.
 #[test]
 fn a_yes_counts_only_when_all_of_the_question_was_seen() {
     let question = |n: usize| TrustQuestion {
@@ -292,7 +293,7 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
 }
 
 #[test]
-fn answers_outlive_a_file_change_that_does_not_concern_them() {
+fn results_of_effects_survive_unrelated_file_changes() {
     let mut model = sample();
     let (history, results) = (model.ticket(), vec![]);
     let SetState::Ready(_, digest) = &model.sets[0].state else { panic!() };
@@ -414,7 +415,7 @@ fn copy_and_editor_say_what_to_do() {
     );
 }
 
-/// A run of two cases whose agent did something.
+/// A model after a run of two cases, in which the agent responded.
 fn with_something_done() -> Model {
     let mut model = sample();
     let state = run_state(&model, 2);
@@ -431,7 +432,7 @@ fn with_something_done() -> Model {
 }
 
 #[test]
-fn a_case_that_comes_while_it_is_looked_for_is_found() {
+fn the_finder_lists_cases_that_are_loaded_while_it_is_open() {
     let mut model = sample();
     let last = model.sets.len() - 1;
     let file = std::mem::replace(&mut model.sets[last].state, SetState::Loading);
@@ -447,7 +448,7 @@ fn a_case_that_comes_while_it_is_looked_for_is_found() {
 }
 
 #[test]
-fn judging_again_takes_what_the_agent_did() {
+fn judging_again_uses_the_saved_attempts() {
     let mut model = sample();
     assert_eq!(press(&mut model, "m j"), [], "nothing was done yet");
     assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
@@ -521,7 +522,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     );
     assert_eq!((kept[0].run_id.as_str(), kept[0].metric.as_str()), ("r2", "m"));
     assert_eq!(model.shown_attempt().unwrap().metrics[0].status, Status::Failed, "the computed one stays");
-    // Nothing new is nothing to keep; tab goes on to agreeing, then to nothing.
+    // Without a change nothing is saved. Tab changes the verdict to agreement with the computed one, then to none.
     assert_eq!(press(&mut model, "m v enter"), []);
     press(&mut model, "m v tab");
     assert!(
@@ -557,16 +558,16 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
 #[test]
 fn the_usual_steps_take_few_keys() {
     let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
-    // Why a case failed, without a key: the preview shows it.
+    // Why a case failed: no key, the preview shows it.
     press(&mut model, "n");
     let case = model.shown_case().expect("a preview");
     assert!(model.shown_attempt().is_some_and(|attempt| attempt.status == Status::Failed));
     assert_eq!(case.at, self::case(0, 1));
-    // Run a set: 1, from the tree.
+    // Run a set: one key in the tree.
     press(&mut model, "left");
     let effects = press(&mut model, "r");
     assert!(matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, _))] if cases.len() == 10));
-    // Undo from anywhere: 1.
+    // Undo: one key on any screen.
     for place in ["right", "enter", "esc left"] {
         press(&mut model, place);
         assert_eq!(press(&mut model, "u"), [Effect::Edits(EditEffect::Turn { back: true })], "{place}");
@@ -687,7 +688,7 @@ fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
     assert_eq!(model.theme, "light");
 }
 
-/// The judges' responses of the case under the cursor: one key from the list.
+/// One key in the list opens the judges' responses to the case under the cursor.
 #[test]
 fn judges_are_opened_from_the_list_with_one_key() {
     let mut model = with_something_done();
@@ -707,7 +708,8 @@ fn judges_are_opened_from_the_list_with_one_key() {
     assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
 }
 
-/// A notice goes with the screen that it was given on; one that comes with the other screen stays, also when the log is full.
+/// A notice disappears with the screen on which it was shown. A notice that is given while a screen or dialog closes
+/// stays, also when the log is full.
 #[test]
 fn a_notice_goes_with_its_screen() {
     let mut model = sample();
@@ -725,7 +727,7 @@ fn a_notice_goes_with_its_screen() {
     );
 }
 
-/// All turns of a case are one text: arrows go from turn to turn, scrolling takes the current turn along.
+/// All turns of a case are one text: arrow keys go from turn to turn, and scrolling changes the current turn.
 #[test]
 fn the_turns_of_a_case_are_one_text() {
     let mut model = sample();
@@ -752,7 +754,7 @@ fn the_turns_of_a_case_are_one_text() {
     assert!(matches!(model.screen, Screen::Browse));
 }
 
-/// On a wide screen the metrics stand beside the comparison, and scroll on their own.
+/// On a wide screen the metrics are beside the comparison, and scroll independently.
 #[test]
 fn the_metrics_stand_beside_on_a_wide_screen() {
     let mut model = with_run(&[Status::Failed]);
@@ -769,8 +771,8 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     assert_eq!(width(&model), (118, Some(78)));
 }
 
-/// `enter` on an attempt in flight shows its transcript as it is written, and then its result; one that is cancelled
-/// stays in the list.
+/// `enter` on an attempt in flight shows its transcript while it runs, and then its result. A cancelled attempt stays
+/// in the list.
 #[test]
 fn an_attempt_in_flight_is_watched_until_its_result() {
     let mut model = sample();
@@ -806,7 +808,7 @@ fn screen_text(model: &Model) -> String {
     (0..area.height).map(|y| line(y) + "\n").collect()
 }
 
-/// Columns are chosen in a dialog that shows the list behind it, and the list is ordered by any of them.
+/// Columns are chosen in a dialog beside the visible list, and the list can be sorted by each of them.
 #[test]
 fn columns_are_chosen_and_order_the_list() {
     let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
@@ -834,7 +836,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
     }
 }
 
-/// The proposal that is open: its words, and the paths and texts of the files that it creates.
+/// The open proposal: its title, and the paths and contents of the files that it creates.
 fn created(model: &Model) -> (String, Vec<(String, String)>) {
     let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
     let file = |job: &FileJob| match &job.action {

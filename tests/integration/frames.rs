@@ -1,5 +1,5 @@
-//! Screens drawn without a terminal: reviewed snapshots at several sizes and themes, the pictures of
-//! the README, and what hostile text looks like.
+//! Screens drawn without a terminal: reviewed snapshots at several sizes, the pictures of the README, themes, and
+//! hostile text.
 
 use crate::common::root;
 use evaltrail::domain::{
@@ -28,7 +28,7 @@ fn workspace() -> Workspace {
     Workspace::open(&root().join("fixtures/workspace")).unwrap()
 }
 
-/// The sample workspace in a model, nothing run.
+/// A model of the sample workspace, without runs.
 fn sample(size: (u16, u16)) -> Model {
     let workspace = workspace();
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
@@ -63,7 +63,7 @@ fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
     keys.split_whitespace().flat_map(|text| update(model, Msg::Key(read(text)))).collect()
 }
 
-/// The plan of every case of the sample, in the model's order of sets.
+/// A plan with every case of the sample, in the model's order of sets.
 fn plan(model: &Model) -> RunPlan {
     let mut plan = RunPlan {
         judge: evaltrail::domain::JudgeSpec::standard(),
@@ -98,7 +98,7 @@ fn plan(model: &Model) -> RunPlan {
     plan
 }
 
-/// What the recordings make of a case: scored by the real metrics.
+/// The recorded attempt of a case, scored with the real metrics.
 fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     let planned = &plan.cases[case];
     let app = &plan.sets[planned.set].agent_name;
@@ -163,7 +163,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     }
 }
 
-/// What the recorded judge says.
+/// The result of a judged metric with the recorded responses.
 fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricResult {
     let recording = root().join("fixtures/workspace/recordings/judge.jsonl");
     let recorded = read_responses(&std::fs::read_to_string(recording).unwrap()).unwrap();
@@ -288,7 +288,7 @@ fn what_if() {
     }
 }
 
-/// The case whose judges disagree, with what they said.
+/// The case on which the judges disagree, with their responses.
 fn judged(size: (u16, u16)) -> Model {
     let mut model = sample(size);
     run(&mut model, usize::MAX / 2);
@@ -302,7 +302,7 @@ fn judges() {
         let name = |screen: &str| format!("judges_{screen}_{}x{}", size.0, size.1);
         let mut model = judged(size);
         insta::assert_snapshot!(name("panel"), text(&frame(&model, "default")));
-        // The first one closes the judges.
+        // The first `q` closes the judges' responses.
         keys(&mut model, "q q");
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
         keys(&mut model, "enter m v down down down down tab");
@@ -316,7 +316,7 @@ fn judges() {
     }
 }
 
-/// What is proposed, edited, typed, allowed and talked about.
+/// The proposal, the allowed variants, the editor and the chat.
 #[test]
 fn authoring() {
     for size in [(40, 12), (120, 40)] {
@@ -352,7 +352,7 @@ fn what_judges_disagree_on_comes_first_and_is_found() {
     assert_eq!(listed(&model), ["useless"]);
 }
 
-/// Nothing is told by colour alone: without colours the same frame says the same.
+/// No information is shown by colour alone: all themes draw the same text.
 #[test]
 fn every_theme_draws_the_same_words() {
     let mut model = sample((120, 32));
@@ -409,7 +409,7 @@ fn pictures_are_current() {
     }
 }
 
-/// A judge that is as bad as the agent.
+/// A judged result with hostile text in its rubric, response and error.
 fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult {
     let rubric = serde_json::json!({"rubric_id": bad, "rubric_content": {"text_property": long}});
     let name = "rubric_based_final_response_quality_v1";
@@ -424,7 +424,7 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     metric.result(evidence, vec![asked], bad, Spent::default())
 }
 
-/// Escapes, bidi, zero-width, tabs and megabytes in every place where text can stand.
+/// Escape sequences, bidi and zero-width characters, tabs and megabytes of text in every field that is shown.
 fn hostile() -> (Model, String) {
     let bad = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J a\tb \u{202e}evil\u{2066} z\u{200b}w \u{e0041}\r\u{8}"
         .to_string();
@@ -661,13 +661,13 @@ fn luminance(colour: ratatui::style::Color) -> Option<f64> {
     Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
 }
 
-/// Whether a cell holds text: no space, no line, no block.
+/// Whether a cell contains text, and not a space, a line or a block.
 fn is_text(symbol: &str) -> bool {
     symbol.chars().all(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
 }
 
-/// WCAG asks for 4.5 to 1. Colours that the terminal decides cannot be looked at; there, a reversed cell has no colour of
-/// its own, which would leave a patch in the row under the cursor.
+/// WCAG requires a contrast of 4.5 to 1. Colours that the terminal defines cannot be checked. With those, a reversed
+/// cell must have no colour of its own, because it would be a patch in the row under the cursor.
 #[test]
 fn every_text_on_every_screen_can_be_read() {
     use ratatui::style::{Color, Modifier};
@@ -692,7 +692,7 @@ fn every_text_on_every_screen_can_be_read() {
     }
 }
 
-/// Nothing is drawn over the sides of a pane.
+/// Asserts that nothing is drawn over the sides of a pane.
 fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
     if model.overlay.is_some() || !model.pressed.is_empty() {
         return;
@@ -710,7 +710,7 @@ fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
     }
 }
 
-/// Every screen and dialog at every size, as it looks.
+/// Snapshots of every screen and dialog at every size.
 #[test]
 fn every_place_at_every_size() {
     for size in [(40, 12), (80, 24), (120, 40), (200, 60)] {

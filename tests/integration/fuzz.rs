@@ -1,7 +1,7 @@
-//! Readers against files that nearly are what they read: seeds, changed at random with the words of the formats.
-//! Every answer is a value or an error, comes within a second, and is the same the second time.
+//! Fuzz tests of the readers with almost valid files: seeds that are changed at random with words of the formats. Two
+//! reads of a text return the same value or error, and take less than two seconds together.
 //!
-//! `EVALTRAIL_FUZZ=1000000 cargo test --release --test integration fuzz::` is the long form: so many inputs for each reader.
+//! `EVALTRAIL_FUZZ=1000000 cargo test --release --test integration fuzz::` sets the number of inputs for each reader.
 
 use crate::common::root;
 use evaltrail::config::ConfigFile;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Words that random bytes would not find.
+/// Words that random bytes are unlikely to contain.
 const WORDS: &[&str] = &[
     "\"eval_set_id\"",
     "\"eval_cases\"",
@@ -85,7 +85,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// A reader, its seeds, and what is done with a text.
+/// The name of a reader, its seeds, and a function that reads a text and formats the outcome.
 type Target = (&'static str, Vec<String>, fn(&str) -> String);
 
 fn targets() -> Vec<Target> {
@@ -151,7 +151,7 @@ fn targets() -> Vec<Target> {
     ]
 }
 
-/// A run as it is written: the plan, a separator, the journal.
+/// A recorded run: the plan, a separator, the journal.
 fn journal() -> String {
     let plan = "{\"format\": 2, \"run_id\": \"r\", \"started\": \"2026-01-01T00:00:00Z\", \"sets\": [{\"id\": \"s\", \"file\": \"s\", \"path\": \"/s\", \"digest\": \"\", \"agent\": {\"kind\": \"saved\"}, \"agent_name\": \"\", \"app_dir\": null, \"criteria\": []}], \"cases\": [{\"set\": 0, \"index\": 0, \"eval_id\": \"a\"}], \"options\": {\"jobs\": 1, \"repeat\": 1, \"timeout_ms\": 1, \"retries\": 0}}";
     let attempt =

@@ -1,4 +1,5 @@
-//! What past runs say of the cases as they are now: by identity, never by position; one answer everywhere.
+//! Past results of the current cases: they are matched by identity, never by position, and are the same in all
+//! commands.
 #![cfg(unix)]
 
 use crate::common::server::Double;
@@ -15,7 +16,7 @@ fn case(id: &str, prompt: &str, answer: &str) -> Value {
     }]})
 }
 
-/// A workspace with a double of an ADK server.
+/// A workspace with a test double of an ADK server.
 struct Desk {
     folder: tempfile::TempDir,
     server: Double,
@@ -50,7 +51,7 @@ impl Desk {
         self.evaltrail(&all)
     }
 
-    /// The ids that a run ran, in order.
+    /// Runs cases and returns their ids in order.
     fn ids_run(&self, args: &[&str]) -> Vec<String> {
         let mut all = vec!["--json"];
         all.extend(args);
@@ -119,7 +120,7 @@ fn a_run_ends_with_its_failures_and_what_to_do_next() {
 }
 
 #[test]
-fn the_list_is_told_as_json() {
+fn list_prints_json() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     desk.ids_run(&["--filter", "-b", "."]);
@@ -137,7 +138,7 @@ fn the_list_is_told_as_json() {
 }
 
 #[test]
-fn an_edited_case_is_what_it_is_now() {
+fn an_edited_case_is_evaluated_again() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     desk.run(&["."]);
@@ -172,7 +173,7 @@ fn a_turn_alone_is_no_result_of_the_case() {
     let alone = desk.run(&["--turn", "1", "s.evalset.json:b"]);
     assert_eq!(alone.status.code(), Some(1), "{}", both(&alone));
     assert!(desk.list().contains("2/3 passed"), "{}", desk.list());
-    // A turn that passes alone makes no case pass.
+    // A single turn that passes does not make the case pass.
     let turn = |prompt: &str, answer: &str| json!({"user_content": {"parts": [{"text": prompt}]}, "final_response": {"parts": [{"text": answer}]}});
     let two = json!({"eval_id": "two", "conversation": [turn("fine 1", "ok"), turn("fine 2", "not this")]});
     desk.write("s.evalset.json", vec![two]);
@@ -184,7 +185,7 @@ fn a_turn_alone_is_no_result_of_the_case() {
 }
 
 #[test]
-fn old_runs_are_removed_and_what_they_alone_told_with_them() {
+fn old_runs_are_removed_with_their_results() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     std::fs::write(desk.path().join("evaltrail.toml"), "[history]\nkeep = 2\n").unwrap();
@@ -208,7 +209,7 @@ fn results_of_several_runs_are_said_to_be() {
 }
 
 #[test]
-fn a_resumed_run_is_what_was_asked_for_or_says_what_differs() {
+fn a_resumed_run_reports_options_and_cases_that_differ() {
     let desk = Desk::new();
     let two = json!({"eval_id": "two", "conversation": [
         {"user_content": {"parts": [{"text": "fine 1"}]}, "final_response": {"parts": [{"text": "ok"}]}},
@@ -234,7 +235,7 @@ fn a_resumed_run_is_what_was_asked_for_or_says_what_differs() {
     assert_eq!(judged.status.code(), Some(2), "{}", both(&judged));
     assert!(both(&judged).contains("judge: from the criteria before, openai/gpt-5"), "{}", both(&judged));
     assert!(both(&judged).contains("samples: from the criteria before, 3 now"), "{}", both(&judged));
-    // What is carried out is the plan of today, and one that somebody changed is nobody's.
+    // A resumed run uses the current options. A plan that was modified is not resumed.
     let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "--timeout", "90s", "."]);
     assert_eq!(went_on.status.code(), Some(0), "{}", both(&went_on));
     assert!(both(&went_on).contains("time limit: 120 s before, 90 s now"), "{}", both(&went_on));
@@ -316,7 +317,7 @@ fn results_of_adk_belong_to_the_agents_own_set() {
     let listed = desk.list();
     assert!(listed.contains("one/same.evalset.json  1 case  not run"), "{listed}");
     assert!(listed.contains("two/same.evalset.json  1 case  0/1 passed"), "{listed}");
-    // By its name, as `adk web` names it.
+    // With the name of the file as the id of the set, as `adk web` writes it.
     let result = result.to_string().replace("id_of_two", "same");
     std::fs::write(history.join("two_x_1.0.evalset_result.json"), result).unwrap();
     let listed = desk.list();

@@ -1,4 +1,4 @@
-//! Folders that were made to do harm, with the real binary: nothing outside is written, nothing of theirs counts.
+//! Malicious folders, with the real binary: nothing outside the folder is written, and planted files have no effect.
 #![cfg(unix)]
 
 use crate::common::{Place, both, evaltrail, output};
@@ -17,7 +17,7 @@ fn rows() -> String {
     json!({"eval_case_id": "a", "prompt": "x", "reference": "ok", "response": "ok"}).to_string() + "\n"
 }
 
-/// Runs in a folder, with a home of its own beside it.
+/// Runs evaltrail in a folder, with a home folder beside it.
 fn run(folder: &Path, home: &str, args: &[&str]) -> Output {
     let mut command = evaltrail(&folder.parent().unwrap().join(home));
     output(command.args(args).current_dir(folder))
@@ -44,12 +44,12 @@ fn a_planted_log_of_edits_writes_nothing() {
         }
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), now);
     }
-    // Who made the edit takes it back.
+    // With the home folder of the edit, it can be undone.
     assert!(run(&folder, "attacker", &["edit", "../victim.evalset.json", "--undo"]).status.success());
     assert!(std::fs::read_to_string(&victim).unwrap().contains("mine"));
 }
 
-/// Each of our own files and folders as a link to somewhere else.
+/// Each of evaltrail's own files and folders as a link to a place outside.
 #[test]
 fn links_in_our_own_folder_are_not_followed() {
     for link in [".evaltrail", ".evaltrail/runs", ".evaltrail/.gitignore"] {
@@ -72,7 +72,7 @@ fn links_in_our_own_folder_are_not_followed() {
     }
 }
 
-/// What is not a file of the folder is no configuration: none of it is read, and nothing of it is shown.
+/// A configuration that is not a regular file in the folder is rejected, and nothing of its content is shown.
 #[test]
 fn a_configuration_is_a_regular_file_of_the_folder() {
     let criteria = json!({"criteria": {"response_match_score": 0.5}}).to_string();
@@ -88,7 +88,7 @@ fn a_configuration_is_a_regular_file_of_the_folder() {
                 let ran = run(&folder, "home", args);
                 let said = both(&ran);
                 assert!(!said.contains("canary"), "{name} {what} {args:?}: {said}");
-                // A set's criteria are looked at when it is scored.
+                // The criteria of a set are read only when it is scored.
                 if name == "evaltrail.toml" || args[0] == "score" {
                     assert_eq!(ran.status.code(), Some(2), "{name} {what} {args:?}: {said}");
                     assert!(said.contains(name), "{name} {what} {args:?}: {said}");

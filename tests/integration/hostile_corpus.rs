@@ -1,5 +1,5 @@
-//! Every hostile folder through every subcommand and the explorer: nothing is executed, nothing is connected to, no key
-//! and no escape sequence comes out, nothing outside is written, memory and time are bounded.
+//! Every hostile folder with every subcommand and the explorer: nothing is executed, no connection is opened, no key
+//! and no escape sequence is printed, nothing outside is written, and memory and time are bounded.
 #![cfg(target_os = "linux")]
 
 use crate::common::terminal::Terminal;
@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 const CANARY: &str = "canary-of-the-environment";
-/// A key that a `.env` file of the corpus holds.
+/// A key in a `.env` file of the corpus.
 const FILE_CANARY: &str = "canary-in-a-file";
 const LIMIT: Duration = Duration::from_secs(30);
 const MOST_MEMORY_MB: u64 = 300;
 
-/// A place with hostile folders, a home, and a listener that nobody should connect to.
+/// Hostile folders, a home folder, and a listener that must not get a connection.
 struct Arena {
     place: tempfile::TempDir,
     trapped: Arc<AtomicUsize>,
@@ -90,7 +90,7 @@ impl Arena {
         }
     }
 
-    /// What cannot be kept in git.
+    /// Creates the folders that cannot be stored in git.
     fn generate(&self, corpus: &Path) {
         let secret = self.home().join("secret");
         let make = |name: &str| {
@@ -144,7 +144,7 @@ impl Arena {
         self.large(corpus);
     }
 
-    /// Runs and a log of edits that came with the folder.
+    /// Creates runs and a log of edits, as if they came with the folder.
     fn plant_runs(&self, folder: &Path) {
         let secret = self.home().join("secret");
         let set = |path: PathBuf| {
@@ -181,7 +181,7 @@ impl Arena {
             run.join("journal.jsonl")
         };
         plant("planted", &[&[ended(1, Value::Null).to_string()], &long[..], &[lists(8, 60 << 20)]].concat());
-        // A line that never ends.
+        // A line of 600 MB without an end.
         let endless = plant("endless", &[ended(1, Value::Null).to_string()]);
         fs::OpenOptions::new().write(true).open(endless).unwrap().set_len(600 << 20).unwrap();
         let edit = json!({"made": {"id": 1, "at": "", "words": "x", "files": [{"path": secret,
@@ -217,14 +217,14 @@ impl Arena {
     fn command(&self, folder: &Path) -> Command {
         let mut command = evaltrail(&self.place.path().join("own"));
         command.current_dir(folder).env("HOME", self.home()).env("CANARY_API_KEY", CANARY);
-        // With these a judge beyond this machine would be asked.
+        // With these keys, requests would be sent to real judge models.
         for key in ["GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
             command.env_remove(key);
         }
         command
     }
 
-    /// What a subcommand prints, after a look at its memory, its time and what it did.
+    /// Runs a subcommand and checks its memory, its time and its effects. Returns what it prints.
     fn run(&self, folder: &Path, arguments: &[&str]) -> String {
         let what = format!("{} {arguments:?}", folder.file_name().unwrap().to_string_lossy());
         let mut command = self.command(folder);
@@ -257,7 +257,7 @@ fn pipe(path: &Path) {
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
-/// Everything that a process prints, and the highest memory that it took, in MB.
+/// Waits for a process. Returns everything that it prints, and its peak memory in MB.
 fn watched(mut child: Child, what: &str) -> (String, u64) {
     let status = format!("/proc/{}/status", child.id());
     let read = |mut stream: Box<dyn Read + Send>| {
@@ -284,7 +284,7 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
     (String::from_utf8(said).unwrap_or_else(|error| panic!("{what}: {error}")), peak / 1024)
 }
 
-/// What no output may hold: controls, and text that cannot be seen.
+/// The first control character or invisible character in an output.
 fn is_clean(text: &str) -> Option<char> {
     text.chars().find(|&c| c != '\n' && (c.is_control() || evaltrail::domain::is_hidden(c)))
 }
@@ -302,7 +302,7 @@ fn snapshot(folder: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 #[test]
-fn no_hostile_folder_gets_anything() {
+fn hostile_folders_have_no_effect_through_any_subcommand() {
     let arena = Arena::new();
     let mut before = BTreeMap::new();
     snapshot(&arena.home(), &mut before);
@@ -342,7 +342,7 @@ fn no_hostile_folder_gets_anything() {
             if name == "planted_runs" && words[0] == "list" {
                 assert!(said.contains("foreign"), "what was planted is not shown: {said}");
             }
-            // A patch is for a program, when it is written to a pipe.
+            // A patch in a pipe is the input of a program, so its text is not escaped.
             let is_patch = matches!(words[0], "edit" | "accept");
             assert!(
                 is_patch || is_clean(&said).is_none(),
@@ -368,7 +368,7 @@ fn the_explorer_opens_every_hostile_folder() {
         let own = arena.place.path().join("own");
         let path = folder.display().to_string();
         let mut terminal = Terminal::start_in(BINARY, &[&path], &own, (110, 30), &folder, &env);
-        // It opens, or says why it does not.
+        // The explorer opens, or an error is printed.
         terminal.wait_until("the explorer", |screen| {
             screen.contains("Eval sets") || screen.contains("evaltrail:")
         });
@@ -385,7 +385,7 @@ fn the_explorer_opens_every_hostile_folder() {
         for sequence in ["\u{1b}]0;", "\u{1b}]2;", "\u{1b}P", "\u{1b}[8m", "\u{9b}", "\u{9d}"] {
             assert!(!bytes.contains(sequence), "{name}: {sequence:?}");
         }
-        // Nothing is copied but what `y` copies, and that holds no control character.
+        // `y` copies to the clipboard, but a copy sequence in a file does not.
         let copied = bytes.split("\u{1b}]52;c;").skip(1);
         for copy in copied {
             let end = copy.find(['\u{7}', '\u{1b}']).unwrap_or(copy.len());

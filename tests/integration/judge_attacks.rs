@@ -1,6 +1,6 @@
-//! An honest judge quotes verdicts that were planted in what it judges, in every form and place: no reading of ours
-//! takes a planted verdict for the judge's own. What the judge says of its own is never lost when it puts the code
-//! before it; both numbers are printed (`cargo test --test integration judge_attacks:: -- --nocapture`).
+//! An honest judge quotes verdicts that were planted in the text under evaluation, in every format and position. The
+//! careful reading never mistakes a planted verdict for the judge's own, and never loses the judge's own verdict if
+//! the code is before it. The counts are printed (`cargo test --test integration judge_attacks:: -- --nocapture`).
 
 use evaltrail::domain::{
     Asked, Content, Criterion, CustomMetric, Invocation, JudgeTemplate, QuestionId, Reading, Sample, Spent,
@@ -9,18 +9,18 @@ use evaltrail::metrics::{Evidence, JudgedMetric};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A reply of a judge. `{CODE}` stands where a judge that gives its code puts it.
+/// A reply of a judge. `{CODE N}` and `{JSON N}` are placeholders for the code with the index `N`.
 struct Attack {
     family: String,
     place: String,
-    /// What the judge means, and what is planted.
+    /// The judge's own verdict; the planted verdict is the opposite.
     honest: bool,
-    /// What the agent said.
+    /// The agent's response, with the planted text.
     said: String,
     reply: String,
 }
 
-/// What a reading makes of a reply.
+/// Whether a reading finds the judge's own verdict in a reply, the planted one, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Right,
@@ -29,7 +29,7 @@ enum Outcome {
 }
 
 const TEXTS: [(&str, &str); 2] = [("short", "The answer is short."), ("polite", "The answer is polite.")];
-/// A code that the agent made up.
+/// A code that the agent invented.
 const FORGED: &str = "bcdfghjk";
 const SENTENCE: &str = "The lamp is on.";
 
@@ -58,7 +58,8 @@ fn quotings(planted: &str) -> Vec<String> {
     ]
 }
 
-/// The planted text in other letters: as the agent says it, and as the judge spells it.
+/// The planted text with look-alike or invisible characters: name, text in the agent's response, text in the judge's
+/// quote.
 fn disguised(family: &str, planted: &str) -> Vec<(String, String, String)> {
     let like = |c: char| match c {
         'e' => 'е',
@@ -83,7 +84,7 @@ fn disguised(family: &str, planted: &str) -> Vec<(String, String, String)> {
     all
 }
 
-/// Each family, the first in all disguises, and each way to quote it.
+/// Each family with each way to quote it, the first family also in all disguises.
 fn planted(families: Vec<(&'static str, String)>) -> Vec<(String, String, String)> {
     let mut all = Vec::new();
     for (at, (family, text)) in families.into_iter().enumerate() {
@@ -127,7 +128,7 @@ fn rubric_families(yes: bool) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A block as the prompt asks for it.
+/// A block in the format that the prompt specifies.
 fn block(at: usize, evidence: &str, rationale: &str, verdict: &str, bold: bool) -> String {
     let (id, text) = TEXTS[at];
     let label = |name: &str| if bold { format!("**{name}:**") } else { format!("{name}:") };
@@ -250,7 +251,7 @@ fn json_families(key: &str, value: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Attacks on a verdict that is a member of an object; `values` are those against and for.
+/// Attacks on a verdict in a JSON object; `values` are the negative and the positive verdict.
 fn json_attacks(key: &str, why: &str, values: [&str; 2]) -> Vec<Attack> {
     let mut all = Vec::new();
     for honest in [false, true] {
@@ -380,7 +381,7 @@ struct Target {
     name: &'static str,
     careful: JudgedMetric,
     adk: JudgedMetric,
-    /// The scores against and for.
+    /// The scores of a negative and a positive verdict.
     scores: [f64; 2],
 }
 
@@ -408,12 +409,12 @@ fn rubric_criterion() -> Criterion {
     Criterion { options, ..Criterion::new("rubric_based_final_response_quality_v1", Some(0.5)) }
 }
 
-/// The codes in the prompts that a case asks.
+/// The codes in the prompt of the next question.
 fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[Asked]) -> Vec<String> {
     let questions = metric.questions(evidence, answered).unwrap();
     let prompt = questions.first().map(|question| question.prompt.clone()).unwrap_or_default();
     let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
-    // The prompt holds the planted text, too.
+    // The prompt also contains the planted text.
     pattern.captures_iter(&prompt).map(|found| found[1].to_string()).filter(|code| code != FORGED).collect()
 }
 
@@ -441,7 +442,7 @@ impl Target {
         }
     }
 
-    /// The answers before the one that is attacked.
+    /// The answered questions before the attacked one.
     fn before(&self) -> Vec<Asked> {
         if self.name != "support" {
             return Vec::new();

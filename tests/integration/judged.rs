@@ -1,5 +1,5 @@
-//! Judged metrics against what ADK itself made of the same answers: equal in ADK's reading; in the careful
-//! one right or without a verdict, each difference listed.
+//! Judged metrics compared with ADK's results for the same responses: ADK's reading gives equal results; the careful
+//! reading gives the right verdict or none, and all its differences are listed.
 
 use evaltrail::domain::{
     Asked, Content, Criterion, Invocation, InvocationEvent, MetricResult, Part, QuestionId, Reading, Rubric,
@@ -75,7 +75,7 @@ fn turns(row: &Value) -> (Vec<Invocation>, Vec<Invocation>) {
     )
 }
 
-/// A reply as the judge's answer comes to us: several parts are joined by line breaks, as in ADK.
+/// A sample with a reply: several parts are joined by line breaks, as in ADK.
 fn sample(reply: &Value) -> Sample {
     let said = |text: String| Sample { reply: Some(text), ..Sample::default() };
     if let Some(text) = reply.as_str() {
@@ -92,7 +92,7 @@ fn sample(reply: &Value) -> Sample {
     Sample { error: Some(why), ..Sample::default() }
 }
 
-/// Asks in ADK's order, one question after the other, and counts the calls.
+/// Answers the questions in ADK's order, one after the other. Returns the result and the number of calls.
 fn judge(
     metric: &JudgedMetric,
     evidence: &Evidence,
@@ -142,7 +142,7 @@ fn status(word: &Value) -> Status {
     }
 }
 
-/// A verdict of one turn, one sample.
+/// The score of one turn with one sample.
 fn verdict(row: &Value, reading: Reading) -> Option<f64> {
     let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
     let turn = Invocation { final_response: Some(content("Answer")), ..Invocation::default() };
@@ -159,10 +159,10 @@ fn verdicts_are_read_as_adk_reads_them() {
     }
 }
 
-/// A table of differences: by the row's tag, what the careful reading makes of it, and why.
+/// A table of differences: tag of the row, score in the careful reading, reason.
 type Differences = [(&'static str, Option<f64>, &'static str)];
 
-/// Verdicts that the careful reading takes otherwise than ADK.
+/// Verdicts that the careful reading scores differently from ADK.
 const VERDICTS: &Differences = &[
     ("quoted 'Valid'", Some(1.0), "letter case does not matter"),
     ("quoted 'VALID'", Some(1.0), "letter case does not matter"),
@@ -189,7 +189,7 @@ const VERDICTS: &Differences = &[
     ("comment", Some(1.0), "the word is whole"),
 ];
 
-/// Answers on rubrics (the score of the sample) that the careful reading takes otherwise than ADK.
+/// Responses to rubrics (score of the sample) that the careful reading scores differently from ADK.
 const RUBRICS: &Differences = &[
     ("one twice", Some(1.0), "it contradicts itself on one"),
     ("id wins over the property", None, "the id of one with the text of another means neither"),
@@ -223,7 +223,7 @@ fn differ(rows: Vec<Value>, listed: &Differences, ours: impl Fn(&Value) -> Optio
         }
     }
     assert!(wrong.is_empty(), "not listed:\n{}", wrong.join("\n"));
-    // The vectors that are kept beside the code are a part of all.
+    // The repository contains only a part of the vectors.
     let whole = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle").exists();
     assert!(left.is_empty() || !whole, "listed and not found: {left:?}");
 }
@@ -339,7 +339,7 @@ fn same_rubrics(ours: &[evaltrail::domain::RubricScore], adks: &Value, row: &Val
     }
 }
 
-/// A pass that ADK gives in spite of what was not judged is none here; all else is as in ADK.
+/// The careful reading passes only what ADK passes, and nothing of which a part was not judged.
 #[test]
 fn the_careful_reading_of_whole_metrics_is_never_greener() {
     let mut gaps = 0;
@@ -362,7 +362,7 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
         if failed {
             assert_eq!(result.status, Status::Errored, "{row}");
         }
-        // Each turn's answers are read by that turn's rubrics.
+        // The responses of each turn are read with the rubrics of that turn.
         if row["tags"][0] == "the last invocation's rubrics rule" {
             assert_eq!((result.score, float(&row["result"]["score"])), (Some(0.75), Some(1.0)), "{row}");
         }
@@ -378,11 +378,11 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
 }
 
 #[test]
-fn a_question_knows_its_place() {
+fn questions_are_ordered_by_text_before_step() {
     assert!(QuestionId { turn: 0, text: 1, step: 0 } > QuestionId { turn: 0, text: 0, step: 1 });
 }
 
-/// What was said before the row begins is not judged, and does not keep the case from being green.
+/// Turns of the history are not judged, and do not prevent the case from passing.
 #[test]
 fn turns_of_history_are_not_judged() {
     let turn =
@@ -396,7 +396,7 @@ fn turns_of_history_are_not_judged() {
     assert_eq!((calls, result.status, result.score), (1, Status::Passed, Some(1.0)));
 }
 
-/// An own template over samples: what each reply says, question by question.
+/// The result of a custom template; `replies` contains the samples of each question.
 fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> MetricResult {
     use evaltrail::domain::{CustomMetric, JudgeTemplate};
     let template = JudgeTemplate {
@@ -422,7 +422,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
     metric.result(&Evidence::turns(None, &turns), answered.collect(), "j", Spent::default())
 }
 
-/// What each sample alone would have given is from that sample alone.
+/// The score that each sample alone would give depends only on that sample.
 #[test]
 fn each_sample_alone_has_its_own_score() {
     let rated = rated(false, false, 0.5, &[&[r#"{"score": 1}"#, r#"{"score": 0}"#, r#"{"score": 0.5}"#]]);
@@ -430,7 +430,7 @@ fn each_sample_alone_has_its_own_score() {
 }
 
 #[test]
-fn both_orders_of_a_pair_are_asked_equally_and_a_bias_is_told() {
+fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
     use evaltrail::domain::{CustomMetric, JudgeTemplate};
     for (samples, each) in [(1, 1), (2, 1), (3, 2), (5, 3), (6, 3)] {
         let template = JudgeTemplate {
@@ -451,7 +451,7 @@ fn both_orders_of_a_pair_are_asked_equally_and_a_bias_is_told() {
         assert_eq!(asked, [each, each], "{samples} samples");
     }
     let (a, b) = (r#"{"pairwise_choice": "A"}"#, r#"{"pairwise_choice": "B"}"#);
-    // Always the second, whichever that is: for the candidate in one order, for the baseline in the other.
+    // The judge always chooses the second response: the candidate in one order, the baseline in the other.
     let biased = rated(true, false, 0.5, &[&[b, b, b], &[b, b, b]]);
     let judgement = biased.judgement.as_ref().unwrap();
     assert_eq!((biased.score, judgement.position_bias, biased.is_unsteady()), (Some(0.5), Some(1.0), true));
@@ -464,8 +464,8 @@ fn both_orders_of_a_pair_are_asked_equally_and_a_bias_is_told() {
     assert_eq!((fair.score, bias, fair.is_unsteady()), (Some(1.0), Some(0.0), false));
 }
 
-/// By brute force over all splits: unsteady is what one sample, answering as another one did, turns or leaves without
-/// a verdict.
+/// Checks all splits by brute force: a result is unsteady if its verdict changes or is lost when one sample gets the
+/// verdict of another sample.
 #[test]
 fn every_split_of_samples_is_steady_or_not_as_defined() {
     let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
@@ -509,7 +509,7 @@ fn every_split_of_samples_is_steady_or_not_as_defined() {
 }
 
 #[test]
-fn where_less_is_better_the_threshold_is_met_from_above() {
+fn stability_respects_lower_is_better() {
     let of = |threshold, replies: &[&str]| rated(false, true, threshold, &[replies]).is_unsteady();
     let (low, high) = (r#"{"score": 1}"#, r#"{"score": 3}"#);
     assert!(of(2.0, &[low, high]) && of(1.0, &[low, low, high]));

@@ -1,4 +1,4 @@
-//! Judges with the real binary: each protocol against a strict double, faults, keys, caches, limits, hostile
+//! Judges with the real binary: each protocol against a strict test double, faults, keys, caches, limits, hostile
 //! agents, simulated users.
 
 use crate::common::judge::{Asked, JudgeDouble, KEY, Say, valid, with_keys};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Rows of a question each, with a reference and an answer that are the same.
+/// A row for each prompt, with equal reference and response.
 fn rows(prompts: &[&str]) -> String {
     let row = |prompt: &&str| {
         json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done", "response": "Done"}).to_string()
@@ -19,7 +19,7 @@ fn config(criteria: Value) -> String {
     json!({"criteria": criteria}).to_string()
 }
 
-/// One judged metric, asked so often.
+/// Criteria with one judged metric and this number of samples.
 fn judged(model: &str, samples: u32) -> String {
     let options = json!({"judge_model": model, "num_samples": samples});
     config(json!({"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}))
@@ -34,7 +34,7 @@ impl Place {
         command
     }
 
-    /// The report, the exit code, and what was told.
+    /// Runs a command. Returns the report, the exit code and the standard error output.
     fn report(&self, command: &mut Command) -> (Value, i32, String) {
         let ran = output(command.args(["--json", "-q"]));
         let report = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
@@ -88,7 +88,7 @@ fn vertexs_service_is_asked_as_adk_asks_it() {
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
     assert_eq!(metric(&report, 0, "multi_turn_task_success_v1")["status"], "passed");
     assert_eq!(metric(&report, 0, "response_evaluation_score")["status"], "passed");
-    // Without a project it is said what to set.
+    // Without a project, the message names the variable to set.
     let mut command = place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
     let (report, code, told) = place.report(command.env_remove("GOOGLE_CLOUD_PROJECT"));
     assert_eq!(code, 1);
@@ -100,7 +100,7 @@ fn vertexs_service_is_asked_as_adk_asks_it() {
     assert!(why.contains("set GOOGLE_CLOUD_PROJECT"), "{why}");
 }
 
-/// A fault: how often it is asked (2 samples), the status here, a word of the reason.
+/// Faults: name, number of requests for 2 samples, status, part of the explanation.
 const FAULTS: &[(&str, usize, &str, &str)] = &[
     ("too_many", 4, "passed", ""),
     ("too_many_for_good", 6, "errored", "429"),
@@ -140,10 +140,10 @@ fn faults_of_a_judge_are_told_apart_and_never_pass() {
     }
 }
 
-/// What ADK takes for an unclear sample among good ones: under its reading the others decide, under ours the judge
-/// failed.
+/// Responses that ADK treats as a sample without a verdict: in ADK's reading the other samples decide, in the careful
+/// reading the judge has failed.
 #[test]
-fn answers_that_were_cut_or_blocked_are_what_adk_takes_them_for() {
+fn truncated_and_blocked_responses_are_read_as_by_adk() {
     let candidate = |candidate: Value| json!({"candidates": [candidate]}).to_string();
     for (name, body) in [
         ("cut without text", candidate(json!({"finishReason": "MAX_TOKENS"}))),
@@ -174,7 +174,7 @@ fn answers_that_were_cut_or_blocked_are_what_adk_takes_them_for() {
     }
 }
 
-/// ADK takes a model's thoughts for a part of its answer.
+/// ADK treats a model's thoughts as a part of its response.
 #[test]
 fn thoughts_are_read_as_adk_reads_them() {
     let parts = json!([{"text": valid("valid"), "thought": true}]);
@@ -210,7 +210,7 @@ fn a_judge_that_is_down_fails_the_run() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_said_before_and_the_rest_is_scored() {
+fn metrics_that_cannot_be_judged_are_reported_and_the_others_scored() {
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
     let criteria = |model: &str| {
         config(json!({
@@ -245,7 +245,7 @@ fn what_cannot_be_judged_is_said_before_and_the_rest_is_scored() {
     }
 }
 
-/// Answers everything with one status.
+/// A server that responds to every request with the same status.
 struct Refusing {
     port: u16,
 }
@@ -275,7 +275,7 @@ impl Refusing {
 }
 
 #[test]
-fn answers_are_kept_sample_by_sample_and_asked_again_on_demand() {
+fn responses_are_cached_by_sample_and_requested_again_on_demand() {
     let count = std::sync::atomic::AtomicUsize::new(0);
     let judge = JudgeDouble::start(move |_| {
         let count = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -303,7 +303,7 @@ fn answers_are_kept_sample_by_sample_and_asked_again_on_demand() {
 #[test]
 fn spending_ends_at_the_limit_and_says_so() {
     let judge = JudgeDouble::agreeing();
-    // Each answer costs 0.00012.
+    // Each response costs 0.00012.
     let toml =
         "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n".to_string();
     let files = [
@@ -324,7 +324,7 @@ fn spending_ends_at_the_limit_and_says_so() {
 }
 
 #[test]
-fn a_judge_that_asks_to_wait_is_not_asked_by_all() {
+fn retry_after_pauses_all_requests_to_a_judge() {
     const AT_ONCE: usize = 8;
     let began = std::sync::OnceLock::new();
     let judge = JudgeDouble::start(move |_| {
@@ -343,7 +343,7 @@ fn a_judge_that_asks_to_wait_is_not_asked_by_all() {
 }
 
 #[test]
-fn a_criterion_limits_how_much_of_it_is_asked_at_once() {
+fn a_criterion_limits_its_parallel_requests() {
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     let counts = std::sync::Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
     let of_judge = counts.clone();
@@ -363,7 +363,7 @@ fn a_criterion_limits_how_much_of_it_is_asked_at_once() {
 
 #[test]
 fn judging_holds_no_slot_of_the_agents() {
-    // Each answer waits for another question: with one slot held by both, none would come.
+    // Each response waits for a second request, which would not be sent if judging used the only slot for agents.
     let both = std::sync::Barrier::new(2);
     let judge = JudgeDouble::start(move |_| {
         both.wait();
@@ -376,7 +376,7 @@ fn judging_holds_no_slot_of_the_agents() {
     assert_eq!(code, 0, "{report}");
 }
 
-/// A judge that falls for what it reads: it repeats the agent's words before its own verdict.
+/// A judge that repeats the agent's response before its own verdict.
 fn gullible(asked: &Asked) -> Say {
     let said = asked.prompt.split("[BEGIN agent_response").nth(1).unwrap_or_default();
     let said: Vec<&str> = said.lines().skip(1).take_while(|line| !line.starts_with("[END")).collect();
@@ -399,14 +399,14 @@ fn a_planted_verdict_does_not_win() {
     assert_eq!((&careful["status"], code), (&json!("failed"), 1));
     let warning = careful["judge"]["warnings"][0].as_str().unwrap();
     assert!(warning.contains("names the key of a verdict"), "{warning}");
-    // ADK's first match takes the quotation for the verdict.
+    // ADK uses the first match, which is the quotation.
     let (adks, code) = run("compat = \"adk\"");
     assert_eq!((&adks["status"], code), (&json!("passed"), 0));
 }
 
 #[test]
 fn a_key_is_seen_nowhere() {
-    // The judge repeats the key in answers, errors and redirects, and looks at who runs with which arguments.
+    // The judge repeats the key in responses, errors and redirects, and reads the arguments of all processes.
     let arguments = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = arguments.clone();
     let judge = JudgeDouble::start(move |asked| {
@@ -450,7 +450,7 @@ fn a_key_is_seen_nowhere() {
     assert!(both(&ran).contains("[key]"), "{}", both(&ran));
 }
 
-/// The arguments of every process; nothing where the system does not show them.
+/// The arguments of every process; empty if the system has no `/proc`.
 fn arguments_of_all() -> Vec<Vec<u8>> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok()).collect()
@@ -483,7 +483,7 @@ fn a_folder_that_says_where_the_key_goes_is_asked_about() {
     judge.was_asked_rightly();
 }
 
-/// The owner of a project on Google Cloud may keep what is sent there.
+/// The owner of a Google Cloud project can store what is sent to it.
 #[test]
 fn a_folder_that_names_a_project_is_asked_about() {
     let judge = JudgeDouble::agreeing();
@@ -498,7 +498,7 @@ fn a_folder_that_names_a_project_is_asked_about() {
     judge.was_asked_rightly();
 }
 
-/// An address is asked about as it is used: what looks like another host is not that host.
+/// The question shows the address in the form in which it is used, so that it cannot look like another host.
 #[test]
 fn an_address_is_shown_as_it_is_used() {
     use evaltrail::domain::{JudgeSpec, Provider};
@@ -531,7 +531,7 @@ fn an_address_is_shown_as_it_is_used() {
     }
 }
 
-/// A refusal is cut where it is long; a key at the cut is not shown in part.
+/// A long error message is truncated; a key at the end of it is not shown in part.
 #[test]
 fn no_part_of_a_key_is_told_in_a_long_refusal() {
     for before in (480..610).step_by(10) {
@@ -544,7 +544,7 @@ fn no_part_of_a_key_is_told_in_a_long_refusal() {
     }
 }
 
-/// So may the owner of the project that a criterion's model names.
+/// The same applies to the owner of a project in the model name of a criterion.
 #[test]
 fn a_model_with_a_project_of_its_own_is_asked_about() {
     let judge = JudgeDouble::agreeing();
@@ -564,9 +564,9 @@ fn a_model_with_a_project_of_its_own_is_asked_about() {
     judge.was_asked_rightly();
 }
 
-/// Whoever forgets to ask gets no client: what was allowed is compared where the client is made.
+/// The permission is checked where the client is created, so that no client can exist without a question.
 #[test]
-fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed() {
+fn a_client_for_a_folders_address_needs_exactly_that_permission() {
     use evaltrail::domain::{JudgeSpec, Provider};
     use evaltrail::judge::{Fault, JudgeGrant, Judges};
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
@@ -593,7 +593,7 @@ fn a_client_for_the_folders_address_is_made_only_when_exactly_that_was_allowed()
 
 #[test]
 fn templates_of_ones_own_rate_and_compare() {
-    // The better response says Done; where it stands changes from sample to sample.
+    // The better response is "Done"; its position differs between samples.
     let judge = JudgeDouble::start(|asked| {
         let done = asked.prompt.find("\nDone\n").unwrap();
         let first = asked
@@ -638,7 +638,7 @@ fn templates_of_ones_own_rate_and_compare() {
 }
 
 #[test]
-fn questions_of_ours_have_names_of_ours() {
+fn builtin_judge_templates_have_their_own_metric_names() {
     let judge = JudgeDouble::start(|_| Say::Text("{\"explanation\": \"e\", \"score\": 4}".into()));
     let criteria = json!({"judged_coherence": {"threshold": 3}, "judged_task_success": 0.5});
     let toml = "[judge]\nmodel = \"gemini-x\"\nsamples = 1\n".to_string();
@@ -732,7 +732,7 @@ fn wrong_rubrics_are_named_before_a_run() {
 }
 
 #[test]
-fn the_judge_says_hello_and_is_probed() {
+fn judge_calls_the_model_and_probes_it() {
     let honest = JudgeDouble::start(|asked| {
         let right = asked.prompt.contains("leaves at 9:40");
         Say::Text(valid(if right { "valid" } else { "invalid" }))
@@ -750,7 +750,7 @@ fn the_judge_says_hello_and_is_probed() {
     assert_eq!(hello.status.code(), Some(2), "{}", both(&hello));
 }
 
-/// What an agent did is judged again by what the file says now, and the agent is not asked.
+/// A saved attempt is judged again with the current file, without a run of the agent.
 #[test]
 fn what_was_done_can_be_judged_again() {
     use evaltrail::domain::{

@@ -1,5 +1,4 @@
-//! Keys of a `.env` file beside an agent, with the real binary: used when a person allows it, and only then; shown
-//! nowhere.
+//! Keys in a `.env` file beside an agent, with the real binary: they are used only with permission, and never shown.
 
 use crate::common::judge::{JudgeDouble, KEY, KEYS, Say};
 use crate::common::{Place, both, evaltrail, output, python, text};
@@ -9,7 +8,7 @@ use std::process::Command;
 
 const MATCH: &str = "final_response_match_v2";
 
-/// An agent's folder with a set that is judged, what it did recorded beside it, and a `.env`.
+/// An agent's folder with a data set, criteria with a judged metric, and a `.env` file.
 fn place(model: &str, dotenv: &str, toml: &str) -> Place {
     let row = json!({"eval_case_id": "a", "prompt": "a", "reference": "Done", "response": "Done"});
     let options = json!({"judge_model": model, "num_samples": 1});
@@ -40,7 +39,7 @@ fn score(place: &Place, judge: &JudgeDouble) -> Command {
     command
 }
 
-/// The status of the judged metric, the exit code, and all that was told.
+/// Runs a command. Returns the status of the judged metric, the exit code and the standard error output.
 fn scored(command: &mut Command) -> (String, i32, String) {
     let ran = output(command);
     let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
@@ -63,13 +62,13 @@ fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
     assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
     let (status, code, told) = scored(score(&place, &judge).arg("--trust"));
     assert_eq!((status.as_str(), code), ("passed", 0), "{told}");
-    // The double takes no other key.
+    // The test double accepts no other key.
     judge.was_asked_rightly();
     assert_eq!(judge.questions().len(), 1);
     holds_no_key(place.path());
 }
 
-/// Each file below a folder but the `.env` itself.
+/// Asserts that no file below a folder contains the key, except `.env`.
 fn holds_no_key(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         match entry.file_type().unwrap().is_dir() {
@@ -91,7 +90,7 @@ fn the_environment_goes_before_the_file() {
     assert_eq!(status, "passed");
     assert!(!told.contains(".env"), "nothing is offered that is not needed: {told}");
     judge.was_asked_rightly();
-    // ADK lets an exported empty variable win, too.
+    // An exported empty variable takes precedence as well, as in ADK.
     let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", "").arg("--trust"));
     assert_eq!(status, "not_evaluated");
     assert!(told.contains("needs a key") && !told.contains(".env"), "{told}");
@@ -104,12 +103,12 @@ fn nothing_but_keys_and_places_is_taken() {
         format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={}/v1\nHTTPS_PROXY={}\n", other.url(), other.url());
     let (status, ..) = scored(score(&place("openai/gpt-x", &dotenv, ""), &judge).arg("--trust"));
     assert_eq!((status.as_str(), other.seen.lock().unwrap().len()), ("passed", 0));
-    // A value that would be filled in from another variable could carry that one out.
+    // A value with a reference to another variable could disclose that variable.
     let dotenv = "OPENAI_API_KEY=${AWS_SECRET_ACCESS_KEY}\n";
     let (status, _, told) = scored(score(&place("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
     assert_eq!(status, "not_evaluated");
     assert!(!told.contains(".env"), "{told}");
-    // A project is no secret: it is shown.
+    // A project is not a secret and is shown.
     let dotenv =
         format!("CLOUDSDK_AUTH_ACCESS_TOKEN={KEY}\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=l\n");
     let place = place("vertex_ai/gemini-x", &dotenv, "");
@@ -136,7 +135,7 @@ fn the_name_of_ones_own_key_is_found_in_the_file() {
 }
 
 #[test]
-fn what_tells_adk_to_load_none_is_heard_and_files_above_the_repository_are_not_read() {
+fn dotenv_can_be_disabled_as_in_adk_and_is_not_read_above_the_repository() {
     let judge = JudgeDouble::agreeing();
     let place = place("gemini-x", "", "");
     let outer = place.path().join("outer");
@@ -160,9 +159,9 @@ fn what_tells_adk_to_load_none_is_heard_and_files_above_the_repository_are_not_r
     judge.was_asked_rightly();
 }
 
-/// A model plays the user of a scenario, whatever is judged: it is asked about like a judge, and its key is offered.
+/// The model that simulates the user of a scenario needs permission like a judge, also without judged metrics.
 #[test]
-fn a_scenario_that_nothing_judges_sends_nothing_unasked() {
+fn a_simulated_user_needs_permission_without_judged_metrics() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| Say::Text("All done. </finished>".into()));
     let case = |key: &str| {
@@ -204,7 +203,7 @@ fn a_scenario_that_nothing_judges_sends_nothing_unasked() {
     }
 }
 
-/// Where the model that plays the user cannot be asked, the agent is not asked either.
+/// If the model that simulates the user cannot be called, the agent is not called either.
 #[test]
 fn a_scenario_without_a_key_asks_no_agent() {
     let Some(python) = python() else { return };
@@ -226,9 +225,9 @@ fn a_scenario_without_a_key_asks_no_agent() {
     assert!(!place.path().join("asked").exists());
 }
 
-/// Rows that no model judges or plays ask nothing, whatever the folder says of a judge.
+/// Rows without judged metrics and simulated users need no permission, even if the folder configures a judge.
 #[test]
-fn what_asks_no_model_asks_no_person() {
+fn runs_without_a_model_need_no_permission() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
     let toml = format!("[judge]\nkind = \"ollama\"\nbase_url = \"{}\"\n", judge.url());
@@ -254,7 +253,7 @@ fn what_asks_no_model_asks_no_person() {
 }
 
 #[test]
-fn the_judge_says_hello_with_a_key_of_a_file() {
+fn judge_uses_a_key_from_a_dotenv_file() {
     let judge = JudgeDouble::agreeing();
     let place = place("gemini-x", &format!("GEMINI_API_KEY={KEY}\n"), "[judge]\nmodel = \"gemini-x\"\n");
     let hello = |args: &[&str]| {

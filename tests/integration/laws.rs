@@ -1,5 +1,4 @@
-//! Laws of the metrics, for any trajectories: ranges, what implies what, symmetry; and that rescoring is scoring
-//! anew.
+//! Properties of the metrics for arbitrary trajectories: ranges, implications, symmetry. Rescoring equals scoring.
 
 use evaltrail::diff::align;
 use evaltrail::domain::{
@@ -66,7 +65,7 @@ proptest! {
 
     #[test]
     fn recall_is_one_when_all_came_and_precision_is_its_mirror(a in calls(), b in calls()) {
-        // One to one, as a multiset: ours. Repeats each count for Vertex's.
+        // `trajectory_match_*` compare multisets, one to one; in Vertex's metrics each repeated call counts.
         let recall = of("trajectory_match_recall", &a, &b).unwrap();
         prop_assert_eq!(recall == 1.0, of("trajectory_any_order_match", &a, &b) == Some(1.0));
         prop_assert_eq!(recall, of("trajectory_match_precision", &b, &a).unwrap());
@@ -88,7 +87,7 @@ proptest! {
         }
     }
 
-    /// What did not pass says why in facts, and ADK's own metric names the call of each.
+    /// A result that did not pass has findings, and the findings of ADK's trajectory metric name the call.
     #[test]
     fn a_result_that_did_not_pass_has_findings(a in calls(), b in calls(), said in "[a-c .]{0,9}", other in "[a-c .]{0,9}") {
         let (expected, actual) = ([turn(&a, &said)], [turn(&b, &other)]);
@@ -113,7 +112,7 @@ proptest! {
         let (expected, actual) = (turn(&a, ""), turn(&b, ""));
         let (e, a) = (expected.calls(), actual.calls());
         let aligned = align(&e, &a).cost(&e, &a);
-        // In order, first come, equal calls only: what is left is missing or extra.
+        // Pairs equal calls greedily, in order; the others are missing or extra.
         let mut rest = 0;
         let mut paired = 0;
         for call in &e {
@@ -124,7 +123,7 @@ proptest! {
         prop_assert!(aligned <= (e.len() + a.len() - 2 * paired) as f64 + 1e-9);
     }
 
-    /// A change tried out on an outcome is what scoring under the changed criteria gives.
+    /// Rescoring an outcome with a what-if gives the same as scoring with the changed criteria.
     #[test]
     fn rescoring_is_scoring_anew(
         a in calls(), b in calls(), said in "[a-c ]{0,12}", kind in 0usize..4, ignore in any::<Option<bool>>(),
@@ -150,7 +149,7 @@ proptest! {
         prop_assert_eq!(rescored.status, case_status(&anew));
     }
 
-    /// Rules that say nothing change nothing but who decides.
+    /// Empty rules change which metric decides, but not the status.
     #[test]
     fn rules_that_say_nothing_decide_as_adk_does(a in calls(), b in calls()) {
         let criteria = vec![Criterion::new("tool_trajectory_avg_score", Some(1.0))];

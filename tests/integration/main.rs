@@ -1,5 +1,5 @@
-//! Every integration test, in one binary: it is linked once, and its tests share the processors.
-//! `cargo test --test integration explorer::` runs those of one file.
+//! All integration tests in one binary, so that it is linked once and its tests run in parallel. `cargo test --test
+//! integration explorer::` runs those of one file.
 
 mod agents;
 mod answer_forms;

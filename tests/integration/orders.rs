@@ -1,5 +1,5 @@
-//! The explorer under messages in random orders: files that change, answers that come late and in any order, runs, past
-//! results, trials and keys. In the end nothing is lost and nothing is stale. A failing seed is printed.
+//! The explorer with messages in random order: changed files, late and reordered results of effects, runs, past
+//! results, what-ifs and keys. At the end nothing is lost and nothing is stale. A failing seed is printed.
 
 use crate::common::Place;
 use evaltrail::domain::{
@@ -38,7 +38,7 @@ fn turn(id: &str, litres: u32) -> Invocation {
     }
 }
 
-/// The cases of a file: ids with what is expected.
+/// The cases of a file: id and expected litres.
 type Cases = Vec<(String, u32)>;
 
 fn text(cases: &Cases) -> String {
@@ -49,7 +49,7 @@ fn text(cases: &Cases) -> String {
     json!({"eval_set_id": "s", "eval_cases": cases.iter().map(case).collect::<Vec<Value>>()}).to_string()
 }
 
-/// A journal that holds one attempt, which is read again whenever all of it is looked at.
+/// A journal with one attempt, which is read again whenever the whole attempt is needed.
 struct Journal(String);
 
 impl AttemptRecords for Journal {
@@ -82,14 +82,14 @@ struct World {
     sets: Vec<SetPath>,
     disk: Vec<Cases>,
     model: Model,
-    /// What was asked for and is not done yet, and answers on their way.
+    /// Effects that are not executed yet, and their results that are not delivered yet.
     effects: Vec<Effect>,
     answers: Vec<Msg>,
-    /// Events of the run that goes on, in order.
+    /// Events of the live run that are not delivered yet, in order.
     run: VecDeque<RunEvent>,
     runs: usize,
     made: usize,
-    /// The run that each case was last run in, with its attempt as it ran.
+    /// The latest run of each case, with its original attempt.
     last: HashMap<(usize, String), (String, Arc<EndedAttempt>)>,
     history_at: usize,
 }
@@ -130,7 +130,7 @@ impl World {
         self.effects.extend(effects);
     }
 
-    /// Someone changes a file: a case comes in front, goes, moves or expects something else.
+    /// Changes a file: a case is inserted at the front or removed, the cases are rotated, or an expectation changes.
     fn change_a_file(&mut self) {
         let set = self.rng.random_range(0..SETS.len());
         self.made += 1;
@@ -151,7 +151,7 @@ impl World {
         self.answers.push(Msg::Sets(SetMsg::FilesChanged));
     }
 
-    /// Does one of the effects that were asked for: it looks at the files as they are now.
+    /// Executes one of the pending effects, with the current files.
     fn work(&mut self) {
         if self.effects.is_empty() {
             return;
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// Plans a run of some cases of a file as it is now.
+    /// Plans a run of some cases of a current file.
     fn start_a_run(&mut self) {
         if !self.run.is_empty() {
             return;
@@ -248,7 +248,7 @@ impl World {
         }
     }
 
-    /// Results of an older run, on their way under a new ticket.
+    /// Adds results of an older run, with a new ticket, to the results to deliver.
     fn past_results(&mut self) {
         let run = Arc::new(RunRef {
             id: "past".into(),
@@ -294,7 +294,7 @@ impl World {
         }
     }
 
-    /// Until nothing is under way.
+    /// Executes and delivers everything that is pending.
     fn settle(&mut self) {
         self.answers.push(Msg::Sets(SetMsg::FilesChanged));
         while !(self.effects.is_empty() && self.answers.is_empty() && self.run.is_empty()) {

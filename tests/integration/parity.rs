@@ -1,6 +1,6 @@
-//! Every vector of the oracle that this version computes, equal to what ADK itself answered.
+//! Every test vector of the oracle that this version supports: its result must equal ADK's.
 //!
-//! With `../shared/oracle` beside the checkout every row is compared; without it, the part kept in
+//! With `../shared/oracle` beside the checkout all rows are compared; without it, the part of them in
 //! `fixtures/vectors`.
 
 use evaltrail::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
@@ -118,8 +118,7 @@ fn bleu() {
     }
 }
 
-/// The table of text metrics in the facts sheet: prediction, reference; rouge 1, 2, L, Lsum; BLEU of effective
-/// order, and not.
+/// Known scores of text metrics: prediction, reference; ROUGE 1, 2, L, Lsum; BLEU with effective order and without.
 #[test]
 fn the_golden_table_of_text_metrics() {
     let table: &[(&str, &str, [f64; 6])] = &[
@@ -187,7 +186,7 @@ fn vertex_trajectory() {
             ours("trajectory_match_precision", "precision_one_to_one"),
             ours("trajectory_match_recall", "recall_one_to_one"),
         ] {
-            // Python's equality, by which ours pairs, also holds 1 for true.
+            // Calls are paired by Python's equality, for which 1 equals true.
             let loose = row.to_string().contains("true") || row.to_string().contains("false");
             assert!(theirs.is_none() || loose || close(ours, theirs), "{ours:?} {theirs:?} of {row}");
         }
@@ -292,7 +291,7 @@ fn events_to_invocations() {
     }
 }
 
-/// What keeps ADK from reading it, as `check` says.
+/// The issues for which ADK rejects a text, according to `check`.
 fn refusals(text: &str) -> Vec<adk::Issue> {
     let issues = adk::check_text(text, "");
     issues.into_iter().filter(|issue| issue.severity != Severity::Warning).collect()
@@ -334,7 +333,7 @@ fn evalconfig_validity() {
             let usable = metrics::usable(ours).is_ok();
             let warns = warned.iter().any(|issue| issue.path.contains(name));
             match metric["usable"] == Value::Bool(true) {
-                // A model that ADK does not know is named; [judge] can still say who answers.
+                // A model that ADK does not know is a warning, because `[judge]` can specify another model.
                 false if text(&row, "text").contains("judge_model\"") => assert!(warns, "{name} of {row}"),
                 false => assert!(!usable && warns, "{name} of {row}"),
                 true => assert!(usable || warns, "{name} of {row}"),

@@ -71,7 +71,7 @@ fn the_five_steps_of_the_readme() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
-/// Forty cases, nine of which fail: from the start to having read all nine reasons.
+/// Of forty cases nine fail: few keys after the start, all nine reasons are on the screen.
 #[test]
 fn nine_reasons_are_read_with_few_keys() {
     let home = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.assert_restored();
 }
 
-/// From red to green and back, without leaving the terminal; the undo is of another day.
+/// In the explorer, a failing case is made to pass, and the edit is undone in another session.
 #[test]
 fn an_argument_is_accepted_saved_rerun_and_taken_back() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -181,7 +181,7 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
     terminal.assert_restored();
 }
 
-/// A judge that repeats the key shows none of it on the screen.
+/// If the judge repeats the key, the key is not on the screen.
 #[test]
 fn a_key_is_not_on_the_screen() {
     let leaking = || {
@@ -208,7 +208,7 @@ fn a_key_is_not_on_the_screen() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
-/// A no is remembered for the session, a yes for good, also when the key in the file is another.
+/// A refusal is remembered for the session, a permission permanently, also when the file changes.
 #[test]
 fn a_key_of_a_file_is_asked_about() {
     let judge = JudgeDouble::agreeing();
@@ -291,7 +291,7 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.wait_for("not run yet");
     terminal.keys("\x03");
     assert_eq!(terminal.wait_for_end(), 0);
-    // What was chosen is remembered.
+    // The choice is saved.
     assert!(std::fs::read_dir(home.path().join("state")).unwrap().count() == 1);
 }
 
@@ -326,7 +326,7 @@ fn the_terminal_is_restored_after_a_panic() {
 fn suspended_and_resumed() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
-    // The shell's own use of bracketed paste would hide ours.
+    // The shell's own use of bracketed paste would hide evaltrail's.
     terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));
     terminal.wait_for("water_tomatoes");
     for round in 0..3 {
@@ -364,8 +364,8 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
     terminal.assert_restored();
 }
 
-/// Each key counts, also the one that is typed while the editor ends. `EVALTRAIL_ROUNDS=1000` with as many busy loops as
-/// the machine has cores twice over is the long form.
+/// A key that is typed while the editor exits is not lost. For a long test, set `EVALTRAIL_ROUNDS=1000` and keep the
+/// machine busy with twice as many loops as it has cores.
 #[test]
 fn no_key_is_lost_when_the_editor_ends() {
     let rounds: usize = std::env::var("EVALTRAIL_ROUNDS").map_or(15, |text| text.parse().unwrap());
@@ -379,7 +379,7 @@ fn no_key_is_lost_when_the_editor_ends() {
     for round in 0..rounds {
         terminal.keys("ce");
         terminal.wait_for("editing");
-        // The help is asked for in the same moment in which the editor gets its line and ends.
+        // The key for the help follows as soon as the editor has received its line and exits.
         terminal.keys("x\n");
         terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
         terminal.keys("?");
@@ -415,7 +415,7 @@ fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
     for _ in 0..3 {
         terminal.wait_until_quiet(Duration::from_millis(100));
         terminal.signal("TSTP");
-        // A shell goes on with what has stopped.
+        // A shell continues a program only after it has stopped.
         let status = format!("/proc/{}/status", terminal.pid());
         let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("State:\tT"));
         terminal.wait_until("the stop", |_| is_stopped());
@@ -431,7 +431,7 @@ fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
     terminal.assert_restored();
 }
 
-/// Without a desktop's clipboard program, and over ssh, the terminal itself is asked (OSC 52).
+/// Without a clipboard program of the desktop, and over SSH, text is copied through the terminal (OSC 52).
 #[test]
 fn a_copy_goes_through_the_terminal() {
     let home = tempfile::tempdir().unwrap();
@@ -440,7 +440,7 @@ fn a_copy_goes_through_the_terminal() {
     terminal.wait_for("water_tomatoes");
     terminal.keys("y");
     terminal.wait_for("through the terminal");
-    // "water_tomatoes" in base 64.
+    // "water_tomatoes" in Base64.
     assert!(String::from_utf8_lossy(&terminal.bytes()).contains("\u{1b}]52;c;d2F0ZXJfdG9tYXRvZXM="));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
@@ -479,7 +479,7 @@ fn any_size_is_survived() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
-/// Hostile files in the real program: the bytes hold no title, no clipboard, no cursor of theirs.
+/// Hostile files in the real program: the output contains no title, clipboard or cursor sequence from the files.
 #[test]
 fn hostile_files_do_not_reach_the_terminal() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -550,7 +550,7 @@ fn changed_files_are_read_again() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
-/// As often as `EVALTRAIL_ROUNDS` says; once unless it says.
+/// `EVALTRAIL_ROUNDS` sets the number of rounds, which is 1 by default.
 #[test]
 fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -578,7 +578,7 @@ fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
-/// Keys and a theme of the person's configuration; what of it cannot be used is said.
+/// Key bindings and a theme from the user's configuration are used, and invalid bindings are reported.
 #[test]
 fn a_persons_keys_and_themes_are_used() {
     let home = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Against the real thing: `adk api_server`, `adk eval` and `adk web`, on agents that run offline.
+//! Tests with the real `adk api_server`, `adk eval` and `adk web`, and with agents that run offline.
 //!
-//! Needs google-adk 2.13 (`EVALTRAIL_ADK=/path/to/adk`, a `.venv` here, or PATH); says when it
-//! is skipped. `.ci/run` installs it.
+//! They need google-adk 2.13 (`EVALTRAIL_ADK=/path/to/adk`, a `.venv` here, or PATH), and print a message if they are
+//! skipped. `.ci/run` installs it.
 
 use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output, python, root,
@@ -18,7 +18,7 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
-/// (set, case, metric, score, status, per invocation): what two runs must agree on.
+/// What two runs must agree on: set, case and metric, with score, status and the same per invocation.
 type Scores = BTreeMap<(String, String, String), (Option<f64>, u8, Vec<(Option<f64>, u8)>)>;
 
 fn status_number(word: &str) -> u8 {
@@ -60,11 +60,10 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 /// Every run of `adk eval` in the oracle whose metrics need no judge gives the same score and status
 /// for each case, metric and invocation.
 ///
-/// Differences on purpose: (1) runs that ADK itself crashed on are not compared, evaltrail finishes
-/// them; (2) a case whose agent raised is `errored` here and FAILED there, `adk_status` agrees;
-/// (3) seconds are nobody's but each run's own; (4) a metric that cannot be evaluated has no
-/// placeholders for its turns in ADK when the case has none; (5) an old-form set is named by its file
-/// and not by the path as it was typed.
+/// Intended differences: (1) runs in which ADK itself crashed are not compared, evaltrail finishes them; (2) a case
+/// whose agent raised an exception is `errored` here and FAILED in ADK, `adk_status` is equal; (3) durations are not
+/// compared; (4) a metric that cannot be evaluated has no placeholders for its turns in ADK when the case has none;
+/// (5) a set in the legacy format is named by its file and not by the path on the command line.
 #[test]
 fn the_matrix_of_adk_eval() {
     let (Some(adk), Some(oracle)) = (adk_or_skip("the_matrix_of_adk_eval"), oracle()) else { return };
@@ -101,8 +100,8 @@ fn the_matrix_of_adk_eval() {
     assert!(compared > 1900, "{compared}");
 }
 
-/// The same for the judged runs, with the oracle's judge behind both: in ADK's reading the same scores and
-/// statuses, faults of the judge included.
+/// The same for judged runs, both with the oracle's judge: in ADK's reading the scores and statuses are equal, also
+/// for faults of the judge.
 #[test]
 fn the_judged_matrix_of_adk_eval() {
     let (Some(adk), Some(oracle)) = (adk_or_skip("the_judged_matrix_of_adk_eval"), oracle()) else { return };
@@ -125,7 +124,7 @@ fn the_judged_matrix_of_adk_eval() {
             compared += 1;
         }
     }
-    // Beside its agent, a set's results are put where ADK keeps its own.
+    // Results of a set beside its agent are saved in ADK's folder.
     let run = serde_json::json!({
         "agent": "agents/home_automation", "evalset": "home_automation/home_judged.evalset.json",
         "config": "../evalsets/configs/judged_rubrics.json", "cwd": "agents",
@@ -140,8 +139,8 @@ fn the_judged_matrix_of_adk_eval() {
     assert_eq!(compared, expected.as_array().unwrap().len());
 }
 
-/// Our result file of `home_judged.rubrics` is one that google-adk takes, with the same verdicts on rubrics as
-/// in its own: for each case, metric and turn.
+/// Asserts that google-adk accepts evaltrail's result file of `home_judged.rubrics`, and that its rubric verdicts
+/// equal those in ADK's file for each case, metric and turn.
 fn same_rubrics_as_adk_writes(oracle: &Path, history: &Path) {
     let theirs = read_json(&oracle.join("results/home_judged.rubrics.evalset_result.json"));
     let theirs = theirs.as_str().map_or(theirs.clone(), |text| serde_json::from_str(text).unwrap());
@@ -149,7 +148,7 @@ fn same_rubrics_as_adk_writes(oracle: &Path, history: &Path) {
         let metrics = cases[0]["overall_eval_metric_results"].as_array().unwrap();
         metrics.iter().map(|metric| metric["metric_name"].as_str().unwrap().to_string()).collect()
     };
-    // Other sets are judged by the same metrics, and their results lie in the same folder.
+    // The same folder contains results of other sets with the same metrics.
     let same_run = |ours: &Value| {
         ours["eval_set_id"] == theirs["eval_set_id"]
             && names(&ours["eval_case_results"]) == names(&theirs["eval_case_results"])
@@ -224,8 +223,8 @@ fn compare_row(run: &str, row: &Value, ours: &Scores, cases: &BTreeMap<(String, 
     }
 }
 
-/// Our own sample agents, run by evaltrail without any configuration (it starts the server) and by
-/// `adk eval`: the same scores; and the file that evaltrail writes is listed and opened by `adk web`.
+/// The sample agents get the same scores from evaltrail, without configuration (it starts the server), and from `adk
+/// eval`. `adk web` lists and opens the file that evaltrail writes.
 #[test]
 fn the_sample_agents_and_adk_web() {
     let Some(adk) = adk_or_skip("the_sample_agents_and_adk_web") else { return };
@@ -293,7 +292,7 @@ fn compare_result(ours: &Scores, theirs: &Value, set: &str) {
     }
 }
 
-/// ADK declares `final_session_state` and never compares it; evaltrail asks the server what the state is.
+/// ADK declares `final_session_state` and never compares it; evaltrail requests the state from the server.
 #[test]
 fn the_session_state_after_a_run_is_compared() {
     let Some(adk) = adk_or_skip("the_session_state_after_a_run_is_compared") else { return };
@@ -333,11 +332,12 @@ fn the_session_state_after_a_run_is_compared() {
     let mode = |mode: &str| serde_json::json!({"session_state_match": {"threshold": 1, "mode": mode}});
     assert_eq!(scores(mode("exact")), [Some(1.0), Some(0.0), Some(0.0), None]);
     assert_eq!(scores(mode("subset")), [Some(1.0), Some(1.0), Some(0.0), None]);
-    // Compared without being asked for, where the case declares one; it decides nothing then.
+    // If the case declares a state, it is compared also without the criterion, and does not decide the status.
     assert_eq!(scores(serde_json::json!({"tool_call_valid": 0})), [Some(1.0), Some(0.0), Some(0.0), None]);
 }
 
-/// A model that answers piece by piece is heard piece by piece in a conversation; what is kept of the turn is whole.
+/// A streamed response is reported piece by piece during a conversation; the finished turn contains the whole
+/// response.
 #[tokio::test]
 async fn a_conversation_streams() {
     let Some(adk) = adk_or_skip("a_conversation_streams") else { return };

@@ -1,7 +1,7 @@
-//! Authoring against the real google-adk: a session of `adk api_server`, and a genuine trace, become cases that pass
-//! here and in ADK's own `adk eval`; a late turn runs on the expected history; the chat screen keeps what was said.
+//! Authoring with the real google-adk: a session of `adk api_server` and a real trace become cases that pass in
+//! evaltrail and in `adk eval`; a late turn runs after the expected history; the chat screen saves a conversation.
 //!
-//! Needs google-adk 2.13, as `real_adk.rs` does.
+//! These tests need google-adk 2.13, as those in `real_adk.rs` do.
 
 use crate::common::terminal::Terminal;
 use crate::common::{Server, adk, both, copy_folder, evaltrail, output, python, root};
@@ -16,7 +16,7 @@ struct Real {
     work: tempfile::TempDir,
 }
 
-/// A server on the sample's agents; nothing when google-adk is not here.
+/// Starts a server with the sample's agents. `None`: google-adk is not installed.
 fn real(test: &str) -> Option<Real> {
     let Some(adk) = adk() else {
         assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
@@ -54,7 +54,7 @@ impl Real {
     }
 }
 
-/// A POST, by hand: no client of ours takes part.
+/// Sends a POST request without evaltrail's HTTP client.
 fn post(port: u16, path: &str, body: &Value) -> String {
     use std::io::{Read, Write};
     let body = body.to_string();
@@ -122,7 +122,7 @@ fn a_late_turn_runs_on_the_expected_history() {
     assert!(report("9")["cases"][0]["error"].as_str().unwrap().contains("there is no turn 9"));
 }
 
-/// A desk that hands refunds over to another agent; each says which one it is.
+/// An agent that transfers refunds to another agent; each names itself in its response.
 const DESK: &str = r#"
 import sys
 from pathlib import Path
@@ -172,7 +172,7 @@ fn a_turn_alone_is_answered_by_the_agent_that_was_handed_the_conversation() {
     }
 }
 
-/// What google-adk records of two turns, exported as OTLP's JSON.
+/// Runs the agent and prints the spans that google-adk records, as OTLP JSON.
 const TRACED: &str = r#"
 import asyncio, importlib, json, os, sys
 os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = sys.argv[2]
@@ -244,9 +244,9 @@ fn a_genuine_trace_becomes_a_case_that_passes() {
     real.passes_here_and_in_adk("traced");
 }
 
-/// The chat screen: said, answered, kept, and green.
+/// A conversation in the chat screen is saved as a case, and the case passes.
 #[test]
-fn what_was_talked_is_kept_as_a_case() {
+fn a_chat_is_saved_as_a_case() {
     let Some(real) = real("what_was_talked") else { return };
     std::fs::write(
         real.agents.join("evaltrail.toml"),
@@ -274,7 +274,7 @@ fn what_was_talked_is_kept_as_a_case() {
     terminal.keys("talked\r");
     terminal.wait_for("save the conversation as talked");
     terminal.keys("\r");
-    // The same words are the title of the proposal, which covers the mark.
+    // The title of the proposal has the same text, so the whole notice is compared.
     terminal.wait_until("saved", |screen| {
         screen.lines().any(|line| line.starts_with(" done: save the conversation as talked"))
     });

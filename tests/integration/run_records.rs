@@ -1,4 +1,4 @@
-//! The folders of runs: whose they are, and what is left of them after an accident.
+//! Folders of runs: runs that were recorded elsewhere, and runs after a crash or a full disk.
 #![cfg(unix)]
 
 use crate::common::server::Double;
@@ -69,13 +69,13 @@ impl Desk {
         runs.map(|run| run.unwrap().path()).collect()
     }
 
-    /// Requests to run an agent that the server took.
+    /// Number of requests to run the agent that the server received.
     fn asked(&self) -> usize {
         self.server.seen.lock().unwrap().runs.values().sum()
     }
 }
 
-/// A run that somebody else's evaltrail recorded, as it comes with a folder from elsewhere.
+/// A run that another user recorded, which came with the folder.
 #[test]
 fn a_foreign_run_is_shown_and_decides_nothing() {
     let (desk, theirs) = (Desk::new(), Desk::new());
@@ -162,7 +162,7 @@ fn what_is_accepted_in_a_copy_is_written_in_the_copy() {
     assert_ne!(fs::read(copy.path().join("s.evalset.json")).unwrap(), before);
 }
 
-/// A disk that is full for a while: what could not be written waits, and is written when there is room again.
+/// The disk is full for a while: attempts that cannot be written are retained and written when there is space again.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_was_full_costs_no_result() {

@@ -1,4 +1,4 @@
-//! Whole runs of the real binary against doubles of agents.
+//! Whole runs of the real binary with test doubles of agents.
 #![cfg(unix)]
 
 use crate::common::server::{Dialect, Double};
@@ -60,7 +60,7 @@ fn every_fault_is_its_own_case_alone() {
     };
     says("silent", "longer than the limit of 2 s");
     says("drip", "longer than the limit of 2 s");
-    // What came before the limit is kept to be looked at.
+    // The response before the limit is in the report.
     let drip = report["cases"].as_array().unwrap().iter().find(|case| case["eval_id"] == "drip").unwrap();
     assert_eq!(drip["invocations"][0]["actual"]["response"], "I begin");
     says("broken", "500");
@@ -72,7 +72,7 @@ fn every_fault_is_its_own_case_alone() {
     for n in 0..4 {
         assert_eq!(status_of(&report, &format!("fine_{n}")).0, "passed");
     }
-    // Asked to come back after a second, it came back once.
+    // After the response with `Retry-After: 1` there was one retry.
     assert_eq!(status_of(&report, "busy").0, "passed");
     let seen = server.seen.lock().unwrap();
     assert_eq!((seen.busy["busy"], seen.runs["overloaded"], seen.runs["raises"]), (2, 3, 1));
@@ -97,8 +97,8 @@ fn servers_in_other_languages_are_agents_too() {
     assert_eq!((seen.wrong.clone(), seen.deleted), (vec![], 2));
 }
 
-/// Hostile ids, prompts, answers and errors: no byte of them acts on the terminal, no line of theirs
-/// begins a line of ours, and the data in the JSON report stays as it was.
+/// Hostile ids, prompts, responses and errors: their bytes do not control the terminal, and their lines do not begin
+/// a line of the output.
 #[test]
 fn hostile_text_is_spelt_out() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
@@ -138,8 +138,8 @@ fn an_agent_that_is_down_is_said_so() {
     assert!(status_of(&report, "a").1.contains("is the server running?"), "{report}");
 }
 
-/// kill -9 at 20 points of a run of 200 cases: no finished case is lost or run again, and the report
-/// after `--resume` equals that of a run without interruption, but for times and ids.
+/// `kill -9` at 20 points of a run of 200 cases: no finished case is lost or run again, and the report after
+/// `--resume` equals that of an uninterrupted run, except for times and ids.
 #[test]
 fn killed_and_resumed_runs_lose_and_repeat_nothing() {
     let whole = {
@@ -185,12 +185,11 @@ fn two_hundred(folder: &Path) {
 
 fn run_all(folder: &Path, server: &Double) -> Command {
     let mut command = evaltrail(folder);
-    // The double is at another port each time; a name in the configuration keeps the plans alike.
     command.arg("run").arg(folder).args(["--agent", &server.agent(), "-j", "4"]);
     command
 }
 
-/// The ids of the finished cases, by the whole lines of the newest journal.
+/// The ids of the finished cases, from the complete lines of the journal.
 fn journal(folder: &Path) -> BTreeSet<String> {
     let runs = folder.join(".evaltrail/runs");
     let Some(run) = std::fs::read_dir(runs).ok().and_then(|mut runs| runs.next()) else {
@@ -258,7 +257,7 @@ fn ctrl_c_once_finishes_and_twice_stops() {
     }
 }
 
-/// So many attempts a minute; and an interrupt does not wait for the next one's turn.
+/// `--rate` sets the number of attempts per minute. An interrupt does not wait for the next attempt.
 #[test]
 fn attempts_begin_at_the_rate_that_is_asked_for() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
@@ -359,7 +358,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             "valid",
             "errored",
             "total",
-            // beyond the design: what a mean hides
+            // more than the mean
             "mean_errors_as_zero",
             "min",
             "median",
@@ -550,7 +549,7 @@ fn a_bad_file_spoils_only_itself() {
     assert!(text(&out).contains("good.evalset.json  1 case "), "{}", text(&out));
 }
 
-/// Numbers that only Python's JSON has, and integers of any size, go through a run and its journal.
+/// Numbers that only Python's JSON allows, and integers of any size, are preserved in a run and its journal.
 #[test]
 fn odd_numbers_go_all_the_way() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
@@ -571,7 +570,7 @@ fn odd_numbers_go_all_the_way() {
 fn a_folder_that_cannot_be_written_still_gives_a_report() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
-    // A file where the folder should be: also root cannot make a folder there.
+    // A file in place of the folder: not even root can create the folder.
     std::fs::write(work.path().join(".evaltrail"), "").unwrap();
     let home = tempfile::tempdir().unwrap();
     let out = output(evaltrail(home.path()).arg("run").arg(work.path()).args([
@@ -595,7 +594,7 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(out.status.code(), Some(0), "{}", both(&out));
 }
 
-/// An agent with a limit of its own is not asked more at once, and others go on beside it.
+/// An agent with its own limit has no more attempts at once; other agents run at the same time.
 #[test]
 fn an_agent_keeps_its_own_limit() {
     use evaltrail::domain::RunEvent;
@@ -631,7 +630,7 @@ fn an_agent_keeps_its_own_limit() {
     });
 }
 
-/// While a run is paused nothing begins; when it goes on, nothing was lost.
+/// While a run is paused no attempt starts; after it is resumed all attempts end.
 #[test]
 fn a_paused_run_begins_nothing_and_goes_on() {
     use evaltrail::domain::RunEvent;
@@ -648,7 +647,7 @@ fn a_paused_run_begins_nothing_and_goes_on() {
         let mut run = start(prepared, None, work.path());
         run.handle.pause(true);
         let mut paused = false;
-        // Until what is in flight has ended and nothing more comes.
+        // Until the attempts in flight have ended and there are no more events.
         while let Ok(event) = tokio::time::timeout(Duration::from_secs(3), run.events.recv()).await {
             let event = event.expect("the run goes on");
             paused |= event == RunEvent::Paused(true);
@@ -664,7 +663,7 @@ fn a_paused_run_begins_nothing_and_goes_on() {
     });
 }
 
-/// One attempt is given up; the others go on, and it is still owed.
+/// One attempt is cancelled: the others continue, and it remains outstanding.
 #[test]
 fn one_attempt_can_be_cancelled() {
     use evaltrail::domain::RunEvent;
@@ -696,9 +695,9 @@ fn one_attempt_can_be_cancelled() {
     });
 }
 
-/// A person in `$EDITOR` hears nothing of the run for a while: no attempt waits for them.
+/// While `$EDITOR` is open, the explorer receives no events of the run: no attempt waits for it.
 #[test]
-fn a_listener_that_does_not_listen_holds_up_no_attempt() {
+fn a_slow_receiver_of_events_delays_no_attempt() {
     use evaltrail::domain::{RunEvent, RunOptions};
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let work = tempfile::tempdir().unwrap();

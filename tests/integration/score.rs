@@ -1,4 +1,4 @@
-//! `evaltrail score` and metrics of one's own, with the real binary, real programs and a real Python.
+//! `evaltrail score` and custom metrics, with the real binary, real programs and a real Python.
 
 use crate::common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
@@ -57,8 +57,8 @@ fn a_table_is_scored_without_an_agent() {
     assert_eq!((&exact["mean"], &exact["mean_errors_as_zero"]), (&json!(0.5), &json!(0.25)));
 }
 
-/// What a row does not hold is not evaluated, and never passed; ids that stand twice are two cases. The default
-/// `response_match_score` is ADK's, to which a missing reference is an empty one, and scores 0.
+/// A metric whose columns are missing is not evaluated, and never passes; rows with the same id are separate cases.
+/// The default `response_match_score` is ADK's, for which a missing reference is an empty one and scores 0.
 #[test]
 fn missing_columns_and_duplicated_ids() {
     let rows = [
@@ -172,7 +172,7 @@ fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
     }
 }
 
-/// ADK's own convention, with ADK's own classes.
+/// A custom metric with ADK's signature and ADK's classes.
 #[test]
 fn adks_custom_metrics_are_called_as_adk_calls_them() {
     let Some(adk) = crate::common::adk() else {
@@ -205,7 +205,7 @@ fn adks_custom_metrics_are_called_as_adk_calls_them() {
     assert_eq!(counts["per_invocation"][0]["score"], 1.0);
 }
 
-/// Escape sequences, markup, formulas: in every field that a report shows.
+/// Rows with escape sequences, markup and formulas in every field that a report shows.
 fn hostile() -> String {
     let evil =
         "=cmd|' /C calc'!A0\u{1b}]0;x\u{7}<script>alert(1)</script>\"'&\u{202e}\u{0}\n| @all [x](http://y)";
@@ -264,7 +264,7 @@ fn hostile_reports_open_cleanly() {
     );
 }
 
-/// What evaltrail writes in Vertex's words, it reads again.
+/// evaltrail reads its own exports in Vertex's formats.
 #[test]
 fn our_exports_are_read_again() {
     let place =
@@ -287,7 +287,7 @@ fn our_exports_are_read_again() {
     );
 }
 
-/// A table that lies about in a folder of agents changes nothing for `run`, and the eval sets nothing for `score`.
+/// For a folder, `run` ignores data sets and `score` ignores eval sets. A data set that is named is run.
 #[test]
 fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
     let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});

@@ -44,7 +44,7 @@ fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt
 const FILE: &str = "/w/x.evalset.json";
 const SAID: &str = "the lamp is off now";
 
-/// Four cases: passes; other order; other argument; other words.
+/// Four cases: one passes; the others differ in the order of calls, an argument, or the response.
 fn model() -> Model {
     let path = SetPath { path: FILE.into(), shown: "x.evalset.json".into(), stem: "x".into(), app: None };
     let mut model = Model::new("w".into(), vec![path], (120, 40));
@@ -168,7 +168,7 @@ fn a_change_is_written_only_after_a_yes() {
 }
 
 #[test]
-fn outcomes_that_come_in_meanwhile_are_shown_as_they_would_be() {
+fn results_that_arrive_during_a_what_if_are_rescored() {
     let mut model = model();
     press(&mut model, "w m w m");
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
@@ -254,7 +254,7 @@ fn s_scores_and_metrics_and_statistics_open() {
     assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
 }
 
-/// In the list, with a preview: the suggestion is tried with one key, what is shown then is of the what-if, and the same
+/// In the list, one key applies the suggestion to the what-if. The preview then shows the what-if, and the same
 /// suggestion is not added twice.
 #[test]
 fn a_suggestion_is_tried_from_the_list_once() {
@@ -269,14 +269,14 @@ fn a_suggestion_is_tried_from_the_list_once() {
     let mut twice = suggestion.clone();
     twice.add(suggestion.clone());
     assert_eq!(twice, suggestion);
-    // The same while another screen was open meanwhile.
+    // The same after another screen was open.
     press(&mut model, "w d enter");
     press(&mut model, "= q");
     assert_eq!(model.shown_attempt().unwrap().status, P);
     assert_eq!(model.shown_case().unwrap().suggestion, None, "no stale suggestion in the list");
 }
 
-/// Tools and arguments of the case complete a rule, and a rule about no call says so.
+/// Tools and arguments of the case complete a rule, and a rule that matches no call is reported.
 #[test]
 fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
     let mut model = model();

@@ -1,5 +1,5 @@
-//! A double of judges' APIs: strict about what it is asked, in each of their protocols. What is not as the API
-//! wants it is refused and remembered.
+//! A test double for the APIs of judge models. It checks each request against the protocol of its provider; invalid
+//! requests are rejected and recorded.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -8,19 +8,19 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
     pub path: String,
     pub headers: HashMap<String, String>,
     pub body: Value,
-    /// The prompt in it.
+    /// The prompt in the body.
     pub prompt: String,
 }
 
 impl Asked {
-    /// The schema that the answer is held to, in whichever way the API is told one.
+    /// The JSON Schema for the response, which has another place in each API.
     pub fn schema(&self) -> Option<&Value> {
         let places = [
             "/generationConfig/responseJsonSchema",
@@ -33,26 +33,26 @@ impl Asked {
     }
 }
 
-/// What is answered.
+/// A response.
 pub enum Say {
-    /// The model's words, in the protocol's form.
+    /// Text of the model, in the format of the protocol.
     Text(String),
-    /// A status and a body of its own.
+    /// Status, headers and body.
     Raw(u16, Vec<(&'static str, String)>, String),
 }
 
-/// The server.
+/// The server, with the requests that it received and the errors in them.
 pub struct JudgeDouble {
     pub port: u16,
     pub seen: Arc<Mutex<Vec<Asked>>>,
     pub wrong: Arc<Mutex<Vec<String>>>,
 }
 
-/// The key that it takes.
+/// The only key that the server accepts.
 pub const KEY: &str = "canary-Zk93/qq+7";
 
 impl JudgeDouble {
-    /// One that answers so.
+    /// Starts a server that responds with `say`.
     pub fn start(say: impl Fn(&Asked) -> Say + Send + Sync + 'static) -> JudgeDouble {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -68,7 +68,7 @@ impl JudgeDouble {
         JudgeDouble { port, seen, wrong }
     }
 
-    /// One that finds everything valid.
+    /// Starts a server that judges everything as valid.
     pub fn agreeing() -> JudgeDouble {
         JudgeDouble::start(|_| Say::Text(valid("valid")))
     }
@@ -77,7 +77,7 @@ impl JudgeDouble {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Has a command ask this judge, whichever the model.
+    /// Points a command at this server, for every provider.
     pub fn answers_for(&self, command: &mut Command) {
         command
             .env("GOOGLE_GEMINI_BASE_URL", self.url())
@@ -90,7 +90,7 @@ impl JudgeDouble {
             .env("GOOGLE_CLOUD_LOCATION", "l");
     }
 
-    /// The questions, without those whether a model is there.
+    /// The requests to a model, without those that check whether a model exists.
     pub fn questions(&self) -> Vec<Asked> {
         self.seen
             .lock()
@@ -101,25 +101,25 @@ impl JudgeDouble {
             .collect()
     }
 
-    /// Panics when something was asked that the API does not take.
+    /// Panics if the server received an invalid request.
     pub fn was_asked_rightly(&self) {
         let wrong = self.wrong.lock().unwrap();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
 
-/// Gives a command the key for every provider.
+/// Sets the key of every provider in the environment of a command.
 pub fn with_keys(command: &mut Command) {
     for name in KEYS {
         command.env(name, KEY);
     }
 }
 
-/// The variables that hold keys.
+/// The environment variables for keys.
 pub const KEYS: [&str; 4] =
     ["GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLOUDSDK_AUTH_ACCESS_TOKEN"];
 
-/// A verdict on a response.
+/// The judge's verdict on a response, as JSON.
 pub fn valid(word: &str) -> String {
     json!({"reasoning": "scripted", "is_the_agent_response_valid": word}).to_string()
 }
@@ -183,7 +183,7 @@ enum Api {
     Gemini,
     Vertex,
     Service,
-    /// A public bucket: nobody shows a key there.
+    /// A public bucket: its requests have no key.
     Bucket,
     Openai,
     Anthropic,
@@ -204,7 +204,7 @@ impl Api {
         })
     }
 
-    /// The prompt, when all is as the API wants it.
+    /// Returns the prompt of a valid request, or what is wrong with the request.
     fn check(self, asked: &Asked) -> Result<String, String> {
         let header = |name: &str| asked.headers.get(name).map(String::as_str);
         let key = match self {
@@ -375,7 +375,7 @@ impl Api {
     }
 }
 
-/// A schema that every API takes in its strict form.
+/// Checks that every API accepts the schema in its strict mode.
 fn strict(schema: &Value) -> Result<(), String> {
     match schema["type"].as_str() {
         Some("object") => {
@@ -397,7 +397,7 @@ fn strict(schema: &Value) -> Result<(), String> {
     }
 }
 
-/// An object with no other keys than these, and with all of those.
+/// Checks that a value is an object with only the `known` keys and all the `needed` ones.
 fn only(value: &Value, known: &[&str], needed: &[&str]) -> Result<(), String> {
     let map = value.as_object().ok_or_else(|| format!("no object: {value}"))?;
     if let Some(key) = map.keys().find(|key| !known.contains(&key.as_str())) {

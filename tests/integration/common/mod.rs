@@ -1,4 +1,4 @@
-//! What the whole-program tests share.
+//! Helpers that the integration tests share.
 
 pub mod input;
 pub mod judge;
@@ -11,31 +11,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The repository.
+/// The root of the repository.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The oracle, when it lies beside the checkout.
+/// The folder of the oracle, if it exists beside the checkout.
 pub fn oracle() -> Option<PathBuf> {
     let folder = root().join("../shared/oracle");
     folder.is_dir().then(|| folder.canonicalize().expect("it is there"))
 }
 
-/// The binary, with its own places kept apart from the user's.
+/// A command for the binary, whose own files are separate from the user's.
 pub fn evaltrail(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evaltrail"));
     command.env("EVALTRAIL_HOME", home).env_remove("NO_COLOR").stdin(Stdio::null());
     command
 }
 
-/// A folder with files of its own.
+/// A temporary folder with files.
 pub struct Place {
     folder: tempfile::TempDir,
 }
 
 impl Place {
-    /// With these files.
+    /// Creates a folder with files, given by their paths and contents.
     pub fn new(files: &[(&str, String)]) -> Place {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// Runs to the end.
+/// Runs a command to its end.
 pub fn output(command: &mut Command) -> Output {
     command.output().expect("the binary runs")
 }
@@ -80,7 +80,7 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Waits for a condition; panics with what was waited for.
+/// Waits until `look` returns a value; panics with `what` after the limit.
 pub fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + limit;
     loop {
@@ -92,7 +92,7 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option
     }
 }
 
-/// The real `adk`: `EVALTRAIL_ADK`, or in a virtual environment of the checkout, or on PATH.
+/// The real `adk`: from `EVALTRAIL_ADK`, a virtual environment in the checkout, or PATH.
 pub fn adk() -> Option<PathBuf> {
     let named = std::env::var_os("EVALTRAIL_ADK").map(PathBuf::from);
     let here = root().join(".venv/bin/adk");
@@ -101,7 +101,7 @@ pub fn adk() -> Option<PathBuf> {
     named.into_iter().chain([here]).chain(on_path).find(|file| file.is_file())
 }
 
-/// The program, or a word that the test is skipped.
+/// The path of `adk`. Without it, prints that the test is skipped.
 pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
     let found = adk();
     if found.is_none() {
@@ -111,14 +111,14 @@ pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
     found
 }
 
-/// A server that dies with the test.
+/// A server that is killed when it is dropped.
 pub struct Server {
     child: Child,
     pub port: u16,
 }
 
 impl Server {
-    /// `adk api_server` or `adk web` on these agents, up and answering.
+    /// Starts `adk api_server` or `adk web` with these agents and waits until it responds.
     pub fn start(adk: &Path, command: &str, agents: &Path) -> Server {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let log = std::fs::File::create(agents.join("server.log")).expect("a log");
@@ -136,7 +136,7 @@ impl Server {
         server
     }
 
-    /// A GET, by hand: no client of ours takes part.
+    /// Sends a GET request without evaltrail's HTTP client.
     pub fn get(&self, path: &str) -> Option<String> {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()?;
@@ -156,14 +156,14 @@ impl Drop for Server {
     }
 }
 
-/// The oracle's judge, which answers from a script.
+/// The oracle's judge, whose responses come from a script.
 pub struct ScriptedJudge {
     child: Child,
     pub port: u16,
 }
 
 impl ScriptedJudge {
-    /// With these rules, up and answering. `python` is any Python 3.
+    /// Starts the judge with these rules and waits until it responds. `python` is any Python 3.
     pub fn start(python: &Path, oracle: &Path, rules: &Path) -> ScriptedJudge {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let child = Command::new(python)
@@ -181,7 +181,7 @@ impl ScriptedJudge {
         judge
     }
 
-    /// Points a command at it, as ADK is pointed at it.
+    /// Points a command at the judge, with the same variables as for ADK.
     pub fn judges(&self, command: &mut Command) {
         command
             .env("GOOGLE_API_KEY", "dummy")
@@ -205,7 +205,7 @@ pub fn python() -> Option<PathBuf> {
     beside.into_iter().chain(system).find(|file| file.is_file())
 }
 
-/// A number, or a text that spells one.
+/// A number, or a string that contains one.
 pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::String(text) => text.parse().ok(),

@@ -1,11 +1,11 @@
-//! Past results, as the history has them.
+//! Past results, as the history returns them.
 
 use evaltrail::domain::{Attempt, EndedAttempt, RunBy, RunRef};
 use evaltrail::history::PastResult;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of a run, an attempt each; attempts of one case are one result.
+/// The results of a run. Attempts of the same case are combined into one result.
 pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResult> {
     let run = Arc::new(RunRef { id: run.into(), started: String::new(), by: RunBy::Evaltrail });
     let mut results: Vec<PastResult> = Vec::new();

@@ -1,5 +1,5 @@
-//! A double of an ADK server: strict about what it is asked, and faulty on purpose. What the user
-//! says chooses what happens.
+//! A test double for an ADK server. It checks requests strictly and simulates faults; the user's message selects the
+//! fault.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -8,15 +8,16 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How the server speaks.
+/// The variant of ADK whose API the server imitates.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Dialect {
     Python,
-    /// The session's id in the path alone, unknown fields refused, errors as events of their own name.
+    /// The session's id is only in the path, unknown fields are rejected, and errors are server-sent events of type
+    /// `error`.
     Go,
 }
 
-/// The server, and what it saw.
+/// The server and what it received.
 pub struct Double {
     pub port: u16,
     pub seen: Arc<Mutex<Seen>>,
@@ -24,15 +25,15 @@ pub struct Double {
 
 #[derive(Default)]
 pub struct Seen {
-    /// How often each prompt was run.
+    /// Number of runs, by prompt.
     pub runs: HashMap<String, usize>,
-    /// Sessions that exist.
+    /// State of the sessions that exist, by id.
     pub sessions: HashMap<String, Value>,
-    /// Sessions that were deleted.
+    /// Number of deleted sessions.
     pub deleted: usize,
-    /// How often a busy answer was given, by prompt.
+    /// Number of requests with a prompt that starts with `busy`, by prompt. The first one gets status 429.
     pub busy: HashMap<String, usize>,
-    /// Requests that ADK would not understand.
+    /// Requests that ADK would reject.
     pub wrong: Vec<String>,
 }
 

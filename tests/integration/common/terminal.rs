@@ -1,5 +1,5 @@
-//! The real binary in a pseudo-terminal, with an independent reader of what it writes.
-// Shared by a test and a bench that use other parts of it.
+//! The real binary in a pseudo-terminal, with an independent terminal emulator that interprets its output.
+// Shared by tests and a benchmark, which use different parts of it.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A program on a terminal.
+/// A program in a pseudo-terminal.
 pub struct Terminal {
     pub child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
@@ -16,21 +16,21 @@ pub struct Terminal {
     parser: Arc<Mutex<vt100::Parser>>,
 }
 
-/// The reader wants two cells at least.
+/// The terminal emulator needs at least two cells.
 fn cells(count: u16) -> std::num::NonZero<u16> {
     std::num::NonZero::new(count.max(2)).expect("two at least")
 }
 
-/// Waits for the screen no longer than this.
+/// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Terminal {
-    /// Starts a program of so many columns and rows.
+    /// Starts a program in a terminal of this size: columns and rows.
     pub fn start(program: &str, args: &[&str], home: &Path, size: (u16, u16)) -> Terminal {
         Terminal::start_in(program, args, home, size, home, &[])
     }
 
-    /// Starts a program in a folder, with more environment.
+    /// Starts a program in a folder, with additional environment variables.
     pub fn start_in(
         program: &str,
         args: &[&str],
@@ -48,7 +48,7 @@ impl Terminal {
         command.env("EVALTRAIL_HOME", home);
         command.env_remove("NO_COLOR");
         command.env_remove("COLORTERM");
-        // Whoever runs the tests has keys of their own.
+        // Developers may have keys in their environment.
         ["GOOGLE_API_KEY", "GEMINI_API_KEY"].iter().for_each(|key| command.env_remove(key));
         for (key, value) in env {
             command.env(key, value);
@@ -75,17 +75,17 @@ impl Terminal {
         self.writer.flush().expect("typed");
     }
 
-    /// What stands on the screen.
+    /// The text on the screen.
     pub fn screen(&self) -> String {
         self.parser.lock().unwrap().screen().contents()
     }
 
-    /// Everything that was written so far.
+    /// All bytes that were written so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }
 
-    /// How much was written so far.
+    /// Number of bytes that were written so far.
     pub fn written(&self) -> usize {
         self.bytes.lock().unwrap().len()
     }
@@ -95,12 +95,12 @@ impl Terminal {
         self.parser.lock().unwrap().screen().alternate_screen()
     }
 
-    /// Waits until the screen shows this.
+    /// Waits until the screen contains a text.
     pub fn wait_for(&self, text: &str) {
         self.wait_until(&format!("{text:?}"), |screen| screen.contains(text));
     }
 
-    /// Waits until the screen is so.
+    /// Waits until the screen meets a condition; `what` describes the condition in the panic.
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + LIMIT;
         while !is_so(&self.screen()) {
@@ -122,14 +122,14 @@ impl Terminal {
         }
     }
 
-    /// Another size.
+    /// Resizes the terminal.
     pub fn resize(&self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
         self.master.resize(size).expect("resized");
     }
 
-    /// The process's id.
+    /// The id of the process.
     pub fn pid(&self) -> i32 {
         self.child.process_id().expect("it runs") as i32
     }
@@ -141,7 +141,7 @@ impl Terminal {
         assert!(status.expect("kill runs").success());
     }
 
-    /// Waits for the end; says the exit code.
+    /// Waits until the program ends. Returns its exit code.
     pub fn wait_for_end(&mut self) -> u32 {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -153,9 +153,9 @@ impl Terminal {
         }
     }
 
-    /// Whether lines are edited and keys are echoed, as a shell expects it.
+    /// Whether line editing and echo are on, as a shell expects.
     pub fn is_cooked(&self) -> bool {
-        // Not through the master: to open that by its path makes another terminal.
+        // Opens the slave: opening the master by its path would create another terminal.
         let path = self.master.tty_name().expect("a name");
         let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).expect("the terminal");
@@ -163,7 +163,7 @@ impl Terminal {
         modes.contains(rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO)
     }
 
-    /// Asserts that every report that was switched on was switched off again, in the bytes.
+    /// Asserts that the output switches off every terminal mode that it switched on.
     pub fn assert_restored(&self) {
         let text = String::from_utf8_lossy(&self.bytes()).into_owned();
         for mode in ["1049", "1000", "1002", "1003", "1006", "2004", "2026"] {

@@ -1,4 +1,4 @@
-//! Changes that a person makes, drawn at random, and where in the file each may show.
+//! Random changes of cases, and the part of the file that each of them may modify.
 
 use super::styles::{args, value, word};
 use evaltrail::diff::{Piece, accept};
@@ -7,7 +7,7 @@ use evaltrail::formats::json::JsonPath;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// A changed case, and the path below it that may be another.
+/// A changed case, and the path in the case below which the file may differ.
 pub struct Changed {
     pub case: EvalCase,
     pub within: JsonPath,

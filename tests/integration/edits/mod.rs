@@ -1,4 +1,4 @@
-//! Edits keep the file: only the bytes of the changed value change, and every change can be taken back.
+//! Edits preserve the file: only the bytes of the changed value change, and every edit can be undone.
 
 mod changes;
 mod styles;
@@ -23,7 +23,8 @@ fn open(text: &str) -> SetFile {
     SetFile::open(Arc::from(text), "set").unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The value at a path, or at as much of it as there is: its bytes, found without the editor's help.
+/// The byte range of the value at a path, or at the longest part of the path that exists. Its end is found without
+/// the code under test.
 fn span(text: &str, path: &JsonPath) -> Range<usize> {
     let start = locate(text, path);
     start..start + value_len(&text[start..])
@@ -61,7 +62,7 @@ fn value_len(text: &str) -> usize {
     text.len()
 }
 
-/// In the file's own spelling.
+/// The path with keys as the file has them, in camelCase or snake_case.
 fn spelt(path: &JsonPath, camel: bool) -> JsonPath {
     let step = |step: &Step| match step {
         Step::Key(key) if camel => {
@@ -74,7 +75,7 @@ fn spelt(path: &JsonPath, camel: bool) -> JsonPath {
     JsonPath(path.0.iter().map(step).collect())
 }
 
-/// The file with one change; what it may have touched is all that it touched.
+/// Applies a random change, and checks that the file differs only where the change may modify it.
 fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String, TextChange) {
     let file = open(text);
     let at = rng.random_range(0..file.len());
@@ -85,7 +86,7 @@ fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String,
     let list = if legacy { JsonPath::default() } else { JsonPath::default().key("eval_cases") };
     let path = spelt(&within, camel).below(&list.index(at));
     let (old, new) = (span(text, &path), span(&after, &path));
-    // A member that is not there yet shows within the object that it is put into.
+    // A new member modifies the object that it is added to.
     let (old, new) = match exists(text, &path) && exists(&after, &path) {
         true => (old, new),
         false => {
@@ -103,7 +104,7 @@ fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String,
     (after, edited)
 }
 
-/// A case comes, is copied, or goes; the others keep every byte.
+/// Inserts, copies or removes cases, and checks that the bytes of the others stay the same.
 fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     let file = open(text);
     let texts = |file: &SetFile| -> Vec<String> {
@@ -141,13 +142,13 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     (after, edited)
 }
 
-/// What `check` holds against a file, without places.
+/// The messages of `check` about a file, without positions.
 fn issues(text: &str) -> BTreeSet<String> {
     check_text(text, "set.evalset.json").into_iter().map(|issue| issue.message).collect()
 }
 
 #[test]
-fn random_edits_touch_what_they_mean_alone() {
+fn random_edits_change_only_their_part_of_the_file() {
     let place = crate::common::Place::new(&[]);
     for seed in 0..EDITS {
         let rng = &mut StdRng::seed_from_u64(seed);
@@ -173,7 +174,7 @@ fn random_edits_touch_what_they_mean_alone() {
     adk_loads_all_of(place.path());
 }
 
-/// The real google-adk reads every file.
+/// Checks that google-adk loads every file.
 fn adk_loads_all_of(folder: &Path) {
     let Some(adk) = crate::common::adk() else {
         assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "google-adk is required here");

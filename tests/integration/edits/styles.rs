@@ -1,11 +1,11 @@
-//! Eval sets in every style that people and programs write them in, spelt by a writer of the test's own.
+//! Eval sets in all styles that people and programs use, written without the code under test.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use serde_json::{Value, json};
 
-/// How a file is written.
+/// How a file is formatted.
 #[derive(Clone, Debug)]
 pub struct Style {
     indent: Option<&'static str>,
@@ -17,7 +17,7 @@ pub struct Style {
     pub camel: bool,
     bom: bool,
     last_newline: bool,
-    /// Containers of so many characters at most stand on one line.
+    /// Arrays and objects of at most this many bytes are written on one line.
     compact_below: usize,
 }
 
@@ -101,7 +101,7 @@ impl Style {
     }
 }
 
-/// Numbers whose spelling says more than their value.
+/// Numbers whose text must be preserved, not only their value.
 const NUMBERS: &[&str] =
     &["1", "1.0", "1e2", "-0.0", "1E+2", "0.1000", "123456789012345678901234567890", "NaN", "-Infinity"];
 const WORDS: &[&str] = &["device_2", "naïve café", "日本 \"q\" \\ /", "a\tb\nc", "😀", "", "x"];
@@ -256,7 +256,7 @@ pub fn eval_set(style: &Style, rng: &mut StdRng) -> Value {
         object(style, members)
     };
     let cases: Vec<Value> = (0..rng.random_range(1..5)).map(|at| case(rng, at)).collect();
-    // ADK knows the set's own keys in snake_case only.
+    // ADK accepts the keys of the set itself only in snake_case.
     json!({"eval_set_id": "set", "name": "a set", "eval_cases": cases, "creation_timestamp": 1.5})
 }
 

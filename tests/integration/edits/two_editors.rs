@@ -1,5 +1,5 @@
-//! Two editors at once: what they do to different cases is all there in the end, and what they do to the same
-//! case is told to the one that came later.
+//! Two editors at once: changes of different cases are all saved, and of two changes to the same case the later one
+//! is rejected with a conflict.
 
 use super::open;
 use crate::common::Place;
@@ -31,7 +31,8 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
     Edit::Case(at, Box::new(case))
 }
 
-/// Saves an edit; where someone else wrote, on their file if both go together. Says whether it was made.
+/// Saves an edit. If the file has changed, the edit is rebased onto the new content. Returns `false` if that is not
+/// possible.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let own = path.parent().unwrap().join("own");
     let log = EditLog::of(Some(&Places { data: own.clone(), cache: own.clone(), config: own }));
@@ -62,7 +63,8 @@ fn two_editors_lose_nothing_silently() {
     let place = Place::new(&[("s.evalset.json", set())]);
     let path = place.path().join("s.evalset.json");
     let count = |file: &SetFile, at: usize| said(file, at).parse::<usize>().unwrap();
-    // Each counts its own case up, and the one that both have: an edit that was made is never undone by the other.
+    // Each editor increments a number in its own case and in the shared case: the other one never undoes a saved
+    // edit.
     let editor = |own: usize| {
         let mut made = 0;
         for _ in 0..ROUNDS {
