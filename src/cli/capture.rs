@@ -6,8 +6,10 @@ use super::args::CaptureArgs;
 use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;
-use crate::domain::{Invocation, SessionInput, captured_case, clean_line, eval_id_error, turn_range};
-use crate::formats::{Edit, plan, unified};
+use crate::domain::{
+    Invocation, SessionInput, captured_case, clean_line, eval_id_error, set_id_error, turn_range,
+};
+use crate::formats::{Edit, SetFile, blank_set, plan, unified};
 use crate::history::place;
 use crate::runner::{RecordedConversation, begins_late, recorded_conversations};
 use crate::store::{FileAction, FileJob};
@@ -16,36 +18,69 @@ use anyhow::{Context, bail};
 use std::ops::Range;
 use std::path::Path;
 
+/// Maximum number of ids in a message.
+const LISTED: usize = 8;
+
 pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.into);
     let [eval_id] = target.ids.as_slice() else { bail!("--into FILE:CASE names the file and the new case") };
-    let workspace = Workspace::open(&target.path)?;
+    let opened = if target.path.exists() { target.path.as_path() } else { folder_of(&target.path) };
+    let workspace = Workspace::open(opened)?;
     let set = SetPath::of_file(&target.path, &workspace.root);
-    let open = open_set(&set).with_context(|| set.shown.clone())?;
-    if let Some(why) = eval_id_error(eval_id, open.file.eval_ids()) {
+    let is_new = !target.path.exists();
+    let file = match is_new {
+        true => blank(&target.path)?,
+        false => open_set(&set).with_context(|| set.shown.clone())?.file,
+    };
+    if let Some(why) = eval_id_error(eval_id, file.eval_ids()) {
         bail!("{why}");
     }
     let conversation = conversation(&args, &workspace)?;
     conversation.notes.iter().for_each(|note| tell(&clean_line(note)));
+    if conversation.turns.is_empty() {
+        bail!("{} has no turns to save", clean_line(&conversation.id));
+    }
     let range = turns_of(&conversation.turns, args.turns.as_deref())?;
     if range.start > 0 {
         tell(&begins_late(range.start + 1));
     }
     let turns = &conversation.turns[range];
-    let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
-    let case = captured_case(eval_id, turns, session_input(conversation.input, &args), now);
-    let change = plan(&open.file, &[Edit::Insert(open.file.len(), Box::new(case))])?;
+    let case = captured_case(eval_id, turns, session_input(conversation.input, &args), now());
+    let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
-        say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
+        say_patch(unified(file.text(), &change, &set.shown).trim_end());
         return Ok(Exit::Success);
     }
-    let jobs =
-        [FileJob { path: target.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
+    let action = match is_new {
+        true => FileAction::Create(change.apply(file.text()).unwrap_or_default()),
+        false => FileAction::Change(file.shared_text(), change),
+    };
+    let jobs = [FileJob { path: target.path.clone(), action }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| tell(note));
     let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };
     tell(&format!("{eval_id} is saved in {}: {turns}", target.path.display()));
     Ok(Exit::Success)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new set for a file that does not exist yet.
+fn blank(path: &Path) -> anyhow::Result<SetFile> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Some(id) = name.strip_suffix(".evalset.json") else {
+        bail!("{}: there is no such file; a new set needs a name that ends in .evalset.json", path.display());
+    };
+    if let Some(why) = set_id_error(id) {
+        bail!("{why}");
+    }
+    Ok(SetFile::open(blank_set(id, None, now()).into(), id)?)
+}
+
+fn now() -> f64 {
+    jiff::Timestamp::now().as_microsecond() as f64 / 1e6
 }
 
 fn session_input(found: Option<SessionInput>, args: &CaptureArgs) -> Option<SessionInput> {
@@ -99,7 +134,11 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
 
 /// The position of the id that is named, or of the only one.
 fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
-    let listed = || ids.iter().take(8).map(|id| clean_line(id).into_owned()).collect::<Vec<_>>().join(", ");
+    let listed = || {
+        let shown: Vec<String> = ids.iter().take(LISTED).map(|id| clean_line(id).into_owned()).collect();
+        let more = ids.len().saturating_sub(LISTED);
+        shown.join(", ") + &if more > 0 { format!(" … and {more} more") } else { String::new() }
+    };
     match named {
         Some(named) => ids
             .iter()

@@ -113,8 +113,15 @@ pub enum EditMsg {
     TextEdited(EditorOf, String),
     /// An edit failed.
     Failed(EditFailure),
-    /// The conversations of a source to capture a case from, or why they cannot be read.
-    Conversations(CaptureTarget, Result<Vec<RecordedConversation>, String>),
+    /// A source of conversations was read.
+    Conversations {
+        /// The source, as typed.
+        source: String,
+        /// The set that the case is added to.
+        target: CaptureTarget,
+        /// The conversations, or an error message.
+        found: Result<Vec<RecordedConversation>, String>,
+    },
 }
 
 /// The result of loading a set's file.

@@ -36,8 +36,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Edits(EditMsg::Made(done)) => authoring::edited(model, done),
         Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
         Msg::Edits(EditMsg::Failed(failure)) => authoring::failed(model, failure),
-        Msg::Edits(EditMsg::Conversations(target, found)) => {
-            authoring::capture::arrived(model, target, found)
+        Msg::Edits(EditMsg::Conversations { source, target, found }) => {
+            authoring::capture::arrived(model, source, target, found)
         }
         Msg::Chat(number, msg) => chat::event(model, number, msg),
         Msg::Notice(text) => global::notify(model, text, false),

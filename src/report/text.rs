@@ -1,6 +1,6 @@
 //! Text output for a terminal or a log.
 
-use crate::domain::{AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
+use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -150,7 +150,9 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
     let mut lines = vec![format!("run {id}")];
     if totals.failed + totals.errored + totals.not_evaluated > 0 {
         lines.push("explore: evaltrail".into());
-        lines.push("rerun:   evaltrail run --failed".into());
+        let is_scored = state.plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
+        let command = if is_scored { "score" } else { "run" };
+        lines.push(format!("rerun:   evaltrail {command} . --failed"));
     }
     if totals.failed > 0 {
         lines.push(format!("accept what the agent did: evaltrail accept {id}"));

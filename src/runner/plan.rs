@@ -192,6 +192,9 @@ fn plan_set(
     (notes, past): (&Notes, &[PastResult]),
 ) -> Result<(PlannedSet, Vec<usize>), String> {
     let set = &selection.set;
+    if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
+        return Err("the file contains no saved responses; `evaltrail run` runs its cases".into());
+    }
     let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
         .map_err(|(file, why)| format!("{file}: {why}"))?;
     let (agent_name, mut agent) = match request.saved {

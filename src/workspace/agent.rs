@@ -78,7 +78,7 @@ fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec
 fn known(workspace: &Workspace) -> String {
     let names = workspace.agent_names();
     match names.is_empty() {
-        true => "the workspace has no agents; specify one with --agent adk+http://HOST:PORT/APP".into(),
+        true => "the workspace has no agents (for example adk+http://HOST:PORT/APP)".into(),
         false => format!("known agents: {}", names.join(", ")),
     }
 }
@@ -89,7 +89,7 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
         _ => Err(NoAgent(format!(
-            "no agent is specified for {}: {}; use --agent, or make it the only one in evaltrail.toml",
+            "no agent is specified for {}: {}; name one in evaltrail.toml, with --agent, or with O in the explorer",
             set.shown,
             known(workspace)
         ))),

@@ -206,9 +206,16 @@ fn runs_and_recordings_are_captured() {
     assert_eq!(run["session_input"]["app_name"], "garden");
     assert_eq!(recorded["conversation"].as_array().unwrap().len(), 2);
     assert_eq!(recorded["conversation"][0]["user_content"]["parts"][0]["text"], "Check the tomatoes.");
+    // A set that does not exist yet is created.
+    let new = work.path().join("garden/new.evalset.json");
+    let place = format!("{}:first", new.display());
+    let kept = work.evaltrail(&["capture", &recording, "--case", "morning_round", "--into", &place]);
+    assert!(kept.status.success(), "{}", both(&kept));
+    let set: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&new).unwrap()).unwrap();
+    assert_eq!((&set["eval_set_id"], &set["eval_cases"][0]["eval_id"]), (&"new".into(), &"first".into()));
     for (arguments, why) in [
         (vec!["capture", "run:last", "--into", "x"], "--into FILE:CASE"),
-        (vec!["capture", &recording, "--into", "PLACE"], "which one? --case"),
+        (vec!["capture", &recording, "--into", "PLACE"], " more"),
         (
             vec!["capture", &recording, "--case", "morning_round", "--turns", "3-9", "--into", "PLACE"],
             "turns range from 1 to 4",

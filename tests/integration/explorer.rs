@@ -635,6 +635,8 @@ fn a_case_is_repeated_five_times_with_three_keys() {
         press(&mut model, "O 2 x down 1 6 enter"),
         [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(other.clone()))))]
     );
+    assert_eq!(press(&mut model, "O 0 enter"), [], "no attempt at all is not run");
+    press(&mut model, "esc");
     assert_eq!(press(&mut model, "O backspace backspace esc"), []);
     assert_eq!(model.run_overrides, other, "esc changes nothing");
 }
@@ -867,7 +869,8 @@ fn a_folder_without_sets_offers_what_can_be_done() {
         [Effect::Edits(EditEffect::ReadConversations { source, target: target.clone() })]
     );
     let found = vec![conversation("3f2a", &["Good morning!"])];
-    update(&mut model, Msg::Edits(EditMsg::Conversations(target, Ok(found))));
+    let source = "trace.json".to_string();
+    update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found: Ok(found) }));
     press(&mut model, "ctrl-u");
     type_text(&mut model, "greeting");
     press(&mut model, "enter");
@@ -894,7 +897,8 @@ fn one_of_several_conversations_is_captured() {
         conversation("long", &["One", "Two", "Three"]),
     ];
     let arrive = |model: &mut Model| {
-        update(model, Msg::Edits(EditMsg::Conversations(target.clone(), Ok(found.clone()))));
+        let (source, target, found) = ("garden.jsonl".to_string(), target.clone(), Ok(found.clone()));
+        update(model, Msg::Edits(EditMsg::Conversations { source, target, found }));
     };
     arrive(&mut model);
     press(&mut model, "enter");
@@ -912,7 +916,30 @@ fn one_of_several_conversations_is_captured() {
     let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
     assert_eq!(proposal.words, "save the conversation as late");
     press(&mut model, "esc");
-    let failed = Err("no session: the server answered 404".to_string());
-    update(&mut model, Msg::Edits(EditMsg::Conversations(target, failed)));
-    assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured: no session"));
+    let (source, found) = ("http://x/s".to_string(), Err("no session: the server answered 404".to_string()));
+    update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found }));
+    assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured from http://x/s: no session"));
+    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("the source can be corrected") };
+    assert_eq!(line.input.value(), "http://x/s");
+}
+
+#[test]
+fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
+    let mut model = sample();
+    press(&mut model, "C");
+    let Screen::Chat(chat) = &mut model.screen else { panic!("a conversation is open") };
+    let number = chat.number;
+    chat.turns.push(Invocation { user: Content::text("user", "Good morning!"), ..Invocation::default() });
+    assert_eq!(press(&mut model, "ctrl-n"), []);
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "unsaved turns are not dropped");
+    press(&mut model, "esc");
+    let Screen::Chat(chat) = &model.screen else { panic!("the conversation stays") };
+    assert_eq!((chat.number, chat.turns.len()), (number, 1));
+    press(&mut model, "ctrl-t ctrl-u");
+    type_text(&mut model, "{\"a\": 2}");
+    press(&mut model, "enter");
+    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))));
+    press(&mut model, "y");
+    let Screen::Chat(chat) = &model.screen else { panic!("another conversation is open") };
+    assert_eq!((chat.number, chat.turns.len(), &chat.session.state["a"]), (number + 1, 0, &2.into()));
 }

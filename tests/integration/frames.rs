@@ -631,8 +631,8 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
 /// A folder without eval sets, and the steps of a capture.
 fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
     let empty = Model::new("~/agents/empty".into(), Vec::new(), size);
-    let mut source = sample(size);
-    keys(&mut source, "c g");
+    let mut capture = sample(size);
+    keys(&mut capture, "c g");
     let mut conversations = sample(size);
     let turn = |text: &str| Invocation { user: Content::text("user", text), ..Invocation::default() };
     let conversation = |id: &str, messages: &[&str], problem: Option<&str>| RecordedConversation {
@@ -646,9 +646,10 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
         conversation("morning_round", &["Good morning! What is there to do in the garden?", "Thanks."], None),
         conversation("4bf92f3577b34da6a3ce929d0e0e4736", &[""], Some("the trace has no message")),
     ];
-    let msg = EditMsg::Conversations(CaptureTarget::Set(0), Ok(found));
+    let source = "garden.jsonl".to_string();
+    let msg = EditMsg::Conversations { source, target: CaptureTarget::Set(0), found: Ok(found) };
     update(&mut conversations, Msg::Edits(msg));
-    [("empty folder", empty), ("capture", source), ("conversations", conversations)]
+    [("empty folder", empty), ("capture", capture), ("conversations", conversations)]
 }
 
 /// WCAG's relative luminance of a colour given as red, green and blue.

@@ -114,7 +114,7 @@ fn a_run_ends_with_its_failures_and_what_to_do_next() {
     let id = lines[2].strip_prefix("run ").unwrap_or_else(|| panic!("{end}"));
     assert!(desk.newest_run().ends_with(id), "{end}");
     assert!(
-        end.contains("evaltrail run --failed") && end.contains(&format!("evaltrail accept {id}")),
+        end.contains("evaltrail run . --failed") && end.contains(&format!("evaltrail accept {id}")),
         "{end}"
     );
 }

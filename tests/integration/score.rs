@@ -109,6 +109,19 @@ fn an_empty_file_is_an_error_and_no_pass() {
     }
 }
 
+/// Its expected values are no responses, and the results of earlier runs must not be replaced.
+#[test]
+fn an_eval_set_without_responses_is_not_scored() {
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]});
+    let place = Place::new(&[("s.evalset.json", set.to_string())]);
+    for path in ["s.evalset.json", "."] {
+        let scored = place.run(&["score", path]);
+        assert_eq!(scored.status.code(), Some(2), "{}", both(&scored));
+        assert!(both(&scored).contains("the file contains no saved responses"), "{}", both(&scored));
+    }
+    assert!(!place.path().join(".evaltrail/runs").exists());
+}
+
 #[test]
 fn rules_of_the_folder_decide_under_our_name() {
     let rules = "[[match]]\ntool = \"s*\"\nargs = { id = \"ignore\" }\n";

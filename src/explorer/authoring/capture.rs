@@ -4,7 +4,7 @@ use super::{propose, show};
 use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
 use crate::explorer::effect::{CaptureTarget, EditEffect, Effect};
 use crate::explorer::global;
-use crate::explorer::model::Model;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::conversations;
 use crate::explorer::overlays::proposal::Proposal;
@@ -77,17 +77,27 @@ fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect>
     effects
 }
 
-/// The conversations of a source were read, or not: the only one is saved, or one of several is chosen first.
+/// Takes the conversations of a source: the only one is saved, or the person chooses one of several. If the source cannot
+/// be read, it can be typed again.
 pub(crate) fn arrived(
     model: &mut Model,
+    source: String,
     target: CaptureTarget,
     found: Result<Vec<RecordedConversation>, String>,
 ) -> Vec<Effect> {
+    let is_free = model.overlay.is_none() && matches!(model.screen, Screen::Browse);
     match found {
-        Err(why) => global::notify(model, format!("nothing is captured: {why}"), true),
-        Ok(_) if model.overlay.is_some() => {
-            let words = "the conversation was read, but another dialog is open; capture again after it";
-            global::notify(model, words.into(), true)
+        Err(why) => {
+            let mut effects =
+                global::notify(model, format!("nothing is captured from {source}: {why}"), true);
+            if is_free {
+                effects.extend(ask::open(model, CaptureLine::Source(target), source));
+            }
+            effects
+        }
+        Ok(_) if !is_free => {
+            let words = format!("{source} was read; capture again from the list to save a conversation");
+            global::notify(model, words, true)
         }
         Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
         Ok(found) => conversations::open(model, target, found, ask_id),

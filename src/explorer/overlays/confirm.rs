@@ -2,6 +2,7 @@
 
 use super::question::QuestionText;
 use super::{Dialog, Overlay};
+use crate::domain::SessionInput;
 use crate::explorer::commands::{CONFIRM, Context, Motion, REFUSE};
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::TerminalEffect;
@@ -30,6 +31,8 @@ pub enum Confirmed {
     WriteCriteria(WhatIf, Vec<usize>),
     /// Leaves a conversation that is not saved.
     LeaveChat,
+    /// Starts another conversation with the same agent, in this session.
+    RestartChat(Box<SessionInput>),
     /// Leaves the editor without saving.
     DropDraft,
     /// Opens an invalid text in `$EDITOR` again.
@@ -67,6 +70,7 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
             vec![Effect::Results(ResultEffect::WriteCriteria(change, sets))]
         }
         Confirmed::LeaveChat => chat::close(model),
+        Confirmed::RestartChat(session) => chat::restart(model, *session),
         Confirmed::EditAgain(of, text) => edit::type_again(of, text),
         Confirmed::DropDraft => {
             edit::close(model);

@@ -144,6 +144,14 @@ impl RunOptionsForm {
         }
     }
 
+    /// The first number that is zero.
+    fn zero(&self) -> Option<String> {
+        let is_zero = |(option, input): &&(RunOption, Input)| {
+            option.is_number() && input.value().parse::<u32>().is_ok_and(|value| value == 0)
+        };
+        self.fields.iter().find(is_zero).map(|(option, _)| format!("{}: at least 1", option.label()))
+    }
+
     /// The cases that would run, or why the filter leaves none.
     fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
         let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
@@ -223,7 +231,8 @@ impl Dialog for RunOptionsForm {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        match self.chosen_cases(model) {
+        let chosen = self.zero().map_or_else(|| self.chosen_cases(model), Err);
+        match chosen {
             Ok(cases) => {
                 model.run_overrides = self.overrides();
                 let against = Against::AgentWith(Box::new(model.run_overrides.clone()));

@@ -134,8 +134,9 @@ impl EffectExecutor {
     fn read_conversations(&self, source: String, target: CaptureTarget) {
         let (back, folder) = (self.back.clone(), folder_of(&self.opened));
         tokio::spawn(async move {
-            let found = runner::recorded_conversations(&source, &folder).await;
-            let _ = back.send(Arrival::Msg(Msg::Edits(EditMsg::Conversations(target, found)))).await;
+            let found = runner::recorded_conversations(&with_home(&source), &folder).await;
+            let msg = EditMsg::Conversations { source, target, found };
+            let _ = back.send(Arrival::Msg(Msg::Edits(msg))).await;
         });
     }
 
@@ -295,6 +296,14 @@ impl EffectExecutor {
 
 /// A case, and what identifies it in whichever version of its file is read next.
 pub(crate) type ChosenCase = (CaseRef, CaseKey);
+
+/// A path with `~/` replaced by the home folder, as a shell does it.
+fn with_home(path: &str) -> String {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest).display().to_string(),
+        _ => path.to_string(),
+    }
+}
 
 /// The opened folder, or the folder of the opened file.
 pub(crate) fn folder_of(opened: &Path) -> PathBuf {

@@ -4,7 +4,7 @@ pub mod state;
 mod update;
 mod view;
 
-pub(crate) use update::{again, ask_state, ask_to_keep, close, event, leave, open, was_kept};
+pub(crate) use update::{again, ask_state, ask_to_keep, close, event, leave, open, restart, was_kept};
 
 use super::{ScreenEntry, TextEntry, nothing};
 use crate::explorer::commands::Context;

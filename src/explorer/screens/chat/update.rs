@@ -70,8 +70,28 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 /// Starts a new session like this one.
 pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
-    let (set, from, session) = (chat.set, chat.from, chat.session.clone());
+    let session = chat.session.clone();
+    restart_if_saved(model, session)
+}
+
+/// Starts another conversation. Asks for confirmation first if unsaved turns would be lost.
+fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
+    if screen(model).is_some_and(|chat| chat.is_unkept()) {
+        let then = Confirmed::RestartChat(Box::new(session));
+        return confirm::open(model, "Start another conversation?", unsaved_words(), then);
+    }
+    restart(model, session)
+}
+
+/// Starts another conversation with the same agent, in this session.
+pub(crate) fn restart(model: &mut Model, session: SessionInput) -> Vec<Effect> {
+    let Some(chat) = screen(model) else { return Vec::new() };
+    let (set, from) = (chat.set, chat.from);
     begin(model, set, from, session)
+}
+
+fn unsaved_words() -> Vec<String> {
+    vec!["Not all of its turns are saved as a case.".into()]
 }
 
 /// A key that is no command is text.
@@ -221,8 +241,7 @@ fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
     let state = json::parse(typed).ok().and_then(|parsed| parsed.value.as_object().cloned());
     let (Some(state), Some(chat)) = (state, screen(model)) else { return Vec::new() };
     let session = SessionInput { state, ..chat.session.clone() };
-    let (set, from) = (chat.set, chat.from);
-    begin(model, set, from, session)
+    restart_if_saved(model, session)
 }
 
 /// What was kept is not lost with the conversation.
@@ -235,8 +254,7 @@ pub(crate) fn was_kept(model: &mut Model) {
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.is_unkept() {
-        let lines = vec!["Not all of its turns are saved as a case.".into()];
-        return confirm::open(model, "Leave the conversation?", lines, Confirmed::LeaveChat);
+        return confirm::open(model, "Leave the conversation?", unsaved_words(), Confirmed::LeaveChat);
     }
     close(model)
 }

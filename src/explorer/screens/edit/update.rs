@@ -374,13 +374,9 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     // The change is relative to the file as it was when the editor opened. Changes by others are detected when it is
     // saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
-        Ok(proposal) => {
-            let mut effects = authoring::show(model, proposal);
-            if let Some(turn) = without_message {
-                let words = format!("turn {} has no user message", turn + 1);
-                effects.extend(global::notify(model, words, true));
-            }
-            effects
+        Ok(mut proposal) => {
+            proposal.problem = without_message.map(|turn| format!("turn {} has no user message", turn + 1));
+            authoring::show(model, proposal)
         }
         Err(why) => global::notify(model, why, true),
     }
