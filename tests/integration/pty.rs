@@ -124,7 +124,7 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal
         .wait_until("judged again", |screen| !screen.contains("human verdict") && screen.contains("✓✗✗✓✗"));
     terminal.keys("L");
-    terminal.wait_for("judged again · 1 cases");
+    terminal.wait_for("judged again · 1 case");
     terminal.keys("qq");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();

@@ -150,6 +150,7 @@ impl Purpose for SetLine {
             eval_id_error(typed, others)
         };
         let set_id = |folder: &Path| {
+            let typed = typed.trim_end_matches(ENDING);
             let taken = is_set(model, folder, typed);
             set_id_error(typed).or(taken.then(|| format!("a set {typed} already exists here")))
         };
@@ -169,11 +170,11 @@ impl Purpose for SetLine {
             SetLine::NewCase(set) => new_case(model, *set, typed.to_string()),
             SetLine::CopyCase(case) => copy_case(model, *case, typed.to_string()),
             SetLine::RenameCase(case) => rename_case(model, *case, typed.to_string()),
-            SetLine::NewSet(folder) => new_set(model, folder, typed),
-            SetLine::CopySet(set) => copy_set(model, *set, typed),
+            SetLine::NewSet(folder) => new_set(model, folder, typed.trim_end_matches(ENDING)),
+            SetLine::CopySet(set) => copy_set(model, *set, typed.trim_end_matches(ENDING)),
             SetLine::RenameSet(set) => {
-                let to = file_of_set(&folder_of(model, *set), typed);
-                rename_set(model, *set, typed, to)
+                let id = typed.trim_end_matches(ENDING);
+                rename_set(model, *set, id, file_of_set(&folder_of(model, *set), id))
             }
             SetLine::Tags(cases) => tag(model, cases, typed),
         }

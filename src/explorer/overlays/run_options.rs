@@ -69,7 +69,7 @@ impl RunOption {
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
             RunOption::Judge => "judge model",
-            RunOption::Samples => "if the criterion does not specify it",
+            RunOption::Samples => "if a criterion has none",
             RunOption::Criteria => "file, for all sets of the run",
             RunOption::Filter => "run only the cases that match",
         }

@@ -7,7 +7,8 @@ use super::state::{Node, Pane};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::CLEAR;
+use crate::explorer::commands::enabled::can_write_set;
+use crate::explorer::commands::{CLEAR, NEW_CASE};
 use crate::explorer::layout::{Layout, case_rows, inside};
 use crate::explorer::model::Model;
 use crate::explorer::outcomes::CaseOutcome;
@@ -407,6 +408,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.is_searching => "looking through the folder…".into(),
+        true if can_write_set(model).is_ok() => format!("no cases; {} adds one", NEW_CASE.key()),
         true => "no cases".into(),
     });
     let span = Span { text: clean_line(&words).into_owned(), ..Default::default() };

@@ -114,7 +114,12 @@ impl Log {
                 span(&args, Tone::Value),
             ]);
             if let Some(response) = turn.trajectory.response_to(number) {
-                self.put(&[span("   ← ", Tone::Faint), span(&value_text(&response.response), Tone::Value)]);
+                let text = format!(" {}", value_text(&response.response));
+                self.put(&[
+                    span("   ← ", Tone::Faint),
+                    span(&call.name, Tone::Tool),
+                    span(&text, Tone::Value),
+                ]);
             }
         }
         if let Trajectory::Events(events) = &turn.trajectory {

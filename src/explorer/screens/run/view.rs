@@ -60,13 +60,15 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let all = run.plan.attempts().max(1);
     let done = run.totals.ended();
     let x = area.x + 1;
-    let cases = run.plan.cases.len();
+    let cases = match run.plan.cases.len() {
+        1 => "1 case".to_string(),
+        count => format!("{count} cases"),
+    };
     let repeat = match run.plan.options.repeat {
         1 => String::new(),
         repeat => format!(" × {repeat}"),
     };
-    let words =
-        format!("{} · {cases} cases{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
+    let words = format!("{} · {cases}{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
     let used = put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
     if let Some(left_out) = &model.run_screen.left_out {
         let room = area.width.saturating_sub(used + 4);
@@ -92,7 +94,7 @@ fn pace(model: &Model, run: &RunState) -> String {
     }
     let pace = done as f64 / elapsed;
     let left = (run.plan.attempts() - done) as f64 / pace;
-    format!("{pace:.1} cases/s · {elapsed:.0}s · eta {}", duration(left))
+    format!("{pace:.1} attempts/s · {elapsed:.0}s · eta {}", duration(left))
 }
 
 /// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
