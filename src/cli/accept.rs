@@ -32,7 +32,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
         let change = formats::plan(&open.file, &edits).with_context(|| set.shown.clone())?;
         if !change.is_empty() {
             if !args.write {
-                say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
+                say_patch(&unified(open.file.text(), &change, &set.shown));
             }
             jobs.push(FileJob {
                 path: set.path,

@@ -9,7 +9,7 @@ use super::write::make_asking;
 use crate::domain::{
     Invocation, SessionInput, captured_case, clean_line, eval_id_error, set_id_error, turn_range,
 };
-use crate::formats::{Edit, SetFile, blank_set, plan, unified};
+use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
 use crate::history::place;
 use crate::runner::{RecordedConversation, begins_late, recorded_conversations};
 use crate::store::{FileAction, FileJob};
@@ -48,7 +48,10 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let case = captured_case(eval_id, turns, session_input(conversation.input, &args), now());
     let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
-        say_patch(unified(file.text(), &change, &set.shown).trim_end());
+        say_patch(&match is_new {
+            true => created(&change.apply(file.text()).unwrap_or_default(), &set.shown),
+            false => unified(file.text(), &change, &set.shown),
+        });
         return Ok(Exit::Success);
     }
     let action = match is_new {

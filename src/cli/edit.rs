@@ -42,7 +42,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     if args.dry_run {
-        say_patch(unified(open.file.text(), &change, &set.shown).trim_end());
+        say_patch(&unified(open.file.text(), &change, &set.shown));
         return Ok(Exit::Success);
     }
     let words = format!("edit {}", open.file.eval_id(at));

@@ -63,6 +63,8 @@ impl Write for JsonOutput {
 
 /// Prints a patch on standard output: unchanged for a program, cleaned for a terminal or a CI log.
 pub(super) fn say_patch(patch: &str) -> bool {
+    // The line end is written again; a blank line before it belongs to the patch.
+    let patch = patch.strip_suffix('\n').unwrap_or(patch);
     match io::stdout().is_terminal() || std::env::var_os("CI").is_some() {
         true => say(patch),
         false => write_line(io::stdout().lock(), patch),

@@ -10,7 +10,7 @@ mod metric;
 mod template;
 mod user;
 
-pub use agents::{AgentSpecError, parse_agent_uri, split_command};
+pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_command};
 pub use duration::parse_duration;
 pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};

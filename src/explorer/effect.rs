@@ -29,6 +29,16 @@ pub enum Against {
     Recorded(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }
 
+impl Against {
+    /// Follows cases whose positions changed; attempts of cases that are gone are dropped.
+    pub(crate) fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
+        if let Against::Recorded(attempts) = self {
+            let followed = attempts.iter().filter_map(|(case, attempt)| Some((new(*case)?, attempt.clone())));
+            *attempts = Arc::new(followed.collect());
+        }
+    }
+}
+
 /// Options of one run that override the configuration. `None`: as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOverrides {

@@ -43,7 +43,7 @@ pub use edit::{
 pub use form::Form;
 pub use notes::Notes;
 pub use plan::{Edit, plan, rebase};
-pub use preview::{PreviewLine, preview, unified};
+pub use preview::{PreviewLine, created, preview, unified};
 pub use problem::FileProblem;
 pub use read::ReadError;
 pub use set_file::SetFile;

@@ -54,6 +54,15 @@ fn header(name: &str) -> String {
     quoted + "\""
 }
 
+/// A new file as a unified difference.
+pub fn created(text: &str, name: &str) -> String {
+    let lines = lines_of(text);
+    let mut out =
+        format!("--- /dev/null\n+++ {}\n@@ -0,0 +1,{} @@\n", header(&format!("b/{name}")), lines.len());
+    lines.iter().for_each(|line| push_line(&mut out, '+', line));
+    out
+}
+
 /// The change as a unified diff, which `git apply` and `patch` accept.
 pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
     let mut out = format!("--- {}\n+++ {}\n", header(&format!("a/{name}")), header(&format!("b/{name}")));
@@ -157,6 +166,12 @@ fn cut(line: &str, at: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_file_is_a_patch_of_added_lines() {
+        let patch = created("{\n}\n", "a.evalset.json");
+        assert_eq!(patch, "--- /dev/null\n+++ b/a.evalset.json\n@@ -0,0 +1,2 @@\n+{\n+}\n");
+    }
 
     #[test]
     fn a_change_of_a_word_is_a_change_of_a_line() {

@@ -2,6 +2,7 @@
 //! sending data, using keys.
 
 use super::plan::Prepared;
+use crate::config::is_agent_address;
 use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
@@ -61,7 +62,7 @@ pub fn trust_questions(
     let mut questions: Vec<TrustQuestion> = Vec::new();
     let plan = &prepared.plan;
     for set in &plan.sets {
-        if !asked.is_some_and(|asked| asked.starts_with("cmd:") || asked.starts_with("adk+")) {
+        if !asked.is_some_and(is_agent_address) {
             questions.extend(agent_question(workspace, &set.agent));
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
@@ -298,6 +299,24 @@ mod tests {
         let start = agent_question(&workspace, &agent).unwrap();
         assert_eq!((&start.command, &start.folder), (&send.command, &send.folder));
         assert_ne!(start.fingerprint, send.fingerprint);
+    }
+
+    /// An address that a person gives is used without a question, so it must not be a name of the folder's.
+    #[test]
+    fn an_address_is_never_an_agent_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["cmd:./agent.sh", "adk+http://127.0.0.1:1/app", "replay:r.jsonl"];
+        let table = |name: &&str| format!("[agents.\"{name}\"]\nkind = \"command\"\ncommand = \"planted\"\n");
+        let config: String = names.iter().map(table).collect();
+        std::fs::write(folder.path().join("evaltrail.toml"), config).unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        assert_eq!(workspace.config.agents.len(), names.len());
+        let set = crate::workspace::SetPath::of_file(&folder.path().join("s.evalset.json"), &workspace.root);
+        for name in names {
+            let (_, agent) = crate::workspace::agent_for(&workspace, &set, None, Some(name)).unwrap();
+            let program = agent.program().map(|program| program.argv.clone()).unwrap_or_default();
+            assert!(!program.contains(&"planted".to_string()), "{name} started {program:?}");
+        }
     }
 
     #[test]

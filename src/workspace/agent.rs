@@ -1,7 +1,7 @@
 //! Selection of the agent for the cases of a set.
 
 use super::{AgentFolder, SetPath, Workspace};
-use crate::config::parse_agent_uri;
+use crate::config::{is_agent_address, parse_agent_uri};
 use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
 use crate::formats::SetFile;
 use std::path::{Path, PathBuf};
@@ -50,13 +50,15 @@ pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile)
 }
 
 fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
-    if let Some(spec) = workspace.config.agents.get(asked) {
+    let here = std::env::current_dir().unwrap_or_default();
+    // An address that a person gives needs no permission, so an agent that the folder calls like one is never meant.
+    let is_address = is_agent_address(asked);
+    if let Some(spec) = workspace.config.agents.get(asked).filter(|_| !is_address) {
         return Ok((asked.to_string(), spec.clone()));
     }
-    if let Some(agent) = workspace.agent_folder(asked, None) {
+    if let Some(agent) = workspace.agent_folder(asked, None).filter(|_| !is_address) {
         return served(&agent.name, &agent.path, &workspace.root);
     }
-    let here = std::env::current_dir().unwrap_or_default();
     match parse_agent_uri(asked, &here) {
         Some(Ok(spec)) => Ok((spec.app().unwrap_or(asked).to_string(), spec)),
         Some(Err(error)) => Err(NoAgent(error.0)),

@@ -209,6 +209,9 @@ fn runs_and_recordings_are_captured() {
     // A set that does not exist yet is created.
     let new = work.path().join("garden/new.evalset.json");
     let place = format!("{}:first", new.display());
+    let dry = ["capture", &recording, "--case", "morning_round", "--into", &place, "--dry-run"];
+    let patch = both(&work.evaltrail(&dry));
+    assert!(patch.contains("--- /dev/null\n+++ b/") && !new.exists(), "{patch}");
     let kept = work.evaltrail(&["capture", &recording, "--case", "morning_round", "--into", &place]);
     assert!(kept.status.success(), "{}", both(&kept));
     let set: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&new).unwrap()).unwrap();

@@ -53,6 +53,11 @@ impl AgentTable {
     }
 }
 
+/// Whether a text is an agent's address, and not a name: it begins with the prefix of a kind.
+pub fn is_agent_address(text: &str) -> bool {
+    ADDRESSES.iter().any(|(prefix, _)| text.starts_with(prefix))
+}
+
 /// Parses an agent's address: `adk+http://host:port/app`, `cmd:./agent.sh --flag` or `replay:recording.jsonl`.
 /// Returns `None` when the text is a name. Relative paths are relative to `base`.
 pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {

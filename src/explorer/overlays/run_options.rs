@@ -201,6 +201,7 @@ impl Dialog for RunOptionsForm {
     fn own_key(&mut self, key: Key) -> bool {
         let is_next = key.code == KeyCode::Tab && self.fields[self.cursor].0 == RunOption::Agent;
         if is_next {
+            self.wrong = None;
             self.next_agent();
         }
         is_next
@@ -221,13 +222,17 @@ impl Dialog for RunOptionsForm {
                     input.handle(request);
                 }
             }
-            _ => drop(input.handle(request)),
+            _ => {
+                self.is_typed = true;
+                input.handle(request);
+            }
         }
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.cursor = motion.of(self.cursor, self.fields.len(), self.fields.len());
         self.is_typed = false;
+        self.wrong = None;
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {

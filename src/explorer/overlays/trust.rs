@@ -149,7 +149,10 @@ impl Dialog for TrustDialog {
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match &mut self.then {
-            Allowed::Run(cases, _) => follow_all(cases, new),
+            Allowed::Run(cases, against) => {
+                against.follow(new);
+                follow_all(cases, new)
+            }
             Allowed::Chat { .. } => true,
         }
     }

@@ -390,6 +390,12 @@ fn prepare(
         ..Selection::all(context.sets[set].clone())
     };
     let kept = kept_attempts(context, &cases, &against);
+    // The agent is not run instead.
+    if let Against::Recorded(attempts) = &against
+        && (attempts.is_empty() || kept.len() != attempts.len())
+    {
+        return Err(RunMsg::Refused("the cases have changed meanwhile; judge them again".into()));
+    }
     let repeat = match kept.first() {
         None => context.workspace.config.run_options().repeat,
         Some((file, key, _)) => {
@@ -419,7 +425,7 @@ fn prepare(
             ..judge
         },
         agent: chosen.agent.clone(),
-        config: chosen.criteria.map(|file| context.workspace.root.join(file)),
+        config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
         ..Request::default()
     };
     let refused = |why: String| RunMsg::Refused(why);

@@ -76,8 +76,7 @@ pub enum Leaving {
 /// Runs the explorer until the user quits.
 pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
     terminal::install_panic_hook();
-    let signals = terminal::SignalNotifications::default();
-    terminal::listen_to_signals(signals.clone())?;
+    let signals = terminal::listen_to_signals()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let outcome = runtime.block_on(async {
         let (opened, first) = Loop::open(explorer, signals)?;

@@ -105,9 +105,14 @@ pub(crate) struct SignalNotifications {
 /// Handles signals on a separate thread, so that signals that end the process are handled even if the terminal is
 /// gone and the loop is blocked.
 #[cfg(unix)]
-pub(crate) fn listen_to_signals(
-    SignalNotifications { resumed, resized }: SignalNotifications,
-) -> io::Result<()> {
+pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
+    /// One thread for the whole process: a second explorer hears the same notifications.
+    static LISTENING: std::sync::OnceLock<SignalNotifications> = std::sync::OnceLock::new();
+    if let Some(notifications) = LISTENING.get() {
+        return Ok(notifications.clone());
+    }
+    let notifications = SignalNotifications::default();
+    let SignalNotifications { resumed, resized } = notifications.clone();
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
     let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
@@ -135,12 +140,12 @@ pub(crate) fn listen_to_signals(
             }
         }
     })?;
-    Ok(())
+    Ok(LISTENING.get_or_init(|| notifications).clone())
 }
 
 #[cfg(not(unix))]
-pub(crate) fn listen_to_signals(_: SignalNotifications) -> io::Result<()> {
-    Ok(())
+pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
+    Ok(SignalNotifications::default())
 }
 
 /// Stops the process group, like ctrl-z in a shell. Returns when the process continues.

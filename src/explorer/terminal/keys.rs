@@ -176,6 +176,12 @@ impl Reader {
     }
 
     fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
+        /// Time after which the gate is looked at again.
+        const POLL_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(100);
+        gate.wait()?;
+        if !event::poll(POLL_TIMEOUT)? {
+            return Ok(Vec::new());
+        }
         gate.wait()?;
         event::read().map(|event| vec![event])
     }
