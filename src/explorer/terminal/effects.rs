@@ -1,7 +1,7 @@
 //! Executes effects on tasks and blocking threads; their results come back as messages.
 
 use crate::agents::declared_tools;
-use crate::domain::{AgentSpec, CaseKey, EndedAttempt, JudgeSpec, RunOptions, SessionInput};
+use crate::domain::{AgentSpec, SessionInput};
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
@@ -11,20 +11,20 @@ use crate::explorer::message::EditMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::terminal::past::history;
+use crate::explorer::terminal::paths::{folder_of, with_home};
+use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, tools};
 use crate::explorer::{
-    Against, CaseRef, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, RunOverrides, SetLoaded, Ticket,
-    build_body, reevaluated, requested_cases, rescored,
+    Against, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body, reevaluated,
+    requested_cases, rescored,
 };
 use crate::formats::SetFile;
-use crate::runner::{
-    self, KeyOffer, Prepared, Request, Run, RunHandle, Selection, TrustQuestion, agent_question,
-};
+use crate::runner::{self, Run, RunHandle, TrustQuestion, agent_question};
 use crate::store::{EditLog, Places, Trust, read_verdicts, save_verdicts, sweep};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::Sender;
@@ -294,25 +294,6 @@ impl EffectExecutor {
     }
 }
 
-/// A case, and what identifies it in whichever version of its file is read next.
-pub(crate) type ChosenCase = (CaseRef, CaseKey);
-
-/// A path with `~/` replaced by the home folder, as a shell does it.
-fn with_home(path: &str) -> String {
-    match (path.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest).display().to_string(),
-        _ => path.to_string(),
-    }
-}
-
-/// The opened folder, or the folder of the opened file.
-pub(crate) fn folder_of(opened: &Path) -> PathBuf {
-    match opened.parent() {
-        Some(folder) if opened.is_file() => folder.to_path_buf(),
-        _ => opened.to_path_buf(),
-    }
-}
-
 fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {
     Msg::Sets(SetMsg::Loaded(loaded(&context.workspace, &context.sets[set], set, ticket)))
 }
@@ -355,144 +336,6 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
         }
     }
     summary
-}
-
-/// The sets that a run leaves out, and why the first one.
-fn left_out(prepared: &Prepared) -> Option<String> {
-    let (file, why) = prepared.problems.first()?;
-    let more = prepared.problems.len() - 1;
-    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    let why = if why.contains(file.as_str()) { why.clone() } else { format!("{file}: {why}") };
-    Some(format!("not run: {why}{more}"))
-}
-
-/// What a person said before this run is prepared.
-struct Allowed {
-    /// What may be done.
-    granted: Vec<TrustQuestion>,
-    /// Fingerprints of keys that are not used.
-    declined: BTreeSet<String>,
-}
-
-fn prepare(
-    context: &TaskContext,
-    cases: Vec<ChosenCase>,
-    allowed: Allowed,
-    against: Against,
-    places: Option<&Places>,
-) -> Result<Prepared, RunMsg> {
-    let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
-    for (case, key) in &cases {
-        by_set.entry(case.set).or_default().push(key.clone());
-    }
-    let selection = |(set, cases): (usize, Vec<CaseKey>)| Selection {
-        cases: Some(cases),
-        ..Selection::all(context.sets[set].clone())
-    };
-    let kept = kept_attempts(context, &cases, &against);
-    // The agent is not run instead.
-    if let Against::Recorded(attempts) = &against
-        && (attempts.is_empty() || kept.len() != attempts.len())
-    {
-        return Err(RunMsg::Refused("the cases have changed meanwhile; judge them again".into()));
-    }
-    let repeat = match kept.first() {
-        None => context.workspace.config.run_options().repeat,
-        Some((file, key, _)) => {
-            kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
-        }
-    };
-    let turn = match against {
-        Against::Turn(turn) => Some(turn),
-        _ => None,
-    };
-    let chosen = match &against {
-        Against::AgentWith(chosen) => (**chosen).clone(),
-        _ => RunOverrides::default(),
-    };
-    let configured = context.workspace.config.run_options();
-    let jobs = chosen.jobs.unwrap_or(configured.jobs);
-    let repeat = chosen.repeat.unwrap_or(repeat);
-    let judge = context.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
-    let request = Request {
-        kept,
-        selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions { repeat, turn, jobs, ..configured },
-        saved: against == Against::Saved,
-        judge: JudgeSpec {
-            model: chosen.judge.or(judge.model),
-            samples: chosen.samples.or(judge.samples),
-            ..judge
-        },
-        agent: chosen.agent.clone(),
-        config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
-        ..Request::default()
-    };
-    let refused = |why: String| RunMsg::Refused(why);
-    let mut prepared = runner::prepare(&context.workspace, &request, &runner::Stamp::now())
-        .map_err(|error| refused(error.0))?;
-    if prepared.plan.cases.is_empty()
-        && let Some((file, why)) = prepared.problems.first()
-    {
-        return Err(refused(format!("{file}: {why}")));
-    }
-    let agent = chosen.agent.as_deref();
-    match open_questions(&context.workspace, &mut prepared, agent, allowed, places).map_err(refused)? {
-        questions if questions.is_empty() => Ok(prepared),
-        questions => {
-            let cases = cases.iter().map(|(case, _)| *case).collect();
-            Err(RunMsg::AskTrust(cases, questions, against))
-        }
-    }
-}
-
-/// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
-/// allowed are put into the plan. `agent` is the one that the person named for this run.
-fn open_questions(
-    workspace: &Workspace,
-    prepared: &mut Prepared,
-    agent: Option<&str>,
-    allowed: Allowed,
-    places: Option<&Places>,
-) -> Result<Vec<TrustQuestion>, String> {
-    let mut trust = Trust::load(places);
-    for question in &allowed.granted {
-        trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
-    }
-    let mut questions = runner::trust_questions(workspace, prepared, agent);
-    let destinations = runner::allowed_destinations(&questions);
-    questions.retain(|question| !trust.allows(&question.fingerprint));
-    if !questions.is_empty() {
-        return Ok(questions);
-    }
-    prepared.grant.destinations = destinations;
-    // Without a place to remember the answer it would be asked about again and again.
-    if places.is_none() {
-        return Ok(questions);
-    }
-    if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
-        if trust.allows(&question.fingerprint) {
-            prepared.grant.keys = keys;
-        } else if !allowed.declined.contains(&question.fingerprint) {
-            questions.push(question);
-        }
-    }
-    Ok(questions)
-}
-
-/// What is to be judged again, by file and case.
-fn kept_attempts(
-    context: &TaskContext,
-    cases: &[ChosenCase],
-    against: &Against,
-) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
-    let Against::Recorded(kept) = against else { return Vec::new() };
-    let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
-    let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
-        let key = (*keys.get(case)?).clone();
-        Some((context.sets[case.set].path.clone(), key, attempt.clone()))
-    };
-    kept.iter().filter_map(of).collect()
 }
 
 /// Whether what it takes to reach an agent was allowed before.

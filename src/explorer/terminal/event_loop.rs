@@ -6,10 +6,11 @@ use crate::explorer::effect::TerminalEffect;
 use crate::explorer::message::EditMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::screens::browse::columns::hidden_columns;
-use crate::explorer::terminal::effects::{Arrival, EffectExecutor, folder_of, loaded};
+use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
 use crate::explorer::terminal::{clipboard, criteria, editor, guard as terminal, input};
 use crate::explorer::{

@@ -18,6 +18,8 @@ mod input;
 mod keys;
 mod user_config;
 mod past;
+mod paths;
+mod run_request;
 mod guard;
 mod task_context;
 mod tools;

@@ -1,0 +1,158 @@
+//! Preparation of a run that the person starts: the request to the runner, and what must be allowed first.
+
+use super::paths::with_home;
+use super::task_context::TaskContext;
+use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions};
+use crate::explorer::{Against, CaseRef, RunMsg, RunOverrides};
+use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
+use crate::store::{Places, Trust};
+use crate::workspace::Workspace;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A case, and what identifies it in whichever version of its file is read next.
+pub(crate) type ChosenCase = (CaseRef, CaseKey);
+
+/// The sets that a run leaves out, and why the first one.
+pub(super) fn left_out(prepared: &Prepared) -> Option<String> {
+    let (file, why) = prepared.problems.first()?;
+    let more = prepared.problems.len() - 1;
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    let why = if why.contains(file.as_str()) { why.clone() } else { format!("{file}: {why}") };
+    Some(format!("not run: {why}{more}"))
+}
+
+/// What a person said before this run is prepared.
+pub(super) struct Allowed {
+    /// What may be done.
+    pub(super) granted: Vec<TrustQuestion>,
+    /// Fingerprints of keys that are not used.
+    pub(super) declined: BTreeSet<String>,
+}
+
+pub(super) fn prepare(
+    context: &TaskContext,
+    cases: Vec<ChosenCase>,
+    allowed: Allowed,
+    against: Against,
+    places: Option<&Places>,
+) -> Result<Prepared, RunMsg> {
+    let request = request(context, &cases, &against).map_err(RunMsg::Refused)?;
+    let refused = |why: String| RunMsg::Refused(why);
+    let mut prepared = runner::prepare(&context.workspace, &request, &runner::Stamp::now())
+        .map_err(|error| refused(error.0))?;
+    if prepared.plan.cases.is_empty()
+        && let Some((file, why)) = prepared.problems.first()
+    {
+        return Err(refused(format!("{file}: {why}")));
+    }
+    let agent = request.agent.as_deref();
+    match open_questions(&context.workspace, &mut prepared, agent, allowed, places).map_err(refused)? {
+        questions if questions.is_empty() => Ok(prepared),
+        questions => {
+            let cases = cases.iter().map(|(case, _)| *case).collect();
+            Err(RunMsg::AskTrust(cases, questions, against))
+        }
+    }
+}
+
+/// The request to the runner. The error is a message.
+fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Result<Request, String> {
+    let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
+    for (case, key) in cases {
+        by_set.entry(case.set).or_default().push(key.clone());
+    }
+    let selection = |(set, cases): (usize, Vec<CaseKey>)| Selection {
+        cases: Some(cases),
+        ..Selection::all(context.sets[set].clone())
+    };
+    let kept = kept_attempts(context, cases, against);
+    // The agent is not run instead.
+    if let Against::Recorded(attempts) = against
+        && (attempts.is_empty() || kept.len() != attempts.len())
+    {
+        return Err("the cases have changed meanwhile; judge them again".into());
+    }
+    let repeat = match kept.first() {
+        None => context.workspace.config.run_options().repeat,
+        Some((file, key, _)) => {
+            kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
+        }
+    };
+    let turn = match against {
+        Against::Turn(turn) => Some(*turn),
+        _ => None,
+    };
+    let chosen = match against {
+        Against::AgentWith(chosen) => (**chosen).clone(),
+        _ => RunOverrides::default(),
+    };
+    let configured = context.workspace.config.run_options();
+    let jobs = chosen.jobs.unwrap_or(configured.jobs);
+    let repeat = chosen.repeat.unwrap_or(repeat);
+    let judge = context.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    Ok(Request {
+        kept,
+        selections: by_set.into_iter().map(selection).collect(),
+        options: RunOptions { repeat, turn, jobs, ..configured },
+        saved: *against == Against::Saved,
+        judge: JudgeSpec {
+            model: chosen.judge.or(judge.model),
+            samples: chosen.samples.or(judge.samples),
+            ..judge
+        },
+        agent: chosen.agent,
+        config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
+        ..Request::default()
+    })
+}
+
+/// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
+/// allowed are put into the plan. `agent` is the one that the person named for this run.
+fn open_questions(
+    workspace: &Workspace,
+    prepared: &mut Prepared,
+    agent: Option<&str>,
+    allowed: Allowed,
+    places: Option<&Places>,
+) -> Result<Vec<TrustQuestion>, String> {
+    let mut trust = Trust::load(places);
+    for question in &allowed.granted {
+        trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
+    }
+    let mut questions = runner::trust_questions(workspace, prepared, agent);
+    let destinations = runner::allowed_destinations(&questions);
+    questions.retain(|question| !trust.allows(&question.fingerprint));
+    if !questions.is_empty() {
+        return Ok(questions);
+    }
+    prepared.grant.destinations = destinations;
+    // Without a place to remember the answer it would be asked about again and again.
+    if places.is_none() {
+        return Ok(questions);
+    }
+    if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
+        if trust.allows(&question.fingerprint) {
+            prepared.grant.keys = keys;
+        } else if !allowed.declined.contains(&question.fingerprint) {
+            questions.push(question);
+        }
+    }
+    Ok(questions)
+}
+
+/// What is to be judged again, by file and case.
+fn kept_attempts(
+    context: &TaskContext,
+    cases: &[ChosenCase],
+    against: &Against,
+) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
+    let Against::Recorded(kept) = against else { return Vec::new() };
+    let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
+    let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
+        let key = (*keys.get(case)?).clone();
+        Some((context.sets[case.set].path.clone(), key, attempt.clone()))
+    };
+    kept.iter().filter_map(of).collect()
+}
