@@ -1,6 +1,9 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
 pub mod capture;
+mod cases;
+pub mod identifiers;
+pub mod notes;
 pub mod sets;
 
 use crate::diff::{Piece, accept_in_case};

@@ -7,7 +7,7 @@ use super::enabled::{
     always, can_accept_all, can_accept_here, can_capture, can_edit, can_write_set, has_set,
 };
 use super::{Command, Context, Group, LISTS, SCREENS};
-use crate::explorer::authoring::{self, capture, sets};
+use crate::explorer::authoring::{self, capture, identifiers, sets};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Screen};
@@ -83,7 +83,7 @@ pub static NEW_CASE: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["c n"],
     enabled: can_write_set,
-    run: sets::ask_new_case,
+    run: identifiers::ask_new_case,
 };
 
 pub static COPY_CASE: Command = Command {
@@ -95,7 +95,7 @@ pub static COPY_CASE: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["c c"],
     enabled: can_edit,
-    run: sets::ask_copy,
+    run: identifiers::ask_copy,
 };
 
 pub static MOVE_CASES: Command = Command {
@@ -131,7 +131,7 @@ pub static RENAME: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["c r"],
     enabled: can_write_set,
-    run: sets::ask_rename,
+    run: identifiers::ask_rename,
 };
 
 pub static NEW_SET: Command = Command {
@@ -143,7 +143,7 @@ pub static NEW_SET: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["c s"],
     enabled: always,
-    run: sets::ask_new_set,
+    run: identifiers::ask_new_set,
 };
 
 pub static CAPTURE: Command = Command {
@@ -167,7 +167,7 @@ pub static TAGS: Command = Command {
     contexts: LISTS,
     default_keys: &["c t"],
     enabled: can_edit,
-    run: sets::ask_tags,
+    run: identifiers::ask_tags,
 };
 
 pub static VARIANTS: Command = Command {

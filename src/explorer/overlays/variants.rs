@@ -3,7 +3,7 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::{Invocation, Trajectory, Variant, value_text};
-use crate::explorer::authoring::sets::notes_job;
+use crate::explorer::authoring::notes::notes_job;
 use crate::explorer::authoring::show;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;

@@ -1,34 +1,27 @@
 //! The event loop. It owns the model, passes messages to `update`, executes effects, and draws frames.
 
+mod opening;
+mod released;
+
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::TerminalEffect;
-use crate::explorer::message::EditMsg;
 use crate::explorer::message::SetMsg;
-use crate::explorer::screens::browse::columns::hidden_columns;
-use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
+use crate::explorer::terminal::effects::{Arrival, EffectExecutor};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
-use crate::explorer::terminal::paths::folder_of;
-use crate::explorer::terminal::user_config::apply_user_config;
-use crate::explorer::terminal::{clipboard, criteria, editor, guard as terminal, input};
-use crate::explorer::{
-    Against, CaseRef, EditorOf, Effect, Model, Msg, Node, Order, RunMsg, SetState, Theme, draw, go_to,
-    load_set, update,
-};
+use crate::explorer::terminal::{clipboard, guard as terminal, input};
+use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
 use crate::runner::TrustQuestion;
-use crate::store::{Places, Remembered};
-use crate::workspace::{Watch, Workspace, root_of};
-use std::collections::BTreeSet;
+use crate::store::Remembered;
+use crate::workspace::{Watch, Workspace};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 
-/// How long opening the folder may take before the first frame is drawn without it.
-const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
 /// Maximum number of run events in one message, so that a burst of events causes one update and one frame.
 const BATCH: usize = 256;
 
@@ -88,65 +81,6 @@ pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
 }
 
 impl Loop {
-    /// Creates the loop. Also returns the effects of opening the first sets.
-    fn open(explorer: Explorer, signals: terminal::SignalNotifications) -> io::Result<(Loop, Vec<Effect>)> {
-        let began = Instant::now();
-        let since = SystemTime::now();
-        let (back, arrivals) = mpsc::channel(64);
-        let opened = explorer.opened;
-        let found = open_workspace(&opened, back.clone())?;
-        let looking = found.is_none();
-        let workspace =
-            Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
-        let places = Places::find();
-        let remembered =
-            places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
-        let size = crossterm::terminal::size().unwrap_or((80, 24));
-        let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
-        model.is_searching = looking;
-        model.folder = folder_of(&opened);
-        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
-        model.judge = judge_of(&workspace);
-        model.agents = workspace.agent_names();
-        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
-        let (run, chat, declined) = (None, None, BTreeSet::new());
-        let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
-        model.browse.hidden = hidden_columns(&remembered.hidden_columns);
-        let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
-        model.browse.order = order.unwrap_or(Order::File);
-        let first = first_sets(&mut model, &executor, &remembered);
-        let true_colour =
-            std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
-        // The last theme may have been removed from the user's configuration.
-        let last = remembered.theme.filter(|name| Theme::names().any(|known| known == name));
-        let theme = explorer.theme.or(chosen).or(last);
-        model.theme = theme.unwrap_or_else(|| "default".into());
-        let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
-        let screen = terminal::take(model.mouse)?;
-        let opened = Loop {
-            theme_of: model.theme.clone(),
-            model,
-            theme,
-            screen,
-            frames: Frames::new(began),
-            executor,
-            arrivals,
-            run_events: None,
-            keys: Keys::open(signals.resized)?,
-            resumed: signals.resumed,
-            is_question_shown: false,
-            began,
-            true_colour,
-            no_colour,
-            left: None,
-            _watch: None,
-        };
-        Ok((opened, first))
-    }
-
     async fn go(mut self, first: Vec<Effect>) -> io::Result<Leaving> {
         let _guard = Guard;
         first.into_iter().try_for_each(|effect| self.effect(effect))?;
@@ -331,54 +265,6 @@ impl Loop {
         self.executor.start(chosen, granted, against);
     }
 
-    /// Releases the terminal and opens a file in `$EDITOR`. While the editor runs, the explorer does not read keys.
-    fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
-        self.keys.pause();
-        terminal::give_back();
-        let opened = editor::open(&path, line);
-        self.come_back()?;
-        match opened {
-            Ok(()) => self.take(Msg::Sets(SetMsg::FilesChanged)),
-            Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
-        }
-    }
-
-    /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
-    fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
-        self.keys.pause();
-        terminal::give_back();
-        let edited = editor::edit_text(text, name, ending);
-        self.come_back()?;
-        self.take(match edited {
-            Ok(text) => Msg::Edits(EditMsg::TextEdited(of, text)),
-            Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
-        })
-    }
-
-    fn edit_criteria(&mut self, set: usize) -> io::Result<()> {
-        match criteria::text_of(&self.executor.sets[set]) {
-            Ok((path, read, text)) => {
-                self.edit_text(&text, "test_config", "json", EditorOf::Criteria(path, read))
-            }
-            Err(why) => self.take(Msg::Failed(why.to_string())),
-        }
-    }
-
-    fn suspend(&mut self) -> io::Result<()> {
-        self.keys.pause();
-        terminal::give_back();
-        terminal::stop_ourselves();
-        self.come_back()
-    }
-
-    fn come_back(&mut self) -> io::Result<()> {
-        self.screen = terminal::take(self.model.mouse)?;
-        self.keys.go_on();
-        self.frames.after_input();
-        let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
-        self.take(Msg::Resize(width, height))
-    }
-
     fn draw_if_due(&mut self) -> io::Result<()> {
         let now = Instant::now();
         if !self.frames.take(now) {
@@ -458,27 +344,6 @@ fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEven
     std::iter::once(first).chain(rest).take(BATCH).collect()
 }
 
-/// Opens the workspace in the background. Returns `None` if this takes longer than [`OPEN_TIMEOUT`]; the workspace then
-/// arrives as a message.
-fn open_workspace(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
-    let (found, finding) = std::sync::mpsc::sync_channel(0);
-    let path = opened.to_path_buf();
-    std::thread::spawn(move || {
-        // The channel has no buffer: sending fails if the explorer no longer waits, and the result is sent as a
-        // message.
-        if let Err(late) = found.send(Workspace::open(&path)) {
-            let _ = back.blocking_send(match late.0 {
-                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
-                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
-            });
-        }
-    });
-    match finding.recv_timeout(OPEN_TIMEOUT) {
-        Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
-        Err(_) => Ok(None),
-    }
-}
-
 /// Label of the judge in the workspace's configuration.
 fn judge_of(workspace: &Workspace) -> Option<String> {
     workspace.config.judge.as_ref().and_then(|judge| judge.label())
@@ -494,25 +359,6 @@ fn panic_if_requested() {
 /// The theme with this name, or `mono` if `NO_COLOR` is set.
 fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, crate::explorer::ThemeError> {
     Theme::named(if no_colour { "mono" } else { name }, true_colour)
-}
-
-/// Loads the set that is shown first, and returns the effects that load the others.
-fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
-    let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
-    let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
-    let mut effects = Vec::new();
-    if let Some(path) = executor.sets.get(first) {
-        let answer = loaded(&executor.workspace, path, first, model.ticket());
-        effects.extend(update(model, Msg::Sets(SetMsg::Loaded(answer))));
-    }
-    if let Some(shown) = &remembered.set {
-        go_to(model, shown, remembered.case);
-    }
-    let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
-    for set in rest.collect::<Vec<_>>() {
-        effects.push(load_set(model, set));
-    }
-    effects
 }
 
 #[cfg(test)]

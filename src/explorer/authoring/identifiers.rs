@@ -1,0 +1,143 @@
+//! Questions for a name: the id of a case or set that is new, copied or renamed, and tags.
+
+use super::cases::{chosen, copy_case, new_case, rename_case, tag};
+use super::sets::{ENDING, copy_set, file_of_set, folder_of, is_set, new_set, on_set, rename_set};
+use crate::domain::{clean_line, eval_id_error, free_id, set_id_error};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::effect::Effect;
+use crate::explorer::model::Model;
+use crate::explorer::overlays::ask::{self, Purpose};
+use crate::explorer::overlays::follow_all;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
+    let Some(set) = model.current_set() else { return Vec::new() };
+    ask::open(model, SetLine::NewCase(set), String::new())
+}
+
+pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
+    let beside = model.current_set().and_then(|set| model.sets[set].path.path.parent());
+    let folder = beside.unwrap_or(&model.folder).to_path_buf();
+    ask::open(model, SetLine::NewSet(folder), String::new())
+}
+
+/// Asks for the id of a copy: of the set under the cursor of the tree, else of the case.
+pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
+    if let Some(set) = on_set(model) {
+        let folder = folder_of(model, set);
+        let id = free_id(&model.sets[set].path.stem, |id| is_set(model, &folder, id));
+        return ask::open(model, SetLine::CopySet(set), id);
+    }
+    let Some(case) = model.current_case() else { return Vec::new() };
+    let taken = |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
+    let id = free_id(&model.eval_id(case), taken);
+    ask::open(model, SetLine::CopyCase(case), id)
+}
+
+/// Asks for another id: of the set under the cursor of the tree, else of the case.
+pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
+    if let Some(set) = on_set(model) {
+        let stem = model.sets[set].path.stem.clone();
+        return ask::open(model, SetLine::RenameSet(set), stem);
+    }
+    let Some(case) = model.current_case() else { return Vec::new() };
+    let id = model.eval_id(case).into_owned();
+    ask::open(model, SetLine::RenameCase(case), id)
+}
+
+pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
+    let cases = chosen(model);
+    let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
+    ask::open(model, SetLine::Tags(cases), tags.unwrap_or_default())
+}
+
+/// What a line names.
+#[derive(Clone, Debug)]
+enum SetLine {
+    /// A new case in a set.
+    NewCase(usize),
+    /// A copy of a case.
+    CopyCase(CaseRef),
+    /// A case, which gets another id.
+    RenameCase(CaseRef),
+    /// A new set in this folder.
+    NewSet(PathBuf),
+    /// A copy of a set.
+    CopySet(usize),
+    /// A set, which gets another id.
+    RenameSet(usize),
+    /// Tags of cases.
+    Tags(Vec<CaseRef>),
+}
+
+impl Purpose for SetLine {
+    fn prompt(&self, model: &Model) -> Cow<'static, str> {
+        let stem = |set: usize| clean_line(&model.sets[set].path.stem).into_owned();
+        let words = match self {
+            SetLine::NewCase(set) => return format!("new case in {} ", stem(*set)).into(),
+            SetLine::CopySet(set) => return format!("copy the set {} as ", stem(*set)).into(),
+            SetLine::RenameSet(set) => return format!("rename the set {} to ", stem(*set)).into(),
+            SetLine::CopyCase(_) => "copy as ",
+            SetLine::RenameCase(_) => "rename to ",
+            SetLine::NewSet(_) => "new set ",
+            SetLine::Tags(_) => "tags ",
+        };
+        words.into()
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            SetLine::Tags(_) => "words separated by spaces; empty removes all tags",
+            _ => "an id",
+        }
+    }
+
+    fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
+        let among = |set: usize, but: Option<usize>| {
+            let file = model.file(set)?;
+            let others =
+                file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
+            eval_id_error(typed, others)
+        };
+        let set_id = |folder: &Path| {
+            let typed = typed.trim_end_matches(ENDING);
+            let taken = is_set(model, folder, typed);
+            set_id_error(typed).or(taken.then(|| format!("a set {typed} already exists here")))
+        };
+        match self {
+            SetLine::NewCase(set) => among(*set, None),
+            SetLine::CopyCase(case) => among(case.set, None),
+            SetLine::RenameCase(case) => among(case.set, Some(case.index)),
+            SetLine::NewSet(folder) => set_id(folder),
+            SetLine::RenameSet(set) if typed == model.sets[*set].path.stem => None,
+            SetLine::CopySet(set) | SetLine::RenameSet(set) => set_id(&folder_of(model, *set)),
+            SetLine::Tags(_) => None,
+        }
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        match self {
+            SetLine::NewCase(set) => new_case(model, *set, typed.to_string()),
+            SetLine::CopyCase(case) => copy_case(model, *case, typed.to_string()),
+            SetLine::RenameCase(case) => rename_case(model, *case, typed.to_string()),
+            SetLine::NewSet(folder) => new_set(model, folder, typed.trim_end_matches(ENDING)),
+            SetLine::CopySet(set) => copy_set(model, *set, typed.trim_end_matches(ENDING)),
+            SetLine::RenameSet(set) => {
+                let id = typed.trim_end_matches(ENDING);
+                rename_set(model, *set, id, file_of_set(&folder_of(model, *set), id))
+            }
+            SetLine::Tags(cases) => tag(model, cases, typed),
+        }
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        match self {
+            SetLine::CopyCase(case) | SetLine::RenameCase(case) => {
+                new(*case).map(|now| *case = now).is_some()
+            }
+            SetLine::Tags(cases) => follow_all(cases, new),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Changes of the notes file beside a set: what is kept about its cases.
+
+use super::sets::shown;
+use super::show;
+use crate::domain::CaseNotes;
+use crate::explorer::effect::Effect;
+use crate::explorer::global;
+use crate::explorer::model::Model;
+use crate::explorer::overlays::proposal::Proposal;
+use crate::formats::Edit;
+use crate::store::{FileAction, FileJob};
+use crate::workspace::notes_path;
+use std::collections::BTreeMap;
+
+/// Proposes edits of a set, with what is kept beside it.
+pub(super) fn with_notes(
+    model: &mut Model,
+    set: usize,
+    edits: Vec<Edit>,
+    words: String,
+    change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
+) -> Vec<Effect> {
+    let proposed = model.propose(set, edits, words).and_then(|mut proposal| {
+        if let Some(job) = notes_job(model, set, change)? {
+            add_job(&mut proposal, job, model);
+        }
+        Ok(proposal)
+    });
+    match proposed {
+        Ok(proposal) => show(model, proposal),
+        Err(why) => global::notify(model, why, true),
+    }
+}
+
+/// What is done to the file beside a set; nothing when it stays.
+pub(crate) fn notes_job(
+    model: &Model,
+    set: usize,
+    change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
+) -> Result<Option<FileJob>, String> {
+    let view = &model.sets[set];
+    let mut meant = view.notes.cases.clone();
+    change(&mut meant);
+    meant.retain(|_, notes| !notes.is_empty());
+    if meant == view.notes.cases {
+        return Ok(None);
+    }
+    let change = view.notes.change(&meant).map_err(|error| error.to_string())?;
+    let path = notes_path(&view.path.path);
+    let action = match &view.notes.text {
+        Some(text) => FileAction::Change(text.clone(), change),
+        None => FileAction::Create(change.apply("").unwrap_or_default()),
+    };
+    Ok(Some(FileJob { path, action }))
+}
+
+pub(super) fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
+    let more = Proposal::new(String::new(), vec![job], |job| shown(model, &job.path));
+    proposal.jobs.extend(more.jobs);
+    proposal.lines.extend(more.lines);
+}

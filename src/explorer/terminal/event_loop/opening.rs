@@ -1,0 +1,127 @@
+//! The loop at the start: the folder, what was remembered of it, the theme and the terminal.
+
+use super::{Explorer, Loop, judge_of, theme_named};
+use crate::explorer::message::SetMsg;
+use crate::explorer::screens::browse::columns::hidden_columns;
+use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
+use crate::explorer::terminal::frames::Frames;
+use crate::explorer::terminal::guard as terminal;
+use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::paths::folder_of;
+use crate::explorer::terminal::user_config::apply_user_config;
+use crate::explorer::{Effect, Model, Msg, Order, SetState, Theme, go_to, load_set, update};
+use crate::store::{Places, Remembered};
+use crate::workspace::{Workspace, root_of};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::mpsc;
+
+/// How long opening the folder may take before the first frame is drawn without it.
+const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
+
+impl Loop {
+    /// Creates the loop. Also returns the effects of opening the first sets.
+    pub(super) fn open(
+        explorer: Explorer,
+        signals: terminal::SignalNotifications,
+    ) -> io::Result<(Loop, Vec<Effect>)> {
+        let began = Instant::now();
+        let since = SystemTime::now();
+        let (back, arrivals) = mpsc::channel(64);
+        let opened = explorer.opened;
+        let found = open_workspace(&opened, back.clone())?;
+        let looking = found.is_none();
+        let workspace =
+            Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
+        let places = Places::find();
+        let remembered =
+            places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
+        let size = crossterm::terminal::size().unwrap_or((80, 24));
+        let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
+        model.is_searching = looking;
+        model.folder = folder_of(&opened);
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
+        model.judge = judge_of(&workspace);
+        model.agents = workspace.agent_names();
+        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
+        let (run, chat, declined) = (None, None, BTreeSet::new());
+        let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
+        model.browse.hidden = hidden_columns(&remembered.hidden_columns);
+        let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
+        model.browse.order = order.unwrap_or(Order::File);
+        let first = first_sets(&mut model, &executor, &remembered);
+        let true_colour =
+            std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
+        // The last theme may have been removed from the user's configuration.
+        let last = remembered.theme.filter(|name| Theme::names().any(|known| known == name));
+        let theme = explorer.theme.or(chosen).or(last);
+        model.theme = theme.unwrap_or_else(|| "default".into());
+        let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
+        let screen = terminal::take(model.mouse)?;
+        let opened = Loop {
+            theme_of: model.theme.clone(),
+            model,
+            theme,
+            screen,
+            frames: Frames::new(began),
+            executor,
+            arrivals,
+            run_events: None,
+            keys: Keys::open(signals.resized)?,
+            resumed: signals.resumed,
+            is_question_shown: false,
+            began,
+            true_colour,
+            no_colour,
+            left: None,
+            _watch: None,
+        };
+        Ok((opened, first))
+    }
+}
+
+/// Opens the workspace in the background. Returns `None` if this takes longer than [`OPEN_TIMEOUT`]; the workspace then
+/// arrives as a message.
+fn open_workspace(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
+    let (found, finding) = std::sync::mpsc::sync_channel(0);
+    let path = opened.to_path_buf();
+    std::thread::spawn(move || {
+        // The channel has no buffer: sending fails if the explorer no longer waits, and the result is sent as a
+        // message.
+        if let Err(late) = found.send(Workspace::open(&path)) {
+            let _ = back.blocking_send(match late.0 {
+                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
+                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+            });
+        }
+    });
+    match finding.recv_timeout(OPEN_TIMEOUT) {
+        Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Loads the set that is shown first, and returns the effects that load the others.
+fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
+    let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
+    let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
+    let mut effects = Vec::new();
+    if let Some(path) = executor.sets.get(first) {
+        let answer = loaded(&executor.workspace, path, first, model.ticket());
+        effects.extend(update(model, Msg::Sets(SetMsg::Loaded(answer))));
+    }
+    if let Some(shown) = &remembered.set {
+        go_to(model, shown, remembered.case);
+    }
+    let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
+    for set in rest.collect::<Vec<_>>() {
+        effects.push(load_set(model, set));
+    }
+    effects
+}

@@ -1,0 +1,58 @@
+//! Times in which the terminal is not the explorer's: an editor is open, or the process is stopped.
+
+use super::Loop;
+use crate::explorer::message::{EditMsg, SetMsg};
+use crate::explorer::terminal::{criteria, editor, guard as terminal};
+use crate::explorer::{EditorOf, Msg};
+use std::io;
+use std::path::PathBuf;
+
+impl Loop {
+    /// Releases the terminal and opens a file in `$EDITOR`. While the editor runs, the explorer does not read keys.
+    pub(super) fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        let opened = editor::open(&path, line);
+        self.come_back()?;
+        match opened {
+            Ok(()) => self.take(Msg::Sets(SetMsg::FilesChanged)),
+            Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
+        }
+    }
+
+    /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
+    pub(super) fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        let edited = editor::edit_text(text, name, ending);
+        self.come_back()?;
+        self.take(match edited {
+            Ok(text) => Msg::Edits(EditMsg::TextEdited(of, text)),
+            Err(error) => Msg::Failed(format!("the editor could not be opened: {error}")),
+        })
+    }
+
+    pub(super) fn edit_criteria(&mut self, set: usize) -> io::Result<()> {
+        match criteria::text_of(&self.executor.sets[set]) {
+            Ok((path, read, text)) => {
+                self.edit_text(&text, "test_config", "json", EditorOf::Criteria(path, read))
+            }
+            Err(why) => self.take(Msg::Failed(why.to_string())),
+        }
+    }
+
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
+        self.keys.pause();
+        terminal::give_back();
+        terminal::stop_ourselves();
+        self.come_back()
+    }
+
+    pub(super) fn come_back(&mut self) -> io::Result<()> {
+        self.screen = terminal::take(self.model.mouse)?;
+        self.keys.go_on();
+        self.frames.after_input();
+        let (width, height) = crossterm::terminal::size().unwrap_or(self.model.size);
+        self.take(Msg::Resize(width, height))
+    }
+}
