@@ -3,7 +3,7 @@
 //! ```text
 //! calls ──align──▶ pairs (same, changed, moved, missing, extra)
 //! args ──json───▶ differences by path            ┐
-//! text ──words──▶ segments                        ├─▶ rows: pairs of lines, wrapped together
+//! text ──words──▶ segments                        ├─▶ rows: pairs of lines ──wrap──▶ lines of a screen
 //! turns ─accept─▶ the expected turn with parts of the actual one
 //! ```
 
@@ -14,11 +14,13 @@ mod json;
 mod rows;
 mod sequence;
 mod words;
+mod wrap;
 
 pub use accept::{Piece, Unacceptable, accept, accept_in_case};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, json_equal, values_equal};
 pub use json::{Difference, DifferenceKind, differences};
-pub use rows::{Line, Row, Span, Tone, VisualRow, call_rows, text_rows, without_equal, wrap_line, wrap_rows};
+pub use rows::{Line, Row, Span, Tone, call_rows, text_rows, without_equal};
 pub use sequence::{Hunk, diff_sequences};
 pub use words::{Segment, TextDiff, diff_words};
+pub use wrap::{VisualRow, wrap_line, wrap_rows};

@@ -46,6 +46,9 @@ pub(super) struct Prompt<'a> {
     pub(super) schema: Option<&'a Value>,
 }
 
+/// A response with its cost, if prices are known.
+type PricedAnswer = (Answer, Option<f64>);
+
 impl Model {
     pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
         let client = http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
@@ -61,7 +64,7 @@ impl Model {
         prompt: Prompt<'_>,
         settings: &Settings,
         budget: &Budget,
-    ) -> (Result<(Answer, Option<f64>), JudgeError>, u32) {
+    ) -> (Result<PricedAnswer, JudgeError>, u32) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
@@ -73,22 +76,10 @@ impl Model {
             None => FormMode::Prompt,
         };
         loop {
-            let answer = {
-                let _room = match self.gate.enter().await {
-                    Ok(room) => room,
-                    Err(closed) => return (Err(closed), again),
-                };
-                match budget.reserve(prompt.text.len()).await {
-                    Ok(reserved) => {
-                        let answer = self.once(prompt, settings, timeout, mode).await.map(|answer| {
-                            let cost = budget.spend(answer.input_tokens, answer.output_tokens);
-                            (answer, cost)
-                        });
-                        reserved.answered();
-                        answer
-                    }
-                    Err(spent) => return (Err(spent), again),
-                }
+            let sent = self.send_within(budget, prompt, settings, timeout, mode).await;
+            let answer = match sent {
+                Ok(answer) => answer,
+                Err(not_sent) => return (Err(not_sent), again),
             };
             let error = match answer {
                 // The schema may be the reason: send the question again at once in a weaker mode. This is no retry.
@@ -114,16 +105,31 @@ impl Model {
                 None => {}
             }
             let Some(delay) = backoff.next(error.retry_after, chance()) else {
-                let tries = again + 1;
-                let message = match tries {
-                    1 => error.message,
-                    _ => format!("{} ({tries} attempts)", error.message),
-                };
-                return (Err(JudgeError { message, ..error }), again);
+                return (Err(after_tries(error, again + 1)), again);
             };
             again += 1;
             tokio::time::sleep(delay).await;
         }
+    }
+
+    /// Sends one request as soon as the gate and the budget allow it. Returns the response with its cost. The outer
+    /// error says why nothing was sent.
+    async fn send_within(
+        &self,
+        budget: &Budget,
+        prompt: Prompt<'_>,
+        settings: &Settings,
+        timeout: Duration,
+        mode: FormMode,
+    ) -> Result<Result<PricedAnswer, JudgeError>, JudgeError> {
+        let _room = self.gate.enter().await?;
+        let reserved = budget.reserve(prompt.text.len()).await?;
+        let answer = self.once(prompt, settings, timeout, mode).await.map(|answer| {
+            let cost = budget.spend(answer.input_tokens, answer.output_tokens);
+            (answer, cost)
+        });
+        reserved.answered();
+        Ok(answer)
     }
 
     async fn once(
@@ -229,6 +235,14 @@ fn headers(
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     Ok(headers)
+}
+
+/// An error that says how often the request was sent, if more than once.
+fn after_tries(error: JudgeError, tries: u32) -> JudgeError {
+    if tries == 1 {
+        return error;
+    }
+    JudgeError { message: format!("{} ({tries} attempts)", error.message), ..error }
 }
 
 /// The error for a redirect. It contains only the host, since the rest of the URL may be secret.

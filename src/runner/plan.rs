@@ -112,20 +112,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     };
     let mut sets = Vec::new();
     let mut notes = Vec::new();
-    let mut problems = Vec::new();
-    let mut opened = Vec::new();
-    for selection in &request.selections {
-        match open_set(&selection.set) {
-            Err(problem) => problems.push((selection.set.shown.clone(), problem.to_string())),
-            Ok(open) => {
-                let beside = read_notes(&selection.set.path).unwrap_or_else(|problem| {
-                    problems.push((selection.set.shown.clone(), problem));
-                    Notes::default()
-                });
-                opened.push((selection, open, beside));
-            }
-        }
-    }
+    let (opened, mut problems) = open_selections(&request.selections);
     let past = match request.query.needs_results() {
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
@@ -162,6 +149,27 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     }
     let kept = kept_of(&plan, &sets, &request.kept);
     Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, grant: JudgeGrant::default() })
+}
+
+/// A selection, its set, and the notes beside the set.
+type OpenedSelection<'a> = (&'a Selection, OpenSet, Notes);
+
+/// Opens the selected sets with their notes. Also returns what could not be read, as file and problem.
+fn open_selections(selections: &[Selection]) -> (Vec<OpenedSelection<'_>>, Vec<(String, String)>) {
+    let (mut opened, mut problems) = (Vec::new(), Vec::new());
+    for selection in selections {
+        match open_set(&selection.set) {
+            Err(problem) => problems.push((selection.set.shown.clone(), problem.to_string())),
+            Ok(open) => {
+                let beside = read_notes(&selection.set.path).unwrap_or_else(|problem| {
+                    problems.push((selection.set.shown.clone(), problem));
+                    Notes::default()
+                });
+                opened.push((selection, open, beside));
+            }
+        }
+    }
+    (opened, problems)
 }
 
 /// The earlier attempts, by the attempts of the plan.
