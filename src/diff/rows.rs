@@ -371,6 +371,14 @@ mod tests {
         assert_eq!(shown[4], ("+", "".into(), "2 log".into()));
     }
 
+    #[test]
+    fn a_moved_call_says_from_where_to_where() {
+        let (a, b) = (call("a", json!({})), call("b", json!({})));
+        let rows = call_rows(&align(&[&a, &b], &[&b, &a]), &[&a, &b], &[&b, &a]);
+        let moved = rows.iter().find(|row| row.mark == "↕").unwrap();
+        assert!(plain(&moved.right).ends_with("  moved: 1 → 2"), "{}", plain(&moved.right));
+    }
+
     /// A long nested value has several lines; lines that are the same on both sides share a row and can be hidden.
     #[test]
     fn nested_values_have_lines_of_their_own() {

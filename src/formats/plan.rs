@@ -97,6 +97,15 @@ mod tests {
     }
 
     #[test]
+    fn a_case_is_inserted_where_another_is_removed() {
+        let file = set(&[("a", "x"), ("b", "x"), ("c", "x")]);
+        let new = set(&[("new", "y")]).case(0).unwrap();
+        let change = plan(&file, &[Edit::Remove(vec![1]), Edit::Insert(1, Box::new(new))]).unwrap();
+        let after = SetFile::open(change.apply(file.text()).unwrap().into(), "s").unwrap();
+        assert_eq!(after.eval_ids().collect::<Vec<_>>(), ["a", "new", "c"]);
+    }
+
+    #[test]
     fn an_edit_follows_its_case() {
         let (was, now) = (set(&[("a", "x"), ("b", "x")]), set(&[("new", "x"), ("a", "x"), ("b", "other")]));
         let again = rebase(&was, &now, &[to(&was, 0, "y")]).unwrap();

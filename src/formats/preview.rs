@@ -157,7 +157,7 @@ fn cut(line: &str, at: usize) -> String {
     if line.len() <= LONGEST {
         return line.to_string();
     }
-    let start = if at > LEAD { line.floor_char_boundary(at - LEAD) } else { 0 };
+    let start = line.floor_char_boundary(at.saturating_sub(LEAD));
     let end = line.ceil_char_boundary((start + LONGEST).min(line.len()));
     let (head, tail) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
     format!("{head}{}{tail}", &line[start..end])
@@ -203,6 +203,13 @@ mod tests {
         let at = text.find("10\n").unwrap();
         let shown = unified(&text, &TextChange::one(at, "10\n", "ten\n10\n"), "f");
         assert!(shown.contains("@@ -7,7 +7,8 @@"), "{shown}");
+        let (mut two, later) = (TextChange::one(at, "10\n", "ten\n10\n"), text.find("20\n").unwrap());
+        two.0.extend(TextChange::one(later, "20\n", "twenty\n").0);
+        let shown = unified(&text, &two, "f");
+        assert!(
+            shown.contains("@@ -17,4 +18,4 @@"),
+            "the second place counts the line that was added: {shown}"
+        );
         let first = unified(&text, &TextChange::one(0, "1\n", "one\n"), "f");
         assert!(first.contains("@@ -1,4 +1,4 @@"), "{first}");
     }

@@ -148,6 +148,12 @@ mod tests {
     }
 
     #[test]
+    fn two_scores_have_a_deviation() {
+        let found = aggregates(&[1.0, 3.0].map(|score| attempt(Some(score), Status::Passed))).remove(0);
+        assert_eq!(found.std, Some(std::f64::consts::SQRT_2));
+    }
+
+    #[test]
     fn errors_stay_in_the_denominator() {
         let attempts = [
             attempt(Some(1.0), Status::Passed),

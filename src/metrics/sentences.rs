@@ -121,3 +121,23 @@ fn short(value: &Value) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_one_call_are_one_reason() {
+        let of = |call, argument: &str| Finding {
+            turn: Some(1),
+            call: Some(call),
+            tool: Some("set".into()),
+            argument: Some(argument.into()),
+            ..Finding::of(FindingRule::ArgumentDiffers)
+        };
+        let one = reasons(&[of(1, "id"), of(1, "on")]);
+        assert!(one.ends_with(" and 1 more argument"), "{one}");
+        let two = reasons(&[of(1, "id"), of(2, "id")]);
+        assert_eq!(two.split("; ").count(), 2, "{two}");
+    }
+}

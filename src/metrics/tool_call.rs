@@ -162,6 +162,20 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_counts_the_calls() {
+        let metric = ToolCallMetric { aspect: Aspect::Valid, strict: false };
+        let of = |answer: &str| {
+            let (expected, actual) = ([turn("")], [turn(answer)]);
+            metric.measure(&Evidence::turns(Some(&expected), &actual), None).explanation
+        };
+        let two = r#"{"tool_calls": [{"name": "a", "arguments": {}}, {"name": "b", "arguments": {}}]}"#;
+        assert_eq!(
+            (of(SET), of(two)),
+            ("a valid answer with 1 call".into(), "a valid answer with 2 calls".into())
+        );
+    }
+
+    #[test]
     fn an_agents_own_calls_are_its_answer() {
         let call = ToolCall::new("set", serde_json::json!({"id": 1, "on": true}).as_object().cloned());
         let trajectory =

@@ -95,9 +95,6 @@ pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds:
     if n == 1 {
         return shared(reference, candidate, kinds);
     }
-    if reference.len() < n || candidate.len() < n {
-        return 0;
-    }
     // Runs become numbers, too: sorted, they are counted without a table.
     let keys = |side: &[u32]| {
         let mut keys: Vec<u128> = side

@@ -441,6 +441,7 @@ mod tests {
         let loaded = load_run(&path, None).unwrap();
         assert_eq!((loaded.state.totals.ended(), loaded.torn > 0), (1, true));
         reopened(&path).append(&attempt(2)).unwrap();
+        OpenOptions::new().append(true).open(&journal).unwrap().write_all(b"\n").unwrap();
         let again = load_run(&path, None).unwrap();
         assert_eq!((again.torn, again.damaged, again.outstanding().len()), (0, 0, 1));
     }

@@ -136,6 +136,11 @@ mod tests {
     use crate::domain::AttemptKey;
 
     #[test]
+    fn a_journal_stays_open() {
+        assert!(OpenJournal::of(tempfile::tempfile().unwrap()).is_some());
+    }
+
+    #[test]
     fn recent_attempts_are_kept_up_to_a_size() {
         let run = Path::new("run");
         let place = |offset: u64, length: u64| RecordedAt { offset, length };

@@ -283,6 +283,7 @@ mod tests {
         }
         assert!(ours.read("pipe").unwrap_err().to_string().contains("not a regular file"));
         assert!(ours.append("pipe").is_err());
+        assert_eq!(ours.create("link").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         ours.replace("link", b"ours").unwrap();
         assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "mine");
         let another = tempfile::tempdir().unwrap();

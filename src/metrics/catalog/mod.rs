@@ -217,3 +217,22 @@ const fn option(
 }
 
 const NAMES: OptionInfo = option("ignore_args", "true or false", "false", "names alone count");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_metric_needs_is_said_in_words() {
+        let needs = |name: &str| {
+            catalog()
+                .find(|one| one.name == name)
+                .unwrap()
+                .needs
+                .iter()
+                .map(|need| need.label())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(needs("tool_trajectory_avg_score"), ["reference trajectory", "trajectory"]);
+    }
+}

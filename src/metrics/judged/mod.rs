@@ -471,3 +471,20 @@ fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
     let (snake, camel) = ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
     super::options::flag_option(criterion, snake, camel)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsteady_judgement_says_what_one_vote_could_change() {
+        let words = |reach, fragile| {
+            let judgement = Judgement { reach, fragile, ..Judgement::default() };
+            explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
+        };
+        let could = words(Some((0.25, 0.75)), false);
+        assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
+        let fragile = words(Some((1.0, 1.0)), true);
+        assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
+    }
+}
