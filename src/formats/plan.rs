@@ -100,9 +100,9 @@ mod tests {
     fn a_case_is_inserted_where_another_is_removed() {
         let file = set(&[("a", "x"), ("b", "x"), ("c", "x")]);
         let new = set(&[("new", "y")]).case(0).unwrap();
-        let change = plan(&file, &[Edit::Remove(vec![1]), Edit::Insert(1, Box::new(new))]).unwrap();
+        let change = plan(&file, &[Edit::Remove(vec![0]), Edit::Insert(0, Box::new(new))]).unwrap();
         let after = SetFile::open(change.apply(file.text()).unwrap().into(), "s").unwrap();
-        assert_eq!(after.eval_ids().collect::<Vec<_>>(), ["a", "new", "c"]);
+        assert_eq!(after.eval_ids().collect::<Vec<_>>(), ["new", "b", "c"]);
     }
 
     #[test]

@@ -5,10 +5,31 @@ use regex::Regex;
 use serde_json::Value;
 use std::ops::Range;
 
+/// The keys under which a verdict may be given, with the patterns that find them in a reply.
+pub(super) struct VerdictKeys {
+    names: &'static [&'static str],
+    /// Each `"key": value` as written.
+    pair: Option<Regex>,
+    /// A key, a colon or an equals sign, a value up to its end.
+    loose: Option<Regex>,
+}
+
+impl VerdictKeys {
+    pub(super) fn of(names: &'static [&'static str]) -> VerdictKeys {
+        const QUOTES: &str = r#"[\\"'“”`*]*"#;
+        let keys = names.join("|");
+        let value = r#"([^,\n}\];/\\"'“”`*]*)([,\n}\];/\\"'“”`*]|$)"#;
+        VerdictKeys {
+            names,
+            pair: Regex::new(&format!(r#""({keys})"\s*:\s*("[^"]*"|[^,}}\]\s]*)"#)).ok(),
+            loose: Regex::new(&format!(r"(?i){QUOTES}({keys}){QUOTES}\s*[:=]\s*\[?\s*{QUOTES}{value}")).ok(),
+        }
+    }
+}
+
 /// Where to look for a verdict, and how to read it.
 pub(super) struct JsonVerdict<'a, T> {
-    /// The keys under which it may be given.
-    pub(super) keys: &'a [&'a str],
+    pub(super) keys: &'a VerdictKeys,
     /// Reads the value of a key; `None` when it is not a verdict.
     pub(super) read: &'a dyn Fn(&str, &Value) -> Option<T>,
 }
@@ -48,7 +69,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         let word = |key: &&str| -> Vec<Option<T>> {
             sealed(reply, code, key).into_iter().map(|word| (self.read)(key, &Value::String(word))).collect()
         };
-        let mut found: Vec<Option<T>> = self.keys.iter().flat_map(word).flatten().map(Some).collect();
+        let mut found: Vec<Option<T>> = self.keys.names.iter().flat_map(word).flatten().map(Some).collect();
         if found.is_empty() {
             // The keys may come in another order.
             let coded = objects.iter().map(|(.., value)| value).filter(|value| value["code"] == *code);
@@ -58,7 +79,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     }
 
     fn read_all(&self, object: &Value) -> Vec<Option<T>> {
-        self.keys.iter().filter_map(|key| Some((self.read)(key, object.get(*key)?))).collect()
+        self.keys.names.iter().filter_map(|key| Some((self.read)(key, object.get(*key)?))).collect()
     }
 
     fn in_objects(&self, reply: &str, objects: &[Object], seal: &Seal, code: &str) -> Vec<Found<T>> {
@@ -76,6 +97,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             said.extend(unquoted.map(|(place, word)| {
                 let key = self
                     .keys
+                    .names
                     .iter()
                     .find(|key| reply[start + place.start..].starts_with(&format!("\"{key}\"")));
                 (self.read)(key?, &Value::String(word.trim_matches('"').to_string()))
@@ -94,8 +116,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
 
     /// Each `"key": value` as written, unless a backslash precedes it.
     fn pairs(&self, object: &str) -> Vec<(Range<usize>, String)> {
-        let pattern = format!(r#""({})"\s*:\s*("[^"]*"|[^,}}\]\s]*)"#, self.keys.join("|"));
-        let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+        let Some(pattern) = &self.keys.pair else { return Vec::new() };
         let found = pattern.captures_iter(object).filter_map(|found| {
             let whole = found.get(0)?;
             let is_escaped = object[..whole.start()].ends_with('\\');
@@ -104,13 +125,9 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         found.collect()
     }
 
-    /// Verdicts outside of objects: the key, a colon or an equals sign, a value up to its end.
+    /// Verdicts outside of objects.
     fn loose(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
-        const QUOTES: &str = r#"[\\"'“”`*]*"#;
-        let value = r#"([^,\n}\];/\\"'“”`*]*)([,\n}\];/\\"'“”`*]|$)"#;
-        let keys = self.keys.join("|");
-        let pattern = format!(r"(?i){QUOTES}({keys}){QUOTES}\s*[:=]\s*\[?\s*{QUOTES}{value}");
-        let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+        let Some(pattern) = &self.keys.loose else { return Vec::new() };
         let is_inside = |at: usize| objects.iter().any(|(start, end, _)| (*start..*end).contains(&at));
         let of = |found: regex::Captures| {
             let (whole, word) = (found.get(0)?, found.get(2)?);

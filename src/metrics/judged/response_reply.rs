@@ -2,7 +2,7 @@
 //!
 //! ADK takes the first match of a pattern; the careful reading is [`JsonVerdict`]'s.
 
-use super::json_verdict::{JsonVerdict, objects};
+use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
 use super::seal::Seal;
 use regex::Regex;
 use serde_json::Value;
@@ -37,7 +37,8 @@ fn adk_pattern(key: &str) -> Option<Regex> {
 
 /// The careful reading. The error says why there is no verdict.
 pub(super) fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
-    JsonVerdict { keys: &[VALID, INVALID], read: &verdict_of }.of(reply, seal, code)
+    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&[VALID, INVALID]));
+    JsonVerdict { keys: &KEYS, read: &verdict_of }.of(reply, seal, code)
 }
 
 /// Under the key `…_invalid`, `true` and `invalid` mean the same; so do `false` and `valid`.

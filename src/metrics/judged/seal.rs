@@ -10,6 +10,7 @@ use crate::metrics::measure::Evidence;
 use regex::Regex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
@@ -80,6 +81,10 @@ impl Seal {
 
 /// The values after the code and a label, anywhere in a reply: on a line of their own or in JSON.
 pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
+    // Most replies have no code, and a pattern takes long to compile.
+    if !reply.to_lowercase().contains(code) {
+        return Vec::new();
+    }
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
     let pattern =
         format!(r#"(?i)\bcode{GAP}[:=]{GAP}\[?{code}\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#);
@@ -130,12 +135,18 @@ pub(super) fn skeleton(text: &str) -> String {
         code.map(String::from).unwrap_or_default()
     });
     let text = breaks.replace_all(&text, " ");
+    if text.is_ascii() {
+        return text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    }
     folded(&text).filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// A text with look-alikes replaced and hidden characters removed. Letter case and punctuation are preserved.
-pub(super) fn plain(text: &str) -> String {
-    text.nfkc().filter(|c| !is_hidden(*c)).map(look_alike).collect()
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfkc().filter(|c| !is_hidden(*c)).map(look_alike).collect())
 }
 
 fn folded(text: &str) -> impl Iterator<Item = char> + '_ {

@@ -1,7 +1,7 @@
 //! `per_turn_user_simulator_quality_v1`: a judge decides whether the simulated user followed its scenario
 //! (`facts/adk.md` 4.7).
 
-use super::json_verdict::{JsonVerdict, objects};
+use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
 use super::seal::Seal;
 use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered,
@@ -104,7 +104,8 @@ fn adk(reply: &str) -> Option<bool> {
 
 /// The careful reading. The error says why there is no verdict.
 fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
-    JsonVerdict { keys: &["is_valid"], read: &verdict_of }.of(reply, seal, code)
+    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["is_valid"]));
+    JsonVerdict { keys: &KEYS, read: &verdict_of }.of(reply, seal, code)
 }
 
 fn verdict_of(_: &str, value: &Value) -> Option<bool> {
