@@ -260,7 +260,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "cli/output.rs",
             "explorer/terminal/guard.rs",
             "explorer/terminal/clipboard.rs",
-            "explorer/terminal/event_loop.rs",
+            "explorer/terminal/event_loop/mod.rs",
             "cli/explore.rs",
             "cli/docs.rs",
         ],

@@ -190,9 +190,9 @@ fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<P
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;
     let text = change.apply(blank.text()).unwrap_or_default();
     let jobs = vec![FileJob { path: path_of(model, &id), action: FileAction::Create(text) }];
-    Ok(Proposal::new(words, jobs, |job| super::sets::shown(model, &job.path)))
+    Ok(Proposal::new(words, jobs, |job| super::set_files::shown(model, &job.path)))
 }
 
 fn path_of(model: &Model, id: &str) -> PathBuf {
-    super::sets::file_of_set(&model.folder, id)
+    super::set_files::file_of_set(&model.folder, id)
 }

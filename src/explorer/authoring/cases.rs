@@ -1,7 +1,7 @@
 //! Cases that are added, copied, renamed, moved, tagged and deleted.
 
 use super::notes::{add_job, notes_job, with_notes};
-use super::sets::shown;
+use super::set_files::shown;
 use super::show;
 use crate::domain::{CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, eval_id_error};
 use crate::explorer::case_ref::CaseRef;

@@ -1,7 +1,8 @@
 //! Questions for a name: the id of a case or set that is new, copied or renamed, and tags.
 
 use super::cases::{chosen, copy_case, new_case, rename_case, tag};
-use super::sets::{ENDING, copy_set, file_of_set, folder_of, is_set, new_set, on_set, rename_set};
+use super::set_files::{ENDING, file_of_set, folder_of, is_set};
+use super::sets::{copy_set, new_set, on_set, rename_set};
 use crate::domain::{clean_line, eval_id_error, free_id, set_id_error};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;

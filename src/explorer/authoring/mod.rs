@@ -4,6 +4,7 @@ pub mod capture;
 mod cases;
 pub mod identifiers;
 pub mod notes;
+mod set_files;
 pub mod sets;
 
 use crate::diff::{Piece, accept_in_case};

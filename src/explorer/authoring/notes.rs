@@ -1,6 +1,6 @@
 //! Changes of the notes file beside a set: what is kept about its cases.
 
-use super::sets::shown;
+use super::set_files::shown;
 use super::show;
 use crate::domain::CaseNotes;
 use crate::explorer::effect::Effect;

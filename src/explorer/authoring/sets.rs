@@ -1,6 +1,7 @@
 //! Sets that are added, copied, renamed, moved and deleted.
 
 use super::cases::{chosen, delete_cases, move_cases};
+use super::set_files::{file_of_set, folder_of, shown};
 use super::show;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
@@ -12,8 +13,6 @@ use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-pub(super) const ENDING: &str = ".evalset.json";
 
 /// Proposes to delete the set under the cursor of the tree, else the selected cases.
 pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
@@ -30,30 +29,6 @@ pub(super) fn on_set(model: &Model) -> Option<usize> {
         Some(Node::Set(set)) if tree => Some(*set),
         _ => None,
     }
-}
-
-pub(super) fn folder_of(model: &Model, set: usize) -> PathBuf {
-    model.sets[set].path.path.parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-/// Whether there is a set of this id in a folder.
-pub(super) fn is_set(model: &Model, folder: &Path, id: &str) -> bool {
-    let path = file_of_set(folder, id);
-    model.sets.iter().any(|view| view.exists() && view.path.path == path)
-}
-
-/// A path as sets are shown: relative to the workspace where a set in the same folder is, else the file's name.
-pub(super) fn shown(model: &Model, path: &Path) -> String {
-    let beside = model.sets.iter().find(|view| view.path.path.parent() == path.parent());
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    match beside.and_then(|view| view.path.shown.rsplit_once(['/', '\\'])) {
-        Some((folder, _)) => format!("{folder}/{name}"),
-        None => name,
-    }
-}
-
-pub(super) fn file_of_set(folder: &Path, id: &str) -> PathBuf {
-    folder.join(format!("{id}{ENDING}"))
 }
 
 pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect> {
