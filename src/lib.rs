@@ -8,6 +8,7 @@
 //! | [`domain`] | plain data: eval set, case, invocation, criterion, score, run | none |
 //! | [`diff`] | alignment of calls, differences of values and texts, rows | none |
 //! | [`metrics`] | (expected, actual, criterion) → score with an explanation | none |
+//! | [`analysis`] | conclusions from results: groups of failures | none |
 //! | [`formats`] | bytes ⇄ domain | none |
 //! | [`config`] | `evaltrail.toml`, agents by name or address | none |
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |
@@ -25,6 +26,7 @@
 pub mod domain;
 pub mod diff;
 pub mod metrics;
+pub mod analysis;
 pub mod formats;
 pub mod config;
 pub mod net;

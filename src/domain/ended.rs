@@ -1,7 +1,7 @@
 //! Attempts that ended, as they are represented while evaltrail runs. A summary of each is in memory; the rest is
 //! read from its record when it is needed.
 
-use super::{Attempt, AttemptKey, Finding, FindingRule, MetricResult, Spent, Status};
+use super::{Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status};
 use std::fmt;
 use std::io;
 use std::ops::Deref;
@@ -54,6 +54,8 @@ pub struct AttemptSummary {
     /// The turn to look at first, from 0: the last one of an errored attempt, or the lowest scored one of the first
     /// failed metric.
     pub first_failed_turn: Option<usize>,
+    /// Why it did not pass, the first divergence first.
+    pub causes: Vec<Cause>,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -126,6 +128,7 @@ impl Attempt {
             expected_turns: self.expected.len(),
             actual_turns: self.actual.len(),
             first_failed_turn: first_failed_turn(self),
+            causes: self.causes(),
         }
     }
 }

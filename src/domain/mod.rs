@@ -11,6 +11,7 @@
 mod agent;
 mod calls;
 mod capture;
+mod cause;
 mod clean;
 mod content;
 mod criterion;
@@ -39,6 +40,7 @@ mod user;
 
 pub use agent::{AdkServer, AgentSpec};
 pub use capture::{captured_case, turn_range};
+pub use cause::Cause;
 pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};

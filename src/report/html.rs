@@ -1,6 +1,8 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
 use super::attempts_in_order;
+use super::failures::{failed_cases, groups_headline, groups_of};
+use crate::analysis::cause_words;
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
@@ -44,12 +46,33 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
     }
     out.push_str("</p>\n");
     metrics(&attempts, &mut out);
+    groups(state, &mut out);
     for attempt in attempts {
         case(state, attempt, &mut out)?;
         to.write_all(std::mem::take(&mut out).as_bytes())?;
     }
     to.write_all(out.as_bytes())?;
     to.write_all(b"</body>\n</html>\n")
+}
+
+/// What failed cases share: a block for each cause, with the names of its cases.
+fn groups(state: &RunState, out: &mut String) {
+    let failed = failed_cases(state);
+    let found = groups_of(&failed);
+    let Some(headline) = groups_headline(&found, failed.len()) else { return };
+    let _ = writeln!(out, "<h2>{}</h2>", text(&headline));
+    for group in &found.groups {
+        let (count, cause) = (group.members.len(), text(&cause_words(&group.cause)));
+        let _ = writeln!(out, "<details><summary>{count} × {cause}</summary><ul>");
+        for attempt in group.members.iter().map(|at| failed[*at].attempt) {
+            let set = state.plan.set_of(attempt.key.case);
+            let (status, name) = (attempt.status, text(&attempt.eval_id));
+            let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
+            let _ = writeln!(out, "<li>{glyph} {} › {name}: {}", text(&set.id), text(attempt.reason()));
+        }
+        out.push_str("</ul></details>\n");
+    }
+    out.push_str("<h2>All attempts</h2>\n");
 }
 
 fn metrics(attempts: &[&EndedAttempt], out: &mut String) {

@@ -1,6 +1,8 @@
 //! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
 
 use super::attempts_in_order;
+use super::failures::{failed_cases, groups_of};
+use crate::analysis::{FailureGroup, cause_words};
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
 };
@@ -27,7 +29,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
             "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
-
+            "groups": groups(state),
         },
         "cases": [],
     });
@@ -36,6 +38,20 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     }
     let cases = attempts.iter().map(|attempt| case(&state.plan, attempt));
     write_with_list(out, &report, "cases", cases, |text| text)
+}
+
+/// What failed cases share, the largest group first. The cases of a group are in the file's order.
+fn groups(state: &RunState) -> Vec<Value> {
+    let failed = failed_cases(state);
+    let name = |at: &usize| {
+        let attempt = failed[*at].attempt;
+        json!({"eval_set": state.plan.set_of(attempt.key.case).id, "eval_id": attempt.eval_id})
+    };
+    let group = |group: FailureGroup| {
+        let cases: Vec<Value> = group.members.iter().map(name).collect();
+        json!({"cause": cause_words(&group.cause), "cases": cases})
+    };
+    groups_of(&failed).groups.into_iter().map(group).collect()
 }
 
 fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {

@@ -1,12 +1,16 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
 use super::attempts_in_order;
+use super::failures::{failed_cases, groups_headline, groups_of};
+use crate::analysis::cause_words;
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 
 /// Maximum number of listed cases that did not pass, since the text of a pull request has a limit.
 const LISTED: usize = 100;
+/// Maximum number of cases that are named for a cause.
+const NAMED_OF_GROUP: usize = 3;
 
 /// The report of a run.
 pub(super) fn markdown_report(state: &RunState) -> String {
@@ -33,6 +37,7 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     if bad.is_empty() {
         return out;
     }
+    groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in bad.iter().take(LISTED) {
         let set = state.plan.set_of(attempt.key.case);
@@ -49,6 +54,25 @@ pub(super) fn markdown_report(state: &RunState) -> String {
         let _ = writeln!(out, "\n… and {} more", bad.len() - LISTED);
     }
     out
+}
+
+/// What failed cases share, with the first cases of each cause.
+fn groups_table(state: &RunState, out: &mut String) {
+    let failed = failed_cases(state);
+    let found = groups_of(&failed);
+    let Some(headline) = groups_headline(&found, failed.len()) else { return };
+    let _ = write!(out, "\n**{headline}**\n\n| cases | cause | for instance |\n|--:|---|---|\n");
+    for group in found.groups.iter().take(LISTED) {
+        let name = |at: &usize| {
+            let attempt = failed[*at].attempt;
+            cell(&format!("{} › {}", state.plan.set_of(attempt.key.case).id, attempt.eval_id))
+        };
+        let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
+        let more = group.members.len() - names.len();
+        let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
+        let cause = cell(&cause_words(&group.cause));
+        let _ = writeln!(out, "| {} | {cause} | {}{more} |", group.members.len(), names.join(", "));
+    }
 }
 
 fn metrics_table(metrics: &[Aggregate], out: &mut String) {

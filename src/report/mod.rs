@@ -1,6 +1,7 @@
 //! Reports of a run in all formats. External data is cleaned before it is written.
 
 mod csv;
+mod failures;
 mod format;
 mod html;
 mod json;

@@ -1,12 +1,15 @@
 //! Text output for a terminal or a log.
 
+use super::failures::{FailedCase, failed_cases, groups_headline, groups_of};
+use crate::analysis::cause_words;
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Maximum number of failures that are listed at the end of a run.
 const FAILURES_LISTED: usize = 50;
+/// Maximum number of members of a group that are listed.
+const LISTED_OF_GROUP: usize = 3;
 
 /// Whether and how text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,32 +118,55 @@ fn of_cases(state: &RunState) -> String {
     }
 }
 
-/// The cases that did not pass, each with how many of its attempts passed and why the first one did not.
+/// The cases that did not pass: those that share a cause first, then the others, each with how many of its attempts
+/// passed and why the first one did not.
 fn failures(state: &RunState, paint: Paint) -> String {
-    let mut by_case: BTreeMap<usize, (usize, usize, &AttemptSummary)> = BTreeMap::new();
-    for attempt in &state.finished {
-        let attempt = attempt.summary();
-        let entry = by_case.entry(attempt.key.case).or_insert((0, 0, attempt));
-        entry.0 += usize::from(attempt.status == Status::Passed);
-        entry.1 += 1;
-        if entry.2.status == Status::Passed {
-            entry.2 = attempt;
-        }
+    let failed = failed_cases(state);
+    if failed.is_empty() {
+        return String::new();
     }
-    let failed: Vec<_> = by_case.into_values().filter(|(passed, all, _)| passed < all).collect();
-    let mut out = String::new();
-    for (passed, all, attempt) in failed.iter().take(FAILURES_LISTED) {
+    let found = groups_of(&failed);
+    let headline = groups_headline(&found, failed.len());
+    let mut out = format!("\n{}\n", paint.bold("not passed"));
+    if let Some(headline) = &headline {
+        let _ = writeln!(out, "{headline}\n");
+    }
+    for group in &found.groups {
+        let (members, cause) = (&group.members, cause_words(&group.cause));
+        let status = failed[members[0]].attempt.status;
+        let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
+        let _ = writeln!(out, "{size} {}", paint.bold(&clean_line(&cause)));
+        list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, "    ", paint, &mut out);
+    }
+    if !found.alone.is_empty() && headline.is_some() {
+        let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
+    }
+    let indent = if headline.is_some() { "    " } else { "" };
+    list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
+    out.push('\n');
+    out
+}
+
+/// Lines for failed cases, at most `most`, and how many more there are.
+fn list<'a>(
+    state: &RunState,
+    cases: impl ExactSizeIterator<Item = &'a FailedCase<'a>>,
+    most: usize,
+    indent: &str,
+    paint: Paint,
+    out: &mut String,
+) {
+    let more = cases.len().saturating_sub(most);
+    for FailedCase { passed, ended, attempt } in cases.take(most) {
         let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
         let glyph = paint.status(attempt.status, attempt.status.glyph());
-        let rate = if *all > 1 { format!("  {passed}/{all}") } else { String::new() };
+        let rate = if *ended > 1 { format!("  {passed}/{ended}") } else { String::new() };
         let reason = clean_line(attempt.reason()).into_owned();
-        let _ = writeln!(out, "{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
+        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }
-    let more = failed.len().saturating_sub(FAILURES_LISTED);
     if more > 0 {
-        let _ = writeln!(out, "… and {more} more; the reports list all of them");
+        let _ = writeln!(out, "{indent}… and {more} more; the reports list all of them");
     }
-    if out.is_empty() { out } else { format!("\n{}\n{out}\n", paint.bold("not passed")) }
 }
 
 /// The run's id, and the commands that usually follow.

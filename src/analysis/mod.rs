@@ -1,0 +1,11 @@
+//! Conclusions from results. Pure.
+//!
+//! ```text
+//! causes of each failure ──group──▶ groups of failures that share one, and the failures alone
+//! ```
+
+mod groups;
+mod words;
+
+pub use groups::{FailureGroup, FailureGroups, group_failures};
+pub use words::cause_words;

@@ -1,0 +1,184 @@
+//! Why attempts did not pass, without what differs from case to case: equal causes make a group.
+
+use super::{Attempt, Finding, FindingRule, MetricResult, Status};
+
+/// Maximum number of causes of an attempt.
+const CAUSES_AT_MOST: usize = 8;
+/// Maximum length of a normalised text, in characters.
+const TEXT_AT_MOST: usize = 160;
+
+/// One reason why an attempt did not pass. It contains no values, positions or ids of the case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The attempt errored with this message, normalised (see [`normalised`]).
+    Error(Box<str>),
+    /// A finding about calls of a tool.
+    Call {
+        /// The kind of the finding.
+        rule: FindingRule,
+        /// The tool's name, or the pattern of tool names that a rule applies to.
+        tool: Box<str>,
+        /// The path of the argument, with `*` for positions in lists.
+        argument: Option<Box<str>>,
+    },
+    /// A rubric of a metric that is not met.
+    Rubric {
+        /// The criterion's metric, label included.
+        metric: Box<str>,
+        /// The id of the rubric.
+        rubric: Box<str>,
+    },
+    /// Another finding of a metric.
+    Other {
+        /// The criterion's metric, label included.
+        metric: Box<str>,
+        /// The kind of the finding.
+        rule: FindingRule,
+        /// The path in the session state, with `*` for positions in lists, or the normalised text of the finding.
+        text: Option<Box<str>>,
+    },
+}
+
+impl Attempt {
+    /// The causes, the first divergence first; empty if the attempt passed. Causes of failed metrics count; if no
+    /// metric failed, those of metrics that were not evaluated.
+    pub fn causes(&self) -> Vec<Cause> {
+        if let Some(error) = &self.error {
+            return vec![Cause::Error(normalised(error).into())];
+        }
+        let of = |status| self.metrics.iter().filter(move |metric| metric.status == status);
+        let deciding = match self.status {
+            Status::Failed => of(Status::Failed),
+            Status::NotEvaluated => of(Status::NotEvaluated),
+            Status::Errored => of(Status::Errored),
+            Status::Passed | Status::Informational => return Vec::new(),
+        };
+        let findings = deciding.flat_map(|metric| metric.findings.iter().map(move |one| (metric, one)));
+        let mut found: Vec<_> = findings.filter(|(_, one)| one.rule != FindingRule::VariantMatched).collect();
+        found.sort_by_key(|(_, one)| position(one));
+        let mut causes = Vec::new();
+        for cause in found.into_iter().map(|(metric, finding)| cause_of(metric, finding)) {
+            if causes.len() < CAUSES_AT_MOST && !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        causes
+    }
+}
+
+/// The order of findings: calls by turn and position, then other findings in the metrics' order, scores last.
+fn position(finding: &Finding) -> (u8, u32, u32) {
+    match finding.rule {
+        FindingRule::ThresholdMissed => (2, 0, 0),
+        _ if finding.tool.is_some() => {
+            (0, finding.turn.unwrap_or_default(), finding.call.unwrap_or(u32::MAX))
+        }
+        _ => (1, 0, 0),
+    }
+}
+
+fn cause_of(metric: &MetricResult, finding: &Finding) -> Cause {
+    let path = finding.argument.as_deref().map(without_positions);
+    let name = || metric.metric.as_str().into();
+    if let Some(tool) = &finding.tool {
+        return Cause::Call { rule: finding.rule, tool: tool.as_str().into(), argument: path };
+    }
+    if let Some(rubric) = &finding.rubric {
+        return Cause::Rubric { metric: name(), rubric: rubric.as_str().into() };
+    }
+    let text = || finding.text.as_deref().map(|text| normalised(text).into());
+    Cause::Other { metric: name(), rule: finding.rule, text: path.or_else(text) }
+}
+
+/// A path with `*` for positions in lists.
+fn without_positions(path: &str) -> Box<str> {
+    let is_position = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = path.split('.').map(|part| if is_position(part) { "*" } else { part }).collect();
+    parts.join(".").into()
+}
+
+/// A message in which words with a digit are replaced by `#` and quoted texts by `"…"`, so that messages about
+/// different cases are equal.
+fn normalised(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text.trim();
+    while let Some(first) = rest.chars().next() {
+        let begins_word = out.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+        let quoted = matches!(first, '"' | '`' | '\'').then(|| rest[1..].find(first)).flatten();
+        if let Some(length) = quoted.filter(|_| begins_word) {
+            out.push_str("\"…\"");
+            rest = &rest[length + 2..];
+        } else if first.is_alphanumeric() {
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            let word = &rest[..end];
+            out.push_str(if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
+            rest = &rest[end..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+        if out.len() > 4 * TEXT_AT_MOST {
+            break;
+        }
+    }
+    out.chars().take(TEXT_AT_MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AttemptKey;
+
+    #[test]
+    fn messages_about_different_cases_are_equal() {
+        let same = [
+            r#"session 41f0-9a of user "anna" timed out after 30.5 s"#,
+            r#"session 7cc1-00 of user "bert" timed out after 12.0 s"#,
+        ];
+        assert_eq!(normalised(same[0]), r##"session # of user "…" timed out after #.# s"##);
+        assert_eq!(normalised(same[0]), normalised(same[1]));
+        assert_eq!(normalised("the agent's own words"), "the agent's own words");
+        assert_eq!(normalised("an open \" quote"), "an open \" quote");
+        assert_eq!(normalised(&"x ".repeat(10_000)).chars().count(), TEXT_AT_MOST);
+    }
+
+    #[test]
+    fn the_first_divergence_comes_first_and_equal_causes_are_one() {
+        let finding = |rule, turn, call, argument: Option<&str>| Finding {
+            turn: Some(turn),
+            call: Some(call),
+            tool: Some("set".into()),
+            argument: argument.map(str::to_string),
+            ..Finding::of(rule)
+        };
+        let metric = |name: &str, findings| MetricResult {
+            metric: name.into(),
+            status: Status::Failed,
+            findings,
+            ..MetricResult::default()
+        };
+        let late = finding(FindingRule::CallMissing, 2, 1, None);
+        let early = finding(FindingRule::ArgumentDiffers, 1, 2, Some("items.3.id"));
+        let again = finding(FindingRule::ArgumentDiffers, 1, 3, Some("items.0.id"));
+        let score = Finding::threshold_missed(Some(0.5), Some(1.0));
+        let attempt = Attempt {
+            status: Status::Failed,
+            metrics: vec![metric("a", vec![score, late]), metric("b", vec![again, early])],
+            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x")
+        };
+        let call = |rule, argument: Option<&str>| Cause::Call {
+            rule,
+            tool: "set".into(),
+            argument: argument.map(Into::into),
+        };
+        let score = Cause::Other { metric: "a".into(), rule: FindingRule::ThresholdMissed, text: None };
+        let expected = [
+            call(FindingRule::ArgumentDiffers, Some("items.*.id")),
+            call(FindingRule::CallMissing, None),
+            score,
+        ];
+        assert_eq!(attempt.causes(), expected);
+        assert_eq!(Attempt { status: Status::Passed, ..attempt }.causes(), []);
+    }
+}
