@@ -5,7 +5,5 @@
 //! ```
 
 mod groups;
-mod words;
 
 pub use groups::{FailureGroup, FailureGroups, group_failures};
-pub use words::cause_words;

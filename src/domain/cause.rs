@@ -66,6 +66,50 @@ impl Attempt {
     }
 }
 
+impl Cause {
+    /// The cause in words, for instance "level of set_light differs". Not cleaned for display.
+    pub fn words(&self) -> String {
+        match self {
+            Cause::Error(message) => format!("errored: {message}"),
+            Cause::Call { rule, tool, argument } => call_words(*rule, tool, argument.as_deref()),
+            Cause::Rubric { rubric, .. } => format!("rubric {rubric} is not met"),
+            Cause::Other { metric, rule, text } => match (rule, text) {
+                (FindingRule::ThresholdMissed, _) => {
+                    format!("{metric} is on the wrong side of its threshold")
+                }
+                (FindingRule::OrderDiffers, _) => "the calls come in another order".into(),
+                (FindingRule::StateDiffers, Some(path)) => format!("{path} of the session state differs"),
+                (FindingRule::StateMissing, Some(path)) => {
+                    format!("{path} is missing from the session state")
+                }
+                (FindingRule::StateExtra, Some(path)) => {
+                    format!("{path} of the session state is not expected")
+                }
+                (_, Some(text)) => format!("{metric}: {text}"),
+                (_, None) => format!("{metric} did not pass"),
+            },
+        }
+    }
+}
+
+fn call_words(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
+    match (rule, argument) {
+        (FindingRule::CallMissing, _) => format!("{tool} is not called"),
+        (FindingRule::CallExtra, _) => format!("{tool} is called and not expected"),
+        (FindingRule::CallMoved, _) => format!("{tool} is called at another position"),
+        (FindingRule::ArgumentMissing, Some(path)) => format!("{path} of {tool} is missing"),
+        (FindingRule::ArgumentExtra, Some(path)) => format!("{path} of {tool} is not expected"),
+        (FindingRule::ArgumentsMissing, _) => format!("{tool} has no arguments"),
+        (FindingRule::ArgumentsExtra, _) => format!("{tool} has arguments that are not expected"),
+        (FindingRule::ToolForbidden, _) => format!("{tool} is forbidden and called"),
+        (FindingRule::ToolCalledTooRarely, _) => format!("{tool} is called too rarely"),
+        (FindingRule::ToolCalledTooOften, _) => format!("{tool} is called too often"),
+        (FindingRule::PatternNotMatched, Some(path)) => format!("{path} of {tool} does not match"),
+        (_, Some(path)) => format!("{path} of {tool} differs"),
+        (_, None) => format!("{tool} differs"),
+    }
+}
+
 /// The order of findings: calls by turn and position, then other findings in the metrics' order, scores last.
 fn position(finding: &Finding) -> (u8, u32, u32) {
     match finding.rule {
@@ -154,9 +198,16 @@ mod tests {
         };
         let metric = |name: &str, findings| MetricResult {
             metric: name.into(),
+            score: Some(0.0),
+            threshold: Some(1.0),
             status: Status::Failed,
+            explanation: String::new(),
             findings,
-            ..MetricResult::default()
+            per_invocation: Vec::new(),
+            rubrics: Vec::new(),
+            criterion: None,
+            details: None,
+            judgement: None,
         };
         let late = finding(FindingRule::CallMissing, 2, 1, None);
         let early = finding(FindingRule::ArgumentDiffers, 1, 2, Some("items.3.id"));

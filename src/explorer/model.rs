@@ -150,6 +150,7 @@ impl Model {
                 pane: Pane::Cases,
                 filter: String::new(),
                 query: Query::default(),
+                narrowing: None,
                 order: Order::File,
                 hidden: BTreeSet::new(),
                 preview: None,

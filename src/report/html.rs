@@ -2,7 +2,6 @@
 
 use super::attempts_in_order;
 use super::failures::{failed_cases, groups_headline, groups_of};
-use crate::analysis::cause_words;
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
@@ -62,7 +61,7 @@ fn groups(state: &RunState, out: &mut String) {
     let Some(headline) = groups_headline(&found, failed.len()) else { return };
     let _ = writeln!(out, "<h2>{}</h2>", text(&headline));
     for group in &found.groups {
-        let (count, cause) = (group.members.len(), text(&cause_words(&group.cause)));
+        let (count, cause) = (group.members.len(), text(&group.cause.words()));
         let _ = writeln!(out, "<details><summary>{count} × {cause}</summary><ul>");
         for attempt in group.members.iter().map(|at| failed[*at].attempt) {
             let set = state.plan.set_of(attempt.key.case);

@@ -2,7 +2,7 @@
 
 use super::attempts_in_order;
 use super::failures::{failed_cases, groups_of};
-use crate::analysis::{FailureGroup, cause_words};
+use crate::analysis::FailureGroup;
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
 };
@@ -49,7 +49,7 @@ fn groups(state: &RunState) -> Vec<Value> {
     };
     let group = |group: FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
-        json!({"cause": cause_words(&group.cause), "cases": cases})
+        json!({"cause": group.cause.words(), "cases": cases})
     };
     groups_of(&failed).groups.into_iter().map(group).collect()
 }

@@ -2,7 +2,6 @@
 
 use super::attempts_in_order;
 use super::failures::{failed_cases, groups_headline, groups_of};
-use crate::analysis::cause_words;
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -70,7 +69,7 @@ fn groups_table(state: &RunState, out: &mut String) {
         let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
         let more = group.members.len() - names.len();
         let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
-        let cause = cell(&cause_words(&group.cause));
+        let cause = cell(&group.cause.words());
         let _ = writeln!(out, "| {} | {cause} | {}{more} |", group.members.len(), names.join(", "));
     }
 }

@@ -1,7 +1,6 @@
 //! Text output for a terminal or a log.
 
 use super::failures::{FailedCase, failed_cases, groups_headline, groups_of};
-use crate::analysis::cause_words;
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -132,7 +131,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let _ = writeln!(out, "{headline}\n");
     }
     for group in &found.groups {
-        let (members, cause) = (&group.members, cause_words(&group.cause));
+        let (members, cause) = (&group.members, group.cause.words());
         let status = failed[members[0]].attempt.status;
         let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
         let _ = writeln!(out, "{size} {}", paint.bold(&clean_line(&cause)));
@@ -143,6 +142,11 @@ fn failures(state: &RunState, paint: Paint) -> String {
     }
     let indent = if headline.is_some() { "    " } else { "" };
     list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
+    if found.groups.iter().any(|group| group.members.len() > LISTED_OF_GROUP)
+        || found.alone.len() > FAILURES_LISTED
+    {
+        let _ = writeln!(out, "{}", paint.faint("the reports list all of them (--report)"));
+    }
     out.push('\n');
     out
 }
@@ -165,7 +169,7 @@ fn list<'a>(
         let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }
     if more > 0 {
-        let _ = writeln!(out, "{indent}… and {more} more; the reports list all of them");
+        let _ = writeln!(out, "{indent}… and {more} more");
     }
 }
 

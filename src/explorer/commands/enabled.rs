@@ -35,8 +35,15 @@ pub(crate) fn has_case(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
-    let nothing = model.browse.selected.is_empty() && model.browse.filter.is_empty();
+    let browse = &model.browse;
+    let nothing = browse.selected.is_empty() && browse.filter.is_empty() && browse.narrowing.is_none();
     if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
+}
+
+pub(crate) fn has_failure(model: &Model) -> Enabled {
+    let is_failure = |case| model.outcomes.worst(case).is_some_and(|status| status != Status::Passed);
+    let cases = model.outcomes.cases().map(|(case, _)| case);
+    cases.into_iter().any(is_failure).then_some(()).ok_or("no case failed")
 }
 
 pub(crate) fn has_set(model: &Model) -> Enabled {

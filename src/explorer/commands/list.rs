@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_case, has_rows, has_something_to_clear};
+use super::enabled::{always, has_case, has_failure, has_rows, has_something_to_clear};
 use super::{Command, Context, Group};
 use crate::explorer::overlays;
 use crate::explorer::screens::browse;
@@ -34,7 +34,7 @@ pub static SELECT_ALL: Command = Command {
 
 pub static CLEAR: Command = Command {
     name: "clear",
-    help: "clear the selection, then the filter",
+    help: "clear the selection, then the cause, then the filter",
     hint: None,
     scope: None,
     group: Group::List,
@@ -56,6 +56,18 @@ pub static FILTER: Command = Command {
     run: overlays::filter::open,
 };
 
+pub static CAUSES: Command = Command {
+    name: "failures by cause",
+    help: "group the failures that share a cause, and list those of one",
+    hint: Some("causes"),
+    scope: None,
+    group: Group::List,
+    contexts: &[Context::Browse],
+    default_keys: &["F"],
+    enabled: has_failure,
+    run: overlays::causes::open,
+};
+
 pub static COLUMNS: Command = Command {
     name: "columns",
     help: "choose the columns of the list, and the column that orders it",
@@ -70,7 +82,7 @@ pub static COLUMNS: Command = Command {
 
 pub static SORT: Command = Command {
     name: "order",
-    help: "order the list: as in the file, failing first, slowest first, most disputed first",
+    help: "order the list: as in the file, failing first, by cause, slowest first, most disputed first",
     hint: None,
     scope: None,
     group: Group::List,

@@ -262,6 +262,7 @@ pub static COMMANDS: &[&Command] = &[
     &PAUSE,
     &CANCEL_ALL,
     &FILTER,
+    &CAUSES,
     &WATCH,
     &SWITCH_PANE,
     &PALETTE,

@@ -5,6 +5,7 @@
 
 pub mod agreement;
 pub mod ask;
+pub mod causes;
 pub mod columns;
 pub mod confirm;
 pub mod conversations;
@@ -45,6 +46,7 @@ use tui_input::InputRequest;
 pub enum Overlay {
     Agreement(agreement::AgreementTable),
     Ask(ask::AskLine),
+    Causes(causes::CauseList),
     Columns(columns::ColumnPicker),
     Confirm(confirm::Confirm),
     Conversations(conversations::ConversationPicker),
@@ -108,6 +110,7 @@ impl Overlay {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
+            Overlay::Causes(dialog) => dialog,
             Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
             Overlay::Conversations(dialog) => dialog,
@@ -135,6 +138,7 @@ impl Overlay {
         match self {
             Overlay::Agreement(dialog) => dialog,
             Overlay::Ask(dialog) => dialog,
+            Overlay::Causes(dialog) => dialog,
             Overlay::Columns(dialog) => dialog,
             Overlay::Confirm(dialog) => dialog,
             Overlay::Conversations(dialog) => dialog,

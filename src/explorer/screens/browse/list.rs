@@ -182,6 +182,10 @@ fn list_title(model: &Model, room: usize) -> String {
         true => String::new(),
         false => format!(" · {} of /{}", model.browse.visible.len(), model.browse.filter),
     };
+    let narrowing = match &model.browse.narrowing {
+        None => String::new(),
+        Some(to) => format!(" · {}: {}", model.browse.visible.len(), clean_line(&to.words())),
+    };
     let selected = match model.browse.selected.len() {
         0 => String::new(),
         count => format!(" · {count} selected"),
@@ -189,7 +193,7 @@ fn list_title(model: &Model, room: usize) -> String {
     let mut sets =
         model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     sets.retain(|set| model.file(*set).is_some());
-    let title = format!("{name}{order}{filter}{selected}");
+    let title = format!("{name}{narrowing}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
         Some(with_runs) if with_runs.width() <= room => with_runs,
         _ => title,
@@ -405,7 +409,9 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         },
         _ => None,
     };
+    let has_cause = model.browse.narrowing.is_some();
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
+        _ if has_cause => format!("no failure has this cause now; {} lists all cases", CLEAR.key()),
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.is_searching => "looking through the folder…".into(),
         true if can_write_set(model).is_ok() => format!("no cases; {} adds one", NEW_CASE.key()),

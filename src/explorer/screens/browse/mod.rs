@@ -1,5 +1,6 @@
 //! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
+pub mod causes;
 pub mod columns;
 mod empty;
 mod list;

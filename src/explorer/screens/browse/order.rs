@@ -7,6 +7,8 @@ pub enum Order {
     File,
     /// Cases that did not pass first.
     Failing,
+    /// Failures that share a cause together, the largest group first.
+    Cause,
     /// Slowest first.
     Slowest,
     /// Unsteady cases first, then those on which judges disagree most.
@@ -25,9 +27,10 @@ pub enum Order {
 
 impl Order {
     /// All orders.
-    pub const ALL: [Order; 9] = [
+    pub const ALL: [Order; 10] = [
         Order::File,
         Order::Failing,
+        Order::Cause,
         Order::Slowest,
         Order::Disputed,
         Order::Name,
@@ -42,6 +45,7 @@ impl Order {
         match self {
             Order::File => "as in the file",
             Order::Failing => "failing first",
+            Order::Cause => "by cause",
             Order::Slowest => "slowest first",
             Order::Disputed => "most disputed first",
             Order::Name => "by name",

@@ -1,5 +1,6 @@
 //! State of the home screen.
 
+use super::causes::Narrowing;
 use super::columns::Column;
 use super::order::Order;
 use crate::domain::Query;
@@ -49,6 +50,8 @@ pub struct Browse {
     pub filter: String,
     /// The filter, parsed.
     pub query: Query,
+    /// What the list is narrowed to, beside the filter.
+    pub narrowing: Option<Narrowing>,
     /// The order of the list.
     pub order: Order,
     /// The hidden columns.

@@ -7,6 +7,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::browse::causes::{narrow, narrowed, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Browse, Node, Pane};
@@ -58,10 +59,12 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Clears the selection or, if nothing is selected, the filter.
+/// Clears the selection; if nothing is selected, the narrowing to a cause; without one, the filter.
 pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
     if !model.browse.selected.is_empty() {
         model.browse.selected.clear();
+    } else if model.browse.narrowing.is_some() {
+        narrow(model, None);
     } else {
         set_filter(model, String::new(), Query::default());
     }
@@ -90,7 +93,8 @@ pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     model.browse.order = match model.browse.order {
         Order::File => Order::Failing,
-        Order::Failing => Order::Slowest,
+        Order::Failing => Order::Cause,
+        Order::Cause => Order::Slowest,
         Order::Slowest => Order::Disputed,
         _ => Order::File,
     };
@@ -139,14 +143,13 @@ pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
     relist(model);
 }
 
-/// Rebuilds the list: the cases of the chosen sets that match the filter, in order. The cursor stays on its case.
+/// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
     let before = model.browse.visible.get(model.browse.cursor).copied();
-    let sets =
-        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
-    let mut visible: Vec<CaseRef> = sets.into_iter().flat_map(|set| listed(model, set)).collect();
+    let mut visible = narrowed(model, filtered_cases(model));
     match model.browse.order {
         Order::File => {}
+        Order::Cause => sort_by_cause(model, &mut visible),
         Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
         Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
         Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
@@ -159,6 +162,13 @@ pub(crate) fn relist(model: &mut Model) {
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
     model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));
     model.browse.visible = visible;
+}
+
+/// The cases of the chosen sets that match the filter, in the order of their files.
+pub(super) fn filtered_cases(model: &Model) -> Vec<CaseRef> {
+    let sets =
+        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    sets.into_iter().flat_map(|set| listed(model, set)).collect()
 }
 
 /// Sort key: whether the case is unsteady, and how much the judges disagree, in thousandths.

@@ -255,10 +255,10 @@ fn ended_words(run: &RunState) -> String {
     )
 }
 
-/// Rebuilds the list if it is filtered or sorted, and may therefore depend on outcomes.
+/// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes.
 fn relist_if_needed(model: &mut Model) {
     let sorted = model.browse.order != Order::File;
-    if sorted || !model.browse.query.is_empty() {
+    if sorted || model.browse.narrowing.is_some() || !model.browse.query.is_empty() {
         relist(model);
     }
 }

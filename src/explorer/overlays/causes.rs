@@ -1,0 +1,100 @@
+//! Failures by cause: a row for each group of failures that share one. Choosing a row lists its cases.
+
+use super::{Dialog, Overlay};
+use crate::domain::clean_line;
+use crate::explorer::commands::Motion;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::screens::browse::causes::{Narrowing, groups_here, narrow};
+use crate::explorer::screens::browse::state::Pane;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::widgets::text::{put, put_right};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use tui_input::InputRequest;
+
+/// Columns for the number of cases.
+const COUNT_WIDTH: u16 = 6;
+/// Columns for the share of all failures.
+const SHARE_WIDTH: u16 = 6;
+
+/// Groups to choose from, by index.
+#[derive(Debug)]
+pub struct CauseList {
+    /// The matching groups.
+    pub picker: Picker<usize>,
+    groups: Vec<Group>,
+    failures: usize,
+}
+
+#[derive(Debug)]
+struct Group {
+    narrowing: Narrowing,
+    cases: usize,
+}
+
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let groups: Vec<Group> = groups_here(model)
+        .into_iter()
+        .map(|(narrowing, members)| Group { narrowing, cases: members.len() })
+        .collect();
+    let failures = groups.iter().map(|group| group.cases).sum();
+    let mut list = CauseList { picker: Picker::new(Vec::new()), groups, failures };
+    list.find();
+    let now = list.groups.iter().position(|group| Some(&group.narrowing) == model.browse.narrowing.as_ref());
+    list.picker.cursor = now.unwrap_or(0);
+    super::open(model, Overlay::Causes(list))
+}
+
+impl CauseList {
+    fn find(&mut self) {
+        let words = |(at, group): (usize, &Group)| (at, clean_line(&group.narrowing.words()).into_owned());
+        self.picker.find(self.groups.iter().enumerate().map(words));
+    }
+
+    /// "31 of 40 failures share 3 causes"
+    fn headline(&self) -> String {
+        let shared = self.groups.iter().filter(|group| group.narrowing != Narrowing::Alone);
+        let (causes, cases) = shared.fold((0, 0), |(causes, cases), group| (causes + 1, cases + group.cases));
+        match causes {
+            0 => format!("{} failures, no two with the same cause", self.failures),
+            1 => format!("{cases} of {} failures share a cause", self.failures),
+            _ => format!("{cases} of {} failures share {causes} causes", self.failures),
+        }
+    }
+}
+
+impl Dialog for CauseList {
+    fn edit(&mut self, _: &mut Model, request: InputRequest) {
+        self.picker.input.handle(request);
+        self.find();
+    }
+
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
+        self.picker.scroll(motion);
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        let chosen = self.picker.chosen()?;
+        narrow(model, Some(self.groups[chosen].narrowing.clone()));
+        model.browse.pane = Pane::Cases;
+        Some(Vec::new())
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
+            let cases = self.groups[*at].cases;
+            let share = format!("{:.0} %", cases as f64 * 100.0 / self.failures.max(1) as f64);
+            let count = theme.within(style, theme.style(Role::Failed));
+            put_right(buffer, area.x + COUNT_WIDTH - 1, area.y, COUNT_WIDTH, &cases.to_string(), count);
+            let x = area.x + COUNT_WIDTH + SHARE_WIDTH;
+            let faint = theme.within(style, theme.style(Role::Faint));
+            put_right(buffer, x - 1, area.y, SHARE_WIDTH, &share, faint);
+            put(buffer, x + 1, area.y, area.right().saturating_sub(x + 1), words, style);
+        };
+        Some(pick(&self.picker, &self.headline(), areas, theme, buffer, row))
+    }
+}

@@ -1,0 +1,79 @@
+//! Failures by cause, and the list narrowed to those of one cause.
+
+use crate::analysis::group_failures;
+use crate::domain::{Cause, Status};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::Model;
+use crate::explorer::screens::browse::update::{filtered_cases, relist};
+use std::collections::{HashMap, HashSet};
+
+/// What the list is narrowed to, beside the filter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Narrowing {
+    /// Failures that share this cause.
+    Cause(Cause),
+    /// Failures that share no cause with another one.
+    Alone,
+}
+
+impl Narrowing {
+    /// What the listed cases have in common, in words.
+    pub fn words(&self) -> String {
+        match self {
+            Narrowing::Cause(cause) => cause.words(),
+            Narrowing::Alone => "each for its own reason".into(),
+        }
+    }
+}
+
+/// The groups of the failures among these cases, the largest first; those alone come last.
+pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    let failed: Vec<(CaseRef, &[Cause])> =
+        cases.iter().filter_map(|case| Some((*case, causes_of(model, *case)?))).collect();
+    let found = group_failures(failed.iter().map(|(_, causes)| *causes));
+    let cases = |members: &[usize]| members.iter().map(|at| failed[*at].0).collect::<Vec<_>>();
+    let alone = (Narrowing::Alone, cases(&found.alone));
+    let groups = found.groups.into_iter().map(|group| {
+        let members = cases(&group.members);
+        (Narrowing::Cause(group.cause), members)
+    });
+    groups.chain((!alone.1.is_empty()).then_some(alone)).collect()
+}
+
+/// The causes of the first attempt that did not pass; `None` if all passed or the case was not run.
+fn causes_of(model: &Model, case: CaseRef) -> Option<&[Cause]> {
+    let attempts = &model.outcomes.get(case)?.attempts;
+    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
+    Some(&failed.summary().causes)
+}
+
+/// Of these cases, those that the list is narrowed to, in their order.
+pub(super) fn narrowed(model: &Model, mut cases: Vec<CaseRef>) -> Vec<CaseRef> {
+    let Some(narrowing) = &model.browse.narrowing else { return cases };
+    let groups = by_cause(model, &cases).into_iter();
+    let members: HashSet<CaseRef> =
+        groups.filter(|(of, _)| of == narrowing).flat_map(|(_, members)| members).collect();
+    cases.retain(|case| members.contains(case));
+    cases
+}
+
+/// Orders failures by group, the largest first. Cases that did not fail keep their order after them.
+pub(super) fn sort_by_cause(model: &Model, cases: &mut [CaseRef]) {
+    let groups = by_cause(model, cases);
+    let members = groups.iter().flat_map(|(_, members)| members);
+    let places: HashMap<CaseRef, usize> = members.enumerate().map(|(at, case)| (*case, at)).collect();
+    cases.sort_by_key(|case| places.get(case).copied().unwrap_or(usize::MAX));
+}
+
+/// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
+pub(crate) fn groups_here(model: &Model) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    by_cause(model, &filtered_cases(model))
+}
+
+/// Narrows the list to a group, or shows all cases again.
+pub(crate) fn narrow(model: &mut Model, to: Option<Narrowing>) {
+    model.browse.narrowing = to;
+    model.browse.cursor = 0;
+    model.browse.offset = 0;
+    relist(model);
+}
