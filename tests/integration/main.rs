@@ -35,3 +35,4 @@ mod run_records;
 mod runs;
 mod score;
 mod trial;
+mod triage;
