@@ -8,7 +8,7 @@
 //! | [`domain`] | plain data: eval set, case, invocation, criterion, score, run | none |
 //! | [`diff`] | alignment of calls, differences of values and texts, rows | none |
 //! | [`metrics`] | (expected, actual, criterion) → score with an explanation | none |
-//! | [`analysis`] | conclusions from results: groups of failures | none |
+//! | [`analysis`] | conclusions from results: groups of failures, comparison of runs | none |
 //! | [`formats`] | bytes ⇄ domain | none |
 //! | [`config`] | `evaltrail.toml`, agents by name or address | none |
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |

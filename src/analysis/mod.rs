@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! causes of each failure ──group──▶ groups of failures that share one, and the failures alone
+//! two runs ───────────────compare──▶ what became of each case, each metric, and whether it is more than noise
 //! ```
 
+mod compare;
 mod groups;
+mod statistics;
 
+pub use compare::{CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, compare_runs};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -1,0 +1,446 @@
+//! Comparison of two runs, case by case.
+
+use super::statistics::{mcnemar, wilcoxon};
+use crate::domain::{EndedAttempt, RunState, Status};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What became of a case from the first run to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CaseFate {
+    /// It passed, and does not pass any more.
+    Broke,
+    /// It did not pass, and passes now.
+    Fixed,
+    /// The case was edited between the runs, so that its outcomes cannot be compared.
+    Edited,
+    /// It did not pass in either run.
+    StillFailing,
+    /// It passed in both runs.
+    StillPassing,
+    /// It has a result in the first run only.
+    OnlyBefore,
+    /// It has a result in the second run only.
+    OnlyAfter,
+}
+
+impl CaseFate {
+    /// All, in display order.
+    pub const ALL: [CaseFate; 7] = [
+        CaseFate::Broke,
+        CaseFate::Fixed,
+        CaseFate::Edited,
+        CaseFate::StillFailing,
+        CaseFate::StillPassing,
+        CaseFate::OnlyBefore,
+        CaseFate::OnlyAfter,
+    ];
+
+    /// The name in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            CaseFate::Broke => "broke",
+            CaseFate::Fixed => "fixed",
+            CaseFate::Edited => "edited",
+            CaseFate::StillFailing => "still_failing",
+            CaseFate::StillPassing => "still_passing",
+            CaseFate::OnlyBefore => "only_before",
+            CaseFate::OnlyAfter => "only_after",
+        }
+    }
+}
+
+/// A condition that differs between the two results of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangedCondition {
+    /// The criteria.
+    Criteria,
+    /// The agent.
+    Agent,
+    /// The judge, for cases with a metric that it judged.
+    Judge,
+    /// The case's id or file.
+    Name,
+}
+
+impl ChangedCondition {
+    /// The name for display and in JSON.
+    pub fn label(self) -> &'static str {
+        match self {
+            ChangedCondition::Criteria => "criteria",
+            ChangedCondition::Agent => "agent",
+            ChangedCondition::Judge => "judge",
+            ChangedCondition::Name => "name",
+        }
+    }
+}
+
+/// A case of either run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedCase {
+    /// Position in the plan of the first run.
+    pub before: Option<usize>,
+    /// Position in the plan of the second run.
+    pub after: Option<usize>,
+    /// What became of it.
+    pub fate: CaseFate,
+    /// What else differs between the two results.
+    pub changed: Vec<ChangedCondition>,
+}
+
+/// A metric over the cases that have a score in both runs and were not edited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedMetric {
+    /// The criterion's metric, label included.
+    pub metric: String,
+    /// The number of cases.
+    pub cases: usize,
+    /// The mean in the first run. The score of a case is the mean over its attempts.
+    pub before: f64,
+    /// The mean in the second run.
+    pub after: f64,
+    /// The p-value of [`wilcoxon`]; `None` if no score differs.
+    pub p: Option<f64>,
+}
+
+/// Two runs, compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunComparison {
+    /// Every case of either run: in the order of the second run, then those of the first run only.
+    pub cases: Vec<ComparedCase>,
+    /// The metrics in the order of the second run.
+    pub metrics: Vec<ComparedMetric>,
+}
+
+impl RunComparison {
+    /// The cases of one fate.
+    pub fn of(&self, fate: CaseFate) -> impl Iterator<Item = &ComparedCase> {
+        self.cases.iter().filter(move |case| case.fate == fate)
+    }
+
+    /// The p-value of the exact McNemar test over broken and fixed cases.
+    pub fn p(&self) -> f64 {
+        mcnemar(self.of(CaseFate::Broke).count(), self.of(CaseFate::Fixed).count())
+    }
+}
+
+/// Compares two runs. A case is identified by its file and id; with several cases of one id, by its content, then by
+/// its order. A case that is missing in one run is the same as one that is missing in the other if their expected
+/// turns are equal: it was renamed or moved. A case counts as passed if all its attempts passed.
+pub fn compare_runs(before: &RunState, after: &RunState) -> RunComparison {
+    let pairs = paired(before, after);
+    let cases: Vec<ComparedCase> = pairs.iter().map(|(a, b)| compared_case(before, after, *a, *b)).collect();
+    let metrics = compared_metrics(before, after, &cases);
+    RunComparison { cases, metrics }
+}
+
+type Pair = (Option<usize>, Option<usize>);
+
+/// The cases of the second run with those of the first run, then those of the first run alone.
+fn paired(before: &RunState, after: &RunState) -> Vec<Pair> {
+    let mut left: HashMap<(&Path, &str), Vec<usize>> = HashMap::new();
+    for at in cases_with_results(before) {
+        left.entry(name_of(before, at)).or_default().push(at);
+    }
+    let mut found: HashMap<usize, usize> = HashMap::new();
+    for is_same in [is_same_content, any_content] {
+        for at in cases_with_results(after) {
+            let Some(others) = left.get_mut(&name_of(after, at)).filter(|_| !found.contains_key(&at)) else {
+                continue;
+            };
+            if let Some(place) = others.iter().position(|other| is_same(before, *other, after, at)) {
+                found.insert(at, others.remove(place));
+            }
+        }
+    }
+    let mut lost: Vec<usize> = left.into_values().flatten().collect();
+    lost.sort_unstable();
+    find_renamed(before, after, &mut lost, &mut found);
+    let here = cases_with_results(after).map(|at| (found.get(&at).copied(), Some(at)));
+    here.chain(lost.into_iter().map(|at| (Some(at), None))).collect()
+}
+
+fn cases_with_results(run: &RunState) -> impl Iterator<Item = usize> {
+    (0..run.plan.cases.len()).filter(|at| !run.attempts_of(*at).is_empty())
+}
+
+fn name_of(run: &RunState, case: usize) -> (&Path, &str) {
+    (run.plan.set_of(case).path.as_path(), run.plan.cases[case].eval_id.as_str())
+}
+
+fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
+    before.plan.cases[a].content == after.plan.cases[b].content
+}
+
+fn any_content(_: &RunState, _: usize, _: &RunState, _: usize) -> bool {
+    true
+}
+
+/// Finds cases of the second run among those that the first run lost, by their expected turns.
+fn find_renamed(
+    before: &RunState,
+    after: &RunState,
+    lost: &mut Vec<usize>,
+    found: &mut HashMap<usize, usize>,
+) {
+    let mut by_expectation: HashMap<u128, Vec<usize>> = HashMap::new();
+    for &at in lost.iter().rev() {
+        if let Some(expectation) = expectation_of(before, at) {
+            by_expectation.entry(expectation).or_default().push(at);
+        }
+    }
+    if by_expectation.is_empty() {
+        return;
+    }
+    for at in cases_with_results(after) {
+        if found.contains_key(&at) {
+            continue;
+        }
+        let same = expectation_of(after, at).and_then(|expectation| by_expectation.get_mut(&expectation));
+        if let Some(other) = same.and_then(Vec::pop) {
+            found.insert(at, other);
+        }
+    }
+    let renamed: HashSet<usize> = found.values().copied().collect();
+    lost.retain(|at| !renamed.contains(at));
+}
+
+/// A hash of the expected turns; `None` for a case without any and for attempts that cannot be read.
+fn expectation_of(run: &RunState, case: usize) -> Option<u128> {
+    let attempt = run.attempts_of(case).first()?.read().ok()?;
+    let turns = (!attempt.expected.is_empty()).then(|| serde_json::to_vec(&attempt.expected).ok())??;
+    Some(xxhash_rust::xxh3::xxh3_128(&turns))
+}
+
+fn compared_case(before: &RunState, after: &RunState, a: Option<usize>, b: Option<usize>) -> ComparedCase {
+    let (fate, changed) = match (a, b) {
+        (Some(a), Some(b)) => (fate_of(before, a, after, b), changed_conditions(before, a, after, b)),
+        (Some(_), None) => (CaseFate::OnlyBefore, Vec::new()),
+        (None, _) => (CaseFate::OnlyAfter, Vec::new()),
+    };
+    ComparedCase { before: a, after: b, fate, changed }
+}
+
+fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate {
+    let is_renamed = name_of(before, a) != name_of(after, b);
+    if !is_renamed && !is_same_content(before, a, after, b) {
+        return CaseFate::Edited;
+    }
+    let passed = |attempts: Vec<&Arc<EndedAttempt>>| attempts.iter().all(|one| one.status == Status::Passed);
+    match (passed(before.attempts_of(a)), passed(after.attempts_of(b))) {
+        (true, true) => CaseFate::StillPassing,
+        (true, false) => CaseFate::Broke,
+        (false, true) => CaseFate::Fixed,
+        (false, false) => CaseFate::StillFailing,
+    }
+}
+
+fn changed_conditions(before: &RunState, a: usize, after: &RunState, b: usize) -> Vec<ChangedCondition> {
+    let (old, new) = (before.plan.set_of(a), after.plan.set_of(b));
+    let is_judged = |run: &RunState, case: usize| {
+        run.attempts_of(case).iter().flat_map(|attempt| &attempt.metrics).any(|metric| metric.judged)
+    };
+    let judged = is_judged(before, a) || is_judged(after, b);
+    let has = [
+        (ChangedCondition::Criteria, old.criteria != new.criteria),
+        (ChangedCondition::Agent, old.agent != new.agent),
+        (ChangedCondition::Judge, judged && before.plan.judge != after.plan.judge),
+        (ChangedCondition::Name, name_of(before, a) != name_of(after, b)),
+    ];
+    has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+}
+
+fn compared_metrics(before: &RunState, after: &RunState, cases: &[ComparedCase]) -> Vec<ComparedMetric> {
+    let comparable = cases.iter().filter(|case| case.fate != CaseFate::Edited);
+    let pairs: Vec<(usize, usize)> = comparable.filter_map(|case| case.before.zip(case.after)).collect();
+    let mut seen = BTreeSet::new();
+    let mut names: Vec<&str> = Vec::new();
+    for metric in pairs.iter().flat_map(|(_, b)| after.attempts_of(*b)).flat_map(|attempt| &attempt.metrics) {
+        if seen.insert(metric.metric.as_str()) {
+            names.push(&metric.metric);
+        }
+    }
+    names.into_iter().filter_map(|name| compared_metric(before, after, &pairs, name)).collect()
+}
+
+fn compared_metric(
+    before: &RunState,
+    after: &RunState,
+    pairs: &[(usize, usize)],
+    name: &str,
+) -> Option<ComparedMetric> {
+    let scores: Vec<(f64, f64)> =
+        pairs.iter().filter_map(|(a, b)| Some((score(before, *a, name)?, score(after, *b, name)?))).collect();
+    let cases = scores.len();
+    let mean = |of: fn(&(f64, f64)) -> f64| scores.iter().map(of).sum::<f64>() / cases as f64;
+    let differences: Vec<f64> = scores.iter().map(|(a, b)| b - a).collect();
+    (cases > 0).then(|| ComparedMetric {
+        metric: name.to_string(),
+        cases,
+        before: mean(|(a, _)| *a),
+        after: mean(|(_, b)| *b),
+        p: wilcoxon(&differences),
+    })
+}
+
+/// The mean score of a case over its attempts that have one.
+fn score(run: &RunState, case: usize, metric: &str) -> Option<f64> {
+    let attempts = run.attempts_of(case);
+    let of = |attempt: &&Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score;
+    let scores: Vec<f64> = attempts.iter().filter_map(of).collect();
+    (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AgentSpec, Attempt, AttemptKey, Content, Criterion, Invocation, JudgeSpec, PlannedCase, PlannedSet,
+        RunEvent, RunOptions, RunPlan, UserSpec,
+    };
+    use crate::metrics::unscored;
+
+    /// A case: file, id, content, and whether each of its attempts passed.
+    type Case<'a> = (&'a str, &'a str, &'a str, &'a [bool]);
+
+    fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
+        let mut files: Vec<&str> = cases.iter().map(|(file, ..)| *file).collect();
+        files.dedup();
+        let set = |file: &&str| PlannedSet {
+            id: file.to_string(),
+            file: file.to_string(),
+            path: file.into(),
+            digest: String::new(),
+            agent: AgentSpec::Saved,
+            agent_name: String::new(),
+            agent_jobs: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: UserSpec::default(),
+        };
+        let planned = |(index, (file, id, content, _)): (usize, &Case)| PlannedCase {
+            set: files.iter().position(|other| other == file).unwrap(),
+            index,
+            eval_id: id.to_string(),
+            content: content.to_string(),
+        };
+        let mut plan = RunPlan {
+            run_id: "r".into(),
+            started: String::new(),
+            sets: files.iter().map(set).collect(),
+            cases: cases.iter().enumerate().map(planned).collect(),
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        };
+        change(&mut plan);
+        let mut state = RunState::new(Arc::new(plan));
+        for (case, (_, id, content, attempts)) in cases.iter().enumerate() {
+            for (at, passed) in attempts.iter().enumerate() {
+                let status = if *passed { Status::Passed } else { Status::Failed };
+                let criterion = Criterion::new("m", Some(0.5));
+                let mut metric = unscored(&criterion, 0, status, "");
+                metric.score = Some(f64::from(u8::from(*passed)));
+                // The turns are those of the content without the name that ends it.
+                let said = content.split('@').next().unwrap();
+                let turn = Invocation { user: Content::text("user", said), ..Invocation::default() };
+                let key = AttemptKey { case, attempt: at as u32 + 1 };
+                let attempt = Attempt {
+                    status,
+                    metrics: vec![metric],
+                    expected: vec![turn].into(),
+                    ..Attempt::blank(key, id)
+                };
+                state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            }
+        }
+        state
+    }
+
+    /// The cases of each fate by their id in the second run, else in the first.
+    fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
+        let (a, b) = (run(before, |_| {}), run(after, |_| {}));
+        let compared = compare_runs(&a, &b);
+        let id = |case: &ComparedCase| match (case.before, case.after) {
+            (_, Some(at)) => b.plan.cases[at].eval_id.clone(),
+            (at, None) => a.plan.cases[at.unwrap()].eval_id.clone(),
+        };
+        let of = |fate: CaseFate| (fate.key(), compared.of(fate).map(id).collect::<Vec<_>>());
+        CaseFate::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()
+    }
+
+    #[test]
+    fn each_planted_difference_is_in_its_list() {
+        const YES: &[bool] = &[true];
+        const NO: &[bool] = &[false];
+        let before: &[Case] = &[
+            ("s", "breaks", "1", YES),
+            ("s", "mends", "2", NO),
+            ("s", "stays", "3", YES),
+            ("s", "fails", "4", NO),
+            ("s", "golden", "5", NO),
+            ("s", "old name", "6@old", YES),
+            ("s", "moves", "7@s", YES),
+            ("s", "gone", "8", YES),
+            ("s", "never ran", "9", &[]),
+            ("s", "shaky", "10", &[true, true]),
+        ];
+        let after: &[Case] = &[
+            ("s", "new", "11", NO),
+            ("s", "breaks", "1", NO),
+            ("s", "mends", "2", YES),
+            ("s", "stays", "3", YES),
+            ("s", "fails", "4", NO),
+            ("s", "golden", "5 edited", YES),
+            ("s", "new name", "6@new", NO),
+            ("s", "never ran", "9", YES),
+            ("s", "shaky", "10", &[true, false]),
+            ("t", "moves", "7@t", YES),
+        ];
+        let strings = |ids: &[&str]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+        assert_eq!(
+            fates(before, after),
+            [
+                ("broke", strings(&["breaks", "new name", "shaky"])),
+                ("fixed", strings(&["mends"])),
+                ("edited", strings(&["golden"])),
+                ("still_failing", strings(&["fails"])),
+                ("still_passing", strings(&["stays", "moves"])),
+                ("only_before", strings(&["gone"])),
+                ("only_after", strings(&["new", "never ran"])),
+            ]
+        );
+    }
+
+    #[test]
+    fn equal_ids_are_told_apart_by_content_then_by_order() {
+        let before: &[Case] =
+            &[("s", "a", "1", &[true]), ("s", "a", "2", &[false]), ("s", "a", "3", &[true])];
+        let after: &[Case] = &[("s", "a", "2", &[false]), ("s", "a", "1", &[true]), ("s", "a", "4", &[true])];
+        let found = compare_runs(&run(before, |_| {}), &run(after, |_| {}));
+        let pairs: Vec<_> = found.cases.iter().map(|case| (case.before, case.after, case.fate)).collect();
+        assert_eq!(
+            pairs,
+            [
+                (Some(1), Some(0), CaseFate::StillFailing),
+                (Some(0), Some(1), CaseFate::StillPassing),
+                (Some(2), Some(2), CaseFate::Edited),
+            ]
+        );
+    }
+
+    #[test]
+    fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
+        let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[true])];
+        let later: &[Case] = &[("s", "a", "1", &[false]), ("s", "b", "edited", &[false])];
+        let after = run(later, |plan| {
+            plan.sets[0].criteria.push(Criterion::new("other", None));
+            plan.sets[0].agent_name = "shown under another name".into();
+        });
+        let found = compare_runs(&run(cases, |_| {}), &after);
+        assert_eq!(found.cases[0].changed, [ChangedCondition::Criteria]);
+        let metric = &found.metrics[0];
+        assert_eq!((metric.cases, metric.before, metric.after, metric.p), (1, 1.0, 0.0, Some(1.0)));
+        assert_eq!(found.p(), 1.0);
+    }
+}
