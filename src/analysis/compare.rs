@@ -1,7 +1,7 @@
 //! Comparison of two runs, case by case.
 
 use super::statistics::{mcnemar, wilcoxon};
-use crate::domain::{EndedAttempt, RunState, Status};
+use crate::domain::{AgentSpec, EndedAttempt, RunState, Status};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -223,8 +223,7 @@ fn compared_case(before: &RunState, after: &RunState, a: Option<usize>, b: Optio
 }
 
 fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate {
-    let is_renamed = name_of(before, a) != name_of(after, b);
-    if !is_renamed && !is_same_content(before, a, after, b) {
+    if is_edited(before, a, after, b) {
         return CaseFate::Edited;
     }
     let passed = |attempts: Vec<&Arc<EndedAttempt>>| attempts.iter().all(|one| one.status == Status::Passed);
@@ -234,6 +233,17 @@ fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate 
         (false, true) => CaseFate::Fixed,
         (false, false) => CaseFate::StillFailing,
     }
+}
+
+/// Whether the case is not the same in both runs. A renamed case was found by its equal expectation. Where the responses
+/// are saved in the cases, new responses are what is compared, so that only the expected turns count.
+fn is_edited(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
+    if name_of(before, a) != name_of(after, b) || is_same_content(before, a, after, b) {
+        return false;
+    }
+    let is_saved = |run: &RunState, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
+    let both_saved = is_saved(before, a) && is_saved(after, b);
+    !both_saved || expectation_of(before, a) != expectation_of(after, b)
 }
 
 fn changed_conditions(before: &RunState, a: usize, after: &RunState, b: usize) -> Vec<ChangedCondition> {
@@ -296,8 +306,8 @@ fn score(run: &RunState, case: usize, metric: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, Content, Criterion, Invocation, JudgeSpec, PlannedCase, PlannedSet,
-        RunEvent, RunOptions, RunPlan, UserSpec,
+        Attempt, AttemptKey, Content, Criterion, Invocation, JudgeSpec, PlannedCase, PlannedSet, RunEvent,
+        RunOptions, RunPlan, UserSpec,
     };
     use crate::metrics::unscored;
 
@@ -312,7 +322,7 @@ mod tests {
             file: file.to_string(),
             path: file.into(),
             digest: String::new(),
-            agent: AgentSpec::Saved,
+            agent: AgentSpec::Kept,
             agent_name: String::new(),
             agent_jobs: None,
             app_dir: None,
@@ -427,6 +437,15 @@ mod tests {
                 (Some(2), Some(2), CaseFate::Edited),
             ]
         );
+    }
+
+    #[test]
+    fn new_saved_responses_are_compared_and_new_expectations_are_not() {
+        let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
+        let before = run(&[("s", "a", "1@old response", &[false]), ("s", "b", "2", &[false])], saved);
+        let after = run(&[("s", "a", "1@new response", &[true]), ("s", "b", "3", &[true])], saved);
+        let fates: Vec<CaseFate> = compare_runs(&before, &after).cases.iter().map(|case| case.fate).collect();
+        assert_eq!(fates, [CaseFate::Fixed, CaseFate::Edited]);
     }
 
     #[test]

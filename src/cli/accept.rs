@@ -2,14 +2,14 @@
 
 use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
+use super::find_run::find_run;
 use super::output::{say_patch, tell};
 use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
-use crate::runner::history_of;
-use crate::store::{FileAction, FileJob, LoadedRun, RunKey, load_run};
+use crate::store::{FileAction, FileJob, LoadedRun};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -60,32 +60,6 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
     let first = jobs.first().map(|job| job.path.display().to_string()).unwrap_or_default();
     tell(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
     Ok(())
-}
-
-/// Finds a run by `last`, by its folder, or by the beginning of its id. Errors: for example that it is foreign.
-pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
-    let folder = Path::new(named);
-    let history = history_of(workspace);
-    let path = match named {
-        _ if folder.join("run.json").is_file() => std::fs::canonicalize(folder)?,
-        "last" => history.ours().next().context("nothing has been run here yet")?.path.clone(),
-        _ => {
-            let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
-            let first = found.next().with_context(|| format!("no run id begins with {named:?}"))?;
-            if found.next().is_some() {
-                bail!("more than one run id begins with {named:?}; use more of its characters");
-            }
-            first.path.clone()
-        }
-    };
-    let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
-    if !run.is_signed {
-        bail!(
-            "run {} is foreign (it is not signed with your key), so nothing can be taken from it",
-            run.state.plan.run_id
-        );
-    }
-    Ok(run)
 }
 
 type Chosen<'a> = BTreeMap<usize, Vec<&'a EndedAttempt>>;

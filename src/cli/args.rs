@@ -40,6 +40,8 @@ pub(super) enum Command {
     Judge(JudgeArgs),
     /// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
+    /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
+    Compare(CompareArgs),
     /// Accept what the agent did in a run as expected: shows the change, or writes it with --write
     Accept(AcceptArgs),
     /// Save a conversation from a run, an ADK session, a recording or a trace as a case
@@ -221,8 +223,32 @@ pub(super) enum ConvertTo {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct CompareArgs {
+    /// The first run: `last`, `previous`, the beginning of its id, or its folder
+    #[arg(default_value = "previous")]
+    pub(super) first: String,
+    /// The second run
+    #[arg(default_value = "last")]
+    pub(super) second: String,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Exit with 1 if a case broke
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) fail_on: Option<FailOn>,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FailOn {
+    Broke,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct AcceptArgs {
-    /// The run: `last`, the beginning of its id, or its folder
+    /// The run: `last`, `previous`, the beginning of its id, or its folder
     pub(super) run: String,
     /// Ids of the cases; by default all that did not pass
     #[arg(value_name = "CASE")]

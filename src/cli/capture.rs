@@ -1,8 +1,8 @@
 //! `evaltrail capture`: saves a recorded conversation as an eval case.
 
 use super::Exit;
-use super::accept::find_run;
 use super::args::CaptureArgs;
+use super::find_run::find_run;
 use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;

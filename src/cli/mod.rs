@@ -4,10 +4,12 @@ mod accept;
 mod args;
 mod capture;
 mod check;
+mod compare;
 mod convert;
 mod docs;
 mod edit;
 mod explore;
+mod find_run;
 mod judge;
 mod list;
 mod metrics;
@@ -82,6 +84,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Accept(args)) => accept::accept(args),
         Some(Command::Capture(args)) => capture::capture(args),
         Some(Command::Edit(args)) => edit::edit(args),

@@ -1,5 +1,6 @@
 //! Reports of a run in all formats. External data is cleaned before it is written.
 
+mod comparison;
 mod csv;
 mod failures;
 mod format;
@@ -10,6 +11,7 @@ mod markdown;
 mod text;
 mod vertex;
 
+pub use comparison::ComparedRuns;
 pub use format::ReportFormat;
 pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};

@@ -127,3 +127,53 @@ fn the_explorer_lists_the_cases_of_one_cause() {
 fn is_listed(screen: &str, id: &str) -> bool {
     screen.contains(&format!("✗ {id} ")) || screen.contains(&format!("✓ {id} "))
 }
+
+/// Rows with the differences of a later morning: what broke, what was fixed, an edited expectation, a new name.
+#[test]
+fn two_runs_are_compared_case_by_case() {
+    let place = place();
+    let home = place.path().join("home");
+    let run = |args: &[&str]| output(evaltrail(&home).args(args).current_dir(place.path()));
+    let score = || run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"]);
+    let refused = run(&["compare"]);
+    assert!(both(&refused).contains("nothing has been run here yet"), "{}", both(&refused));
+    score();
+    let refused = run(&["compare"]);
+    assert!(both(&refused).contains("there is no run before the last one"), "{}", both(&refused));
+    let mut rows: Vec<Value> = (0..200).map(row).collect();
+    let (broken, mended, edited, renamed) = (1, 5, 10, 3);
+    rows[broken]["predicted_trajectory"] = json!([]);
+    rows[mended]["predicted_trajectory"] = rows[mended]["reference_trajectory"].clone();
+    rows[edited]["reference_trajectory"] = rows[edited]["predicted_trajectory"].clone();
+    rows[renamed]["eval_id"] = json!("a new name");
+    let text_of = |rows: &[Value]| rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    std::fs::write(place.path().join("rows.jsonl"), text_of(&rows)).unwrap();
+    score();
+    let ran = run(&["compare", "--fail-on", "broke", "--json"]);
+    assert_eq!(ran.status.code(), Some(1), "a case broke: {}", both(&ran));
+    let json: Value = serde_json::from_str(&text(&ran)).unwrap();
+    let of = |fate: &str| -> Vec<&str> {
+        let cases = json["cases"].as_array().unwrap().iter().filter(|case| case["fate"] == fate);
+        cases.map(|case| case["after"]["eval_id"].as_str().unwrap()).collect()
+    };
+    assert_eq!(
+        (of("broke"), of("fixed"), of("edited")),
+        (vec!["case_001"], vec!["case_005"], vec!["case_010"])
+    );
+    assert_eq!((of("still_failing").len(), of("still_passing").len()), (38, 159));
+    assert_eq!((&json["counts"]["only_before"], &json["counts"]["only_after"]), (&json!(0), &json!(0)));
+    let named: Vec<&Value> =
+        json["cases"].as_array().unwrap().iter().filter(|case| case["changed"] == json!(["name"])).collect();
+    assert_eq!((&named[0]["before"]["eval_id"], named.len()), (&json!("case_003"), 1));
+    assert_eq!(json["mcnemar_p"], 1.0);
+    let said = text(&run(&["compare", "previous", "last"]));
+    for line in [
+        "1 broke\n  ✓ → ✗ rows › case_001  call 1 find is missing; call 2 set_light is missing\n",
+        "1 fixed\n  ✗ → ✓ rows › case_005\n",
+        "1 edited between the runs, not comparable\n  ✗ → ✓ rows › case_010\n",
+        "160 → 160 of 199 cases passed: 1 broke, 1 fixed  (McNemar p 1.000, could be noise)",
+    ] {
+        assert!(said.contains(line), "{line:?} is not in {said}");
+    }
+    assert_eq!(run(&["compare"]).status.code(), Some(0), "without --fail-on nothing is a failure");
+}

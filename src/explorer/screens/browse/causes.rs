@@ -1,30 +1,11 @@
-//! Failures by cause, and the list narrowed to those of one cause.
+//! Failures by cause.
 
 use crate::analysis::group_failures;
 use crate::domain::{Cause, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
-use crate::explorer::screens::browse::update::{filtered_cases, relist};
+use crate::explorer::screens::browse::state::Narrowing;
 use std::collections::{HashMap, HashSet};
-
-/// What the list is narrowed to, beside the filter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Narrowing {
-    /// Failures that share this cause.
-    Cause(Cause),
-    /// Failures that share no cause with another one.
-    Alone,
-}
-
-impl Narrowing {
-    /// What the listed cases have in common, in words.
-    pub fn words(&self) -> String {
-        match self {
-            Narrowing::Cause(cause) => cause.words(),
-            Narrowing::Alone => "each for its own reason".into(),
-        }
-    }
-}
 
 /// The groups of the failures among these cases, the largest first; those alone come last.
 pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
@@ -63,17 +44,4 @@ pub(super) fn sort_by_cause(model: &Model, cases: &mut [CaseRef]) {
     let members = groups.iter().flat_map(|(_, members)| members);
     let places: HashMap<CaseRef, usize> = members.enumerate().map(|(at, case)| (*case, at)).collect();
     cases.sort_by_key(|case| places.get(case).copied().unwrap_or(usize::MAX));
-}
-
-/// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
-pub(crate) fn groups_here(model: &Model) -> Vec<(Narrowing, Vec<CaseRef>)> {
-    by_cause(model, &filtered_cases(model))
-}
-
-/// Narrows the list to a group, or shows all cases again.
-pub(crate) fn narrow(model: &mut Model, to: Option<Narrowing>) {
-    model.browse.narrowing = to;
-    model.browse.cursor = 0;
-    model.browse.offset = 0;
-    relist(model);
 }

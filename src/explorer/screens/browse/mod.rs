@@ -1,6 +1,6 @@
 //! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
-pub mod causes;
+mod causes;
 pub mod columns;
 mod empty;
 mod list;
@@ -14,8 +14,9 @@ mod view;
 use view::cursor_style;
 
 pub(crate) use update::{
-    choose_node, clear, filtered, focus, follow_cursor, keep_in_sight, next_failing, node_of_set, order_by,
-    relist, select, select_all, set_filter, sort, switch_pane, toggle_column, tree_offset,
+    choose_node, clear, filtered, focus, follow_cursor, groups_here, keep_in_sight, narrow, next_failing,
+    node_of_set, order_by, relist, select, select_all, set_filter, sort, switch_pane, toggle_column,
+    tree_offset,
 };
 
 use super::{ScreenEntry, nothing};

@@ -1,9 +1,8 @@
 //! State of the home screen.
 
-use super::causes::Narrowing;
 use super::columns::Column;
 use super::order::Order;
-use crate::domain::Query;
+use crate::domain::{Cause, Query};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::ticket::Ticket;
@@ -18,6 +17,25 @@ pub enum Node {
     Group(String),
     /// A set, by its index in [`crate::explorer::Model::sets`].
     Set(usize),
+}
+
+/// What the list is narrowed to, beside the filter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Narrowing {
+    /// Failures that share this cause.
+    Cause(Cause),
+    /// Failures that share no cause with another one.
+    Alone,
+}
+
+impl Narrowing {
+    /// What the listed cases have in common, in words.
+    pub fn words(&self) -> String {
+        match self {
+            Narrowing::Cause(cause) => cause.words(),
+            Narrowing::Alone => "each for its own reason".into(),
+        }
+    }
 }
 
 /// The panes of the home screen.

@@ -7,10 +7,10 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::browse::causes::{narrow, narrowed, sort_by_cause};
+use crate::explorer::screens::browse::causes::{by_cause, narrowed, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
-use crate::explorer::screens::browse::state::{Browse, Node, Pane};
+use crate::explorer::screens::browse::state::{Browse, Narrowing, Node, Pane};
 use crate::explorer::screens::{case, layout};
 use crate::explorer::set_view::SetState;
 use crate::formats::SetFile;
@@ -165,10 +165,23 @@ pub(crate) fn relist(model: &mut Model) {
 }
 
 /// The cases of the chosen sets that match the filter, in the order of their files.
-pub(super) fn filtered_cases(model: &Model) -> Vec<CaseRef> {
+fn filtered_cases(model: &Model) -> Vec<CaseRef> {
     let sets =
         model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     sets.into_iter().flat_map(|set| listed(model, set)).collect()
+}
+
+/// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
+pub(crate) fn groups_here(model: &Model) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    by_cause(model, &filtered_cases(model))
+}
+
+/// Narrows the list to a group, or shows all cases again.
+pub(crate) fn narrow(model: &mut Model, to: Option<Narrowing>) {
+    model.browse.narrowing = to;
+    model.browse.cursor = 0;
+    model.browse.offset = 0;
+    relist(model);
 }
 
 /// Sort key: whether the case is unsteady, and how much the judges disagree, in thousandths.

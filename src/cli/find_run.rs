@@ -1,0 +1,37 @@
+//! Runs as they are named on the command line.
+
+use crate::runner::history_of;
+use crate::store::{LoadedRun, RunKey, load_run};
+use crate::workspace::Workspace;
+use anyhow::{Context, bail};
+use std::path::Path;
+
+/// Finds a run by `last`, by `previous` (the one before it), by its folder, or by the beginning of its id. Errors: for example that it is foreign.
+pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
+    let folder = Path::new(named);
+    let history = history_of(workspace);
+    let path = match named {
+        _ if folder.join("run.json").is_file() => std::fs::canonicalize(folder)?,
+        "last" | "previous" => {
+            let last = history.ours().next().context("nothing has been run here yet")?;
+            let previous = || history.ours().nth(1).context("there is no run before the last one");
+            if named == "last" { last.path.clone() } else { previous()?.path.clone() }
+        }
+        _ => {
+            let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
+            let first = found.next().with_context(|| format!("no run id begins with {named:?}"))?;
+            if found.next().is_some() {
+                bail!("more than one run id begins with {named:?}; use more of its characters");
+            }
+            first.path.clone()
+        }
+    };
+    let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
+    if !run.is_signed {
+        bail!(
+            "run {} is foreign (it is not signed with your key), so nothing can be taken from it",
+            run.state.plan.run_id
+        );
+    }
+    Ok(run)
+}
