@@ -40,6 +40,8 @@ pub(super) enum Command {
     Judge(JudgeArgs),
     /// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
+    /// List the runs of a folder, newest first: yours, foreign ones, and ADK's
+    Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
     /// Accept what the agent did in a run as expected: shows the change, or writes it with --write
@@ -220,6 +222,19 @@ pub(super) struct ConvertArgs {
 pub(super) enum ConvertTo {
     Adk,
     Vertex,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunsArgs {
+    /// Folder or file
+    #[arg(default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// List only the newest N
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]

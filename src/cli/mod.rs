@@ -18,6 +18,7 @@ mod output;
 mod paths;
 mod progress;
 mod run;
+mod runs;
 mod trust;
 mod write;
 
@@ -84,6 +85,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Runs(args)) => runs::runs(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Accept(args)) => accept::accept(args),
         Some(Command::Capture(args)) => capture::capture(args),

@@ -1,7 +1,7 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
-use crate::domain::{PlannedSet, RunBy, RunRef, Totals, rfc3339, stored_path, unix_seconds};
+use crate::domain::{PlannedSet, RunBy, RunRef, RunState, Spent, Totals, rfc3339, stored_path, unix_seconds};
 use crate::formats::adk::{ResultFile, app_history};
 use crate::store::{Places, RunKey, fingerprint, load_run, read_text_file, run_folders, write_whole};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,13 @@ pub struct RunHead {
     pub started: String,
     /// The origin of the run.
     pub source: RunSource,
+    /// The labels of its agents; empty for ADK's results, which do not name one.
+    pub agent: String,
+    /// Seconds from its start to the last response of an agent; `None` without an attempt that ended, and for ADK's
+    /// results.
+    pub duration_s: Option<f64>,
+    /// What its judges spent, if one was used.
+    pub spent: Option<Spent>,
     /// The only turn that was run, from 1; all turns when `None`.
     pub turn: Option<u32>,
     /// The number of planned attempts.
@@ -248,12 +255,22 @@ fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
         path: path.to_path_buf(),
         started: plan.started.clone(),
         source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
+        agent: plan.agent_label(),
+        duration_s: duration_of(state),
+        spent: state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and),
         turn: plan.options.turn,
         attempts: plan.attempts(),
         totals: state.totals,
         ended: run.ended,
         number: run.number,
     })
+}
+
+/// Seconds from the start of a run to the last response of an agent.
+fn duration_of(state: &RunState) -> Option<f64> {
+    let ends = state.finished.iter().filter_map(|one| Some(unix_seconds(&one.started)? + one.latency_s));
+    let seconds = ends.reduce(f64::max)? - unix_seconds(&state.plan.started)?;
+    Some(seconds.max(0.0))
 }
 
 fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
@@ -276,6 +293,9 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
             set_id: file.set_id.clone(),
             by_evaltrail: file.by_evaltrail(),
         },
+        agent: String::new(),
+        duration_s: None,
+        spent: None,
         turn: None,
         attempts: file.entries.len(),
         totals,
@@ -301,6 +321,9 @@ mod tests {
             path: run_id.into(),
             started: started.into(),
             source,
+            agent: String::new(),
+            duration_s: None,
+            spent: None,
             turn: None,
             attempts: 1,
             totals: Totals::default(),

@@ -587,6 +587,8 @@ proptest! {
 const PLACES: &[&str] = &[
     "",
     "n",
+    "F",
+    "F enter",
     "left",
     "L",
     "L down down",

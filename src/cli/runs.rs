@@ -1,0 +1,117 @@
+//! `evaltrail runs`: lists the runs of a folder.
+
+use super::Exit;
+use super::args::{ColorWhen, RunsArgs};
+use super::output::{paint, say, say_json};
+use crate::domain::{Status, clean_line};
+use crate::history::{RunHead, RunSource};
+use crate::report::Paint;
+use crate::runner::history_of;
+use crate::workspace::{SetPath, Workspace};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
+    let workspace = Workspace::open(&args.folder)?;
+    let history = history_of(&workspace);
+    let shown = history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
+    if args.json {
+        let runs: Vec<Value> = shown.map(|head| run_json(head, &workspace.root)).collect();
+        say_json(&serde_json::to_string_pretty(
+            &json!({"evaltrail": env!("CARGO_PKG_VERSION"), "runs": runs}),
+        )?);
+        return Ok(Exit::Success);
+    }
+    let paint = paint(ColorWhen::Auto);
+    if history.runs.is_empty() {
+        say("no runs here yet; evaltrail run . starts one");
+        return Ok(Exit::Success);
+    }
+    say(&paint.faint(&format!(
+        "{:<14} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
+        "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
+    )));
+    for head in shown {
+        if !say(&run_line(head, &workspace.root, paint)) {
+            break;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn run_line(head: &RunHead, root: &Path, paint: Paint) -> String {
+    let totals = &head.totals;
+    let id: String = clean_line(&head.run_id).chars().take(14).collect();
+    let started = clean_line(head.started.get(..16).unwrap_or(&head.started)).replace('T', " ");
+    let passed = format!("{}/{}", totals.passed, head.attempts);
+    let count = |status: Status, count: usize, width: usize| match count {
+        0 => format!("{:>width$}", "·"),
+        _ => paint.status(status, &format!("{count:>width$}")),
+    };
+    let seconds = head.duration_s.map_or("·".into(), |seconds| format!("{seconds:.1}"));
+    format!(
+        "{id:<14} {started:<16} {passed:>8} {} {} {} {seconds:>7}  {}",
+        count(Status::Failed, totals.failed, 7),
+        count(Status::Errored, totals.errored, 7),
+        count(Status::NotEvaluated, totals.not_evaluated, 10),
+        clean_line(&what_ran(head, root))
+    )
+}
+
+/// The sets and the agent, and what is special about the run.
+fn what_ran(head: &RunHead, root: &Path) -> String {
+    let mut words = vec![sets_of(head, root).join(", ")];
+    if !head.agent.is_empty() {
+        words.push(head.agent.clone());
+    }
+    if let Some(turn) = head.turn {
+        words.push(format!("turn {turn} alone"));
+    }
+    if let Some(spent) = head.spent {
+        words.push(format!("judges: {}", spent.words()));
+    }
+    match &head.source {
+        RunSource::Adk { by_evaltrail: false, .. } => words.push("by ADK".into()),
+        RunSource::Adk { by_evaltrail: true, .. } => words.push("written for ADK by evaltrail".into()),
+        RunSource::Evaltrail { is_foreign: true, .. } => words.push("foreign: not recorded by you".into()),
+        RunSource::Evaltrail { .. } if !head.is_finished() => words.push("unfinished".into()),
+        RunSource::Evaltrail { .. } => {}
+    }
+    words.join(" · ")
+}
+
+/// The files of a run relative to the folder; for ADK's results the id of the set.
+fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
+    match &head.source {
+        RunSource::Evaltrail { sets, .. } => {
+            sets.iter().map(|set| SetPath::of_file(&set.path, root).shown).collect()
+        }
+        RunSource::Adk { set_id, .. } => vec![set_id.clone()],
+    }
+}
+
+fn run_json(head: &RunHead, root: &Path) -> Value {
+    let (by, foreign) = match &head.source {
+        RunSource::Adk { by_evaltrail: false, .. } => ("adk", false),
+        RunSource::Adk { by_evaltrail: true, .. } => ("evaltrail_for_adk", false),
+        RunSource::Evaltrail { is_foreign, .. } => ("evaltrail", *is_foreign),
+    };
+    json!({
+        "run_id": head.run_id,
+        "started": head.started,
+        "by": by,
+        "foreign": foreign,
+        "finished": head.is_finished(),
+        "turn": head.turn,
+        "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
+        "sets": sets_of(head, root),
+        "attempts": head.attempts,
+        "passed": head.totals.passed,
+        "failed": head.totals.failed,
+        "errored": head.totals.errored,
+        "not_evaluated": head.totals.not_evaluated,
+        "duration_s": head.duration_s,
+        "judges": head.spent,
+        "path": head.path.display().to_string(),
+    })
+}
