@@ -101,7 +101,8 @@ fn run_json(head: &RunHead, root: &Path) -> Value {
         "started": head.started,
         "by": by,
         "foreign": foreign,
-        "finished": head.is_finished(),
+        // The end of a foreign run is not believed.
+        "finished": (!foreign).then_some(head.is_finished()),
         "turn": head.turn,
         "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
         "sets": sets_of(head, root),

@@ -177,3 +177,42 @@ fn two_runs_are_compared_case_by_case() {
     }
     assert_eq!(run(&["compare"]).status.code(), Some(0), "without --fail-on nothing is a failure");
 }
+
+#[test]
+fn the_runs_of_a_folder_are_listed() {
+    let place = place();
+    let home = place.path().join("home");
+    let evaltrail_in =
+        |folder: &std::path::Path, args: &[&str]| output(evaltrail(&home).args(args).current_dir(folder));
+    let run = |args: &[&str]| evaltrail_in(place.path(), args);
+    assert_eq!(text(&run(&["runs"])), "no runs here yet; evaltrail run . starts one\n");
+    run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"]);
+    run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl:case_000,case_001"]);
+    // A run that came with the folder: recorded with another person's key.
+    let other = place.path().join("other home");
+    output(evaltrail(&other).args(["score", "rows.jsonl:case_002"]).current_dir(place.path()));
+    let listed: Value = serde_json::from_str(&text(&run(&["runs", "--json"]))).unwrap();
+    let runs = listed["runs"].as_array().unwrap();
+    let of = |key: &str| runs.iter().map(|run| run[key].clone()).collect::<Vec<Value>>();
+    assert_eq!(of("attempts"), [json!(2), json!(200), json!(1)], "newest first, foreign ones last");
+    assert_eq!(of("passed"), [json!(1), json!(160), json!(1)]);
+    assert_eq!(of("foreign"), [json!(false), json!(false), json!(true)]);
+    assert_eq!(of("agent"), ["saved responses"; 3].map(|label| json!(label)));
+    assert!(runs.iter().all(|run| run["duration_s"].as_f64().is_some()), "{runs:?}");
+    assert_eq!(
+        of("finished"),
+        [json!(true), json!(true), Value::Null],
+        "the end of a foreign run is not believed"
+    );
+    let said = text(&run(&["runs"]));
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 4, "{said}");
+    assert!(lines[1].contains(" 1/2 ") && lines[2].contains(" 160/200 "), "{said}");
+    assert!(lines[3].ends_with("rows.jsonl · saved responses · foreign: not recorded by you"), "{said}");
+    let id = runs[1]["run_id"].as_str().unwrap();
+    let compared = text(&run(&["compare", &id[..6], "last"]));
+    assert!(compared.contains("198 only in the first run"), "{compared}");
+    let foreign = runs[2]["path"].as_str().unwrap();
+    let refused = run(&["compare", foreign, "last"]);
+    assert!(both(&refused).contains("is foreign"), "{}", both(&refused));
+}

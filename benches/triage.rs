@@ -1,0 +1,133 @@
+//! Benchmarks of what triage waits for: groups of failures, comparison of runs, the list of runs.
+
+use evaltrail::analysis::{CaseFate, compare_runs, group_failures};
+use evaltrail::domain::{
+    AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
+    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
+};
+use evaltrail::formats::adk::default_criteria;
+use evaltrail::history::History;
+use evaltrail::metrics::unscored;
+use evaltrail::store::{Places, RunFolder, RunKey};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn main() {
+    println!("| what | aim | measured |\n|---|---|---|");
+    grouping();
+    comparing();
+    history();
+}
+
+fn row(what: &str, aim: &str, measured: &str) {
+    println!("| {what} | {aim} | {measured} |");
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// 10,000 failures, each with three causes; 500 different first causes.
+fn grouping() {
+    let cause = |words: String| Cause::Error(words.into());
+    let failures: Vec<Vec<Cause>> = (0..10_000)
+        .map(|at| {
+            vec![
+                cause(format!("first {}", at % 500)),
+                cause(format!("second {}", at % 90)),
+                cause(format!("own {at}")),
+            ]
+        })
+        .collect();
+    let began = Instant::now();
+    let found = group_failures(failures.iter().map(Vec::as_slice));
+    let time = began.elapsed();
+    assert_eq!((found.groups.len(), found.grouped()), (500, 10_000));
+    row("grouping 10,000 failures by cause", "200 ms", &ms(time));
+}
+
+/// A run of as many cases; every `fails`-th fails.
+fn finished_run(cases: usize, fails: usize) -> RunState {
+    let set = PlannedSet {
+        id: "s".into(),
+        file: "s.evalset.json".into(),
+        path: "s.evalset.json".into(),
+        digest: String::new(),
+        agent: AgentSpec::Saved,
+        agent_name: String::new(),
+        agent_jobs: None,
+        app_dir: None,
+        criteria: default_criteria(),
+        user: UserSpec::default(),
+    };
+    let planned = |index: usize| PlannedCase {
+        set: 0,
+        index,
+        eval_id: format!("case_{index}"),
+        content: format!("{index:032x}"),
+    };
+    let plan = RunPlan {
+        run_id: format!("every-{fails}"),
+        started: "2026-01-01T00:00:00Z".into(),
+        sets: vec![set],
+        cases: (0..cases).map(planned).collect(),
+        options: RunOptions::default(),
+        judge: JudgeSpec::standard(),
+    };
+    let mut state = RunState::new(Arc::new(plan));
+    for case in 0..cases {
+        let status = if case % fails == 0 { Status::Failed } else { Status::Passed };
+        let metric = |criterion: &Criterion| {
+            let score = if case % fails == 0 { 0.25 } else { 1.0 };
+            MetricResult { score: Some(score), ..unscored(criterion, 1, status, "") }
+        };
+        let metrics = default_criteria().iter().map(metric).collect();
+        let key = AttemptKey { case, attempt: 1 };
+        let attempt = Attempt { status, metrics, ..Attempt::blank(key, &format!("case_{case}")) };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+    }
+    state
+}
+
+fn comparing() {
+    let (before, after) = (finished_run(10_000, 7), finished_run(10_000, 5));
+    let began = Instant::now();
+    let found = compare_runs(&before, &after);
+    let time = began.elapsed();
+    assert_eq!(found.of(CaseFate::StillFailing).count(), 10_000_usize.div_ceil(35));
+    row("comparing two runs of 10,000 cases", "200 ms", &ms(time));
+}
+
+/// A folder with 1,000 runs of 20 cases: the first reading makes the index.
+fn history() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let places = Places { config: home.path().into(), data: home.path().into(), cache: home.path().into() };
+    let key = RunKey::of(&places).unwrap();
+    for at in 0..1_000 {
+        let state = finished_run(20, 5);
+        let plan = RunPlan { run_id: format!("run{at}"), ..(*state.plan).clone() };
+        let mut run = RunFolder::create(folder.path(), &plan, Some(key.clone())).unwrap();
+        for attempt in &state.finished {
+            run.append(&attempt.read().unwrap()).unwrap();
+        }
+        run.end().unwrap();
+    }
+    let opened = || {
+        let began = Instant::now();
+        let history = History::open(folder.path(), &[], Some(&places));
+        assert_eq!(history.ours().count(), 1_000);
+        began.elapsed()
+    };
+    let first = opened();
+    let later = median((0..5).map(|_| opened()).collect());
+    row(
+        "opening a history of 1,000 runs",
+        "200 ms",
+        &format!("{} (the first time {})", ms(later), ms(first)),
+    );
+}
