@@ -230,6 +230,9 @@ mod tests {
             score,
         ];
         assert_eq!(attempt.causes(), expected);
+        let many = (0..20).map(|at| Finding::text(FindingRule::ReportedReason, "x".repeat(at + 1))).collect();
+        let verbose = Attempt { metrics: vec![metric("m", many)], ..attempt.clone() };
+        assert_eq!(verbose.causes().len(), CAUSES_AT_MOST);
         assert_eq!(Attempt { status: Status::Passed, ..attempt }.causes(), []);
     }
 }

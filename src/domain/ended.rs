@@ -106,6 +106,12 @@ impl AttemptSummary {
     }
 }
 
+/// The causes of the first of these attempts that did not pass; `None` if all passed.
+pub fn causes_of_first_failure(attempts: &[Arc<EndedAttempt>]) -> Option<&[Cause]> {
+    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
+    Some(&failed.summary().causes)
+}
+
 impl Attempt {
     /// The attempt without its turns.
     pub fn summary(&self) -> AttemptSummary {

@@ -47,7 +47,7 @@ pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use ended::{
     AttemptRecords, AttemptSummary, Derivation, EndedAttempt, InMemory, MetricSummary, RecordedAt,
-    WHOLE_AT_MOST,
+    WHOLE_AT_MOST, causes_of_first_failure,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};

@@ -3,7 +3,7 @@
 //!
 //! All words must match; `-` before a word negates it; text matches case-insensitively.
 
-use super::{MetricSummary, Status};
+use super::{Cause, MetricSummary, Status};
 
 /// A parsed filter. The empty one matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,7 @@ enum Test {
     Unsteady,
     Metric { name: String, compare: Option<(Comparison, f64)> },
     Turns(Comparison, f64),
+    Cause(String),
     Field(Field, String),
     Text(String),
 }
@@ -73,6 +74,8 @@ pub struct Subject<'a> {
     pub unsteady: bool,
     /// The scores.
     pub metrics: &'a [MetricSummary],
+    /// The causes of its first attempt that did not pass.
+    pub causes: &'a [Cause],
 }
 
 impl Query {
@@ -84,7 +87,9 @@ impl Query {
 
     /// Whether the filter needs results of runs.
     pub fn needs_results(&self) -> bool {
-        let asks = |term: &Term| matches!(term.test, Test::Status(_) | Test::Unsteady | Test::Metric { .. });
+        let asks = |term: &Term| {
+            matches!(term.test, Test::Status(_) | Test::Unsteady | Test::Metric { .. } | Test::Cause(_))
+        };
         self.terms.iter().any(asks)
     }
 
@@ -148,11 +153,12 @@ fn term(word: Word) -> Result<Term, QueryError> {
         Some(("status", value)) => Test::Status(status(value)?),
         Some(("metric", value)) => metric(value)?,
         Some(("turns", value)) => turns(value)?,
+        Some(("cause", value)) => Test::Cause(value.to_lowercase()),
         Some((key, value)) => match field(key) {
             Some(field) => Test::Field(field, value.to_lowercase()),
             None => {
                 return Err(QueryError(format!(
-                    "unknown filter {key:?}; try status: metric: tool: agent: set: id: tag: turns:, or quote the text"
+                    "unknown filter {key:?}; try status: cause: metric: tool: agent: set: id: tag: turns:, or quote the text"
                 )));
             }
         },
@@ -250,6 +256,7 @@ impl Test {
                 )
             }
             Test::Turns(comparison, number) => comparison.holds(subject.turns as f64, *number),
+            Test::Cause(words) => subject.causes.iter().any(|cause| contains(&cause.words(), words)),
             Test::Field(field, value) => field.of(subject).iter().any(|have| contains(have, value)),
             Test::Text(text) => contains(subject.eval_id, text) || subject.text.contains(text),
         }
@@ -326,6 +333,16 @@ mod tests {
         assert!(matches("metric:response>=0.5", &subject));
         assert!(!matches("metric:response>0.5", &subject));
         assert!(!matches("metric:trajectory<1", &subject));
+    }
+
+    #[test]
+    fn a_cause_is_found_by_its_words() {
+        let causes = [Cause::Error("no session #".into()), Cause::Error("time-out".into())];
+        let subject = Subject { causes: &causes, ..Subject::default() };
+        assert!(matches("cause:\"No Session\" cause:time-out", &subject));
+        assert!(!matches("cause:quota", &subject) && matches("-cause:quota", &subject));
+        assert!(!matches("cause:", &Subject::default()), "a case that passed has no cause");
+        assert!(Query::parse("cause:x").unwrap().needs_results());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::past::past_results;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Query,
-    RunOptions, RunPlan, Subject,
+    RunOptions, RunPlan, Subject, causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -323,6 +323,7 @@ impl Filtered<'_> {
             status: result.map(CaseResult::status),
             unsteady: result.is_some_and(CaseResult::is_unsteady),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
+            causes: result.and_then(|result| causes_of_first_failure(&result.attempts)).unwrap_or_default(),
         })
     }
 }

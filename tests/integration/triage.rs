@@ -215,4 +215,8 @@ fn the_runs_of_a_folder_are_listed() {
     let foreign = runs[2]["path"].as_str().unwrap();
     let refused = run(&["compare", foreign, "last"]);
     assert!(both(&refused).contains("is foreign"), "{}", both(&refused));
+    let filter = ["score", "--filter", "cause:\"level of set_light\"", "--json", "-q", "rows.jsonl"];
+    let rerun: Value = serde_json::from_str(&text(&run(&filter))).unwrap();
+    let ids = rerun["cases"].as_array().unwrap().iter().map(|case| case["eval_id"].as_str().unwrap());
+    assert_eq!(ids.collect::<Vec<_>>(), members(1), "the cases of one cause are scored again");
 }

@@ -1,7 +1,7 @@
 //! Failures by cause.
 
 use crate::analysis::group_failures;
-use crate::domain::{Cause, Status};
+use crate::domain::{Cause, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use crate::explorer::screens::browse::state::Narrowing;
@@ -9,8 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The groups of the failures among these cases, the largest first; those alone come last.
 pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    let causes_of = |case: &CaseRef| causes_of_first_failure(&model.outcomes.get(*case)?.attempts);
     let failed: Vec<(CaseRef, &[Cause])> =
-        cases.iter().filter_map(|case| Some((*case, causes_of(model, *case)?))).collect();
+        cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));
     let cases = |members: &[usize]| members.iter().map(|at| failed[*at].0).collect::<Vec<_>>();
     let alone = (Narrowing::Alone, cases(&found.alone));
@@ -19,13 +20,6 @@ pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<
         (Narrowing::Cause(group.cause), members)
     });
     groups.chain((!alone.1.is_empty()).then_some(alone)).collect()
-}
-
-/// The causes of the first attempt that did not pass; `None` if all passed or the case was not run.
-fn causes_of(model: &Model, case: CaseRef) -> Option<&[Cause]> {
-    let attempts = &model.outcomes.get(case)?.attempts;
-    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
-    Some(&failed.summary().causes)
 }
 
 /// Of these cases, those that the list is narrowed to, in their order.

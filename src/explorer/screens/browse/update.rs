@@ -1,6 +1,6 @@
 //! Updates of the home screen.
 
-use crate::domain::{Query, Status, Subject};
+use crate::domain::{Query, Status, Subject, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -244,6 +244,7 @@ fn matches(model: &Model, file: &SetFile, case: CaseRef, query: &Query) -> bool 
         status: outcome.map(|outcome| outcome.worst),
         unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
         metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
+        causes: outcome.and_then(|outcome| causes_of_first_failure(&outcome.attempts)).unwrap_or_default(),
     })
 }
 
