@@ -2,7 +2,8 @@
 
 use super::statistics::{mcnemar, wilcoxon};
 use crate::domain::{AgentSpec, EndedAttempt, RunState, Status};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub enum CaseFate {
     Fixed,
     /// The case was edited between the runs, so that its outcomes cannot be compared.
     Edited,
+    /// It was not evaluated in one of the runs, so that its outcomes cannot be compared.
+    NotEvaluated,
     /// It did not pass in either run.
     StillFailing,
     /// It passed in both runs.
@@ -27,10 +30,11 @@ pub enum CaseFate {
 
 impl CaseFate {
     /// All, in display order.
-    pub const ALL: [CaseFate; 7] = [
+    pub const ALL: [CaseFate; 8] = [
         CaseFate::Broke,
         CaseFate::Fixed,
         CaseFate::Edited,
+        CaseFate::NotEvaluated,
         CaseFate::StillFailing,
         CaseFate::StillPassing,
         CaseFate::OnlyBefore,
@@ -43,6 +47,7 @@ impl CaseFate {
             CaseFate::Broke => "broke",
             CaseFate::Fixed => "fixed",
             CaseFate::Edited => "edited",
+            CaseFate::NotEvaluated => "not_evaluated",
             CaseFate::StillFailing => "still_failing",
             CaseFate::StillPassing => "still_passing",
             CaseFate::OnlyBefore => "only_before",
@@ -60,6 +65,8 @@ pub enum ChangedCondition {
     Agent,
     /// The judge, for cases with a metric that it judged.
     Judge,
+    /// The allowed variant that the score is based on: what the agent did may be allowed now, and was not before.
+    Variant,
     /// The case's id or file.
     Name,
 }
@@ -71,6 +78,7 @@ impl ChangedCondition {
             ChangedCondition::Criteria => "criteria",
             ChangedCondition::Agent => "agent",
             ChangedCondition::Judge => "judge",
+            ChangedCondition::Variant => "variant",
             ChangedCondition::Name => "name",
         }
     }
@@ -127,7 +135,8 @@ impl RunComparison {
 
 /// Compares two runs. A case is identified by its file and id; with several cases of one id, by its content, then by
 /// its order. A case that is missing in one run is the same as one that is missing in the other if their expected
-/// turns are equal: it was renamed or moved. A case counts as passed if all its attempts passed.
+/// turns, state, rubrics and scenario are equal: it was renamed or moved. A case counts as passed if all its attempts
+/// passed; an error of the agent counts as not passed.
 pub fn compare_runs(before: &RunState, after: &RunState) -> RunComparison {
     let pairs = paired(before, after);
     let cases: Vec<ComparedCase> = pairs.iter().map(|(a, b)| compared_case(before, after, *a, *b)).collect();
@@ -139,26 +148,45 @@ type Pair = (Option<usize>, Option<usize>);
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
 fn paired(before: &RunState, after: &RunState) -> Vec<Pair> {
-    let mut left: HashMap<(&Path, &str), Vec<usize>> = HashMap::new();
-    for at in cases_with_results(before) {
-        left.entry(name_of(before, at)).or_default().push(at);
-    }
     let mut found: HashMap<usize, usize> = HashMap::new();
-    for is_same in [is_same_content, any_content] {
-        for at in cases_with_results(after) {
-            let Some(others) = left.get_mut(&name_of(after, at)).filter(|_| !found.contains_key(&at)) else {
-                continue;
-            };
-            if let Some(place) = others.iter().position(|other| is_same(before, *other, after, at)) {
-                found.insert(at, others.remove(place));
-            }
-        }
-    }
-    let mut lost: Vec<usize> = left.into_values().flatten().collect();
-    lost.sort_unstable();
-    find_renamed(before, after, &mut lost, &mut found);
+    let mut lost: Vec<usize> = cases_with_results(before).collect();
+    pair_by(before, after, &mut lost, &mut found, |run, case| {
+        Some((name_of(run, case), run.plan.cases[case].content.as_str()))
+    });
+    pair_by(before, after, &mut lost, &mut found, |run, case| Some(name_of(run, case)));
+    pair_by(before, after, &mut lost, &mut found, expectation_of);
     let here = cases_with_results(after).map(|at| (found.get(&at).copied(), Some(at)));
     here.chain(lost.into_iter().map(|at| (Some(at), None))).collect()
+}
+
+/// Pairs cases of the second run that are not in `found` with those of the first run in `lost`, by an equal key, in
+/// their order.
+fn pair_by<'a, K: Eq + Hash>(
+    before: &'a RunState,
+    after: &'a RunState,
+    lost: &mut Vec<usize>,
+    found: &mut HashMap<usize, usize>,
+    key: impl Fn(&'a RunState, usize) -> Option<K>,
+) {
+    let open: Vec<usize> = cases_with_results(after).filter(|at| !found.contains_key(at)).collect();
+    if lost.is_empty() || open.is_empty() {
+        return;
+    }
+    let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
+    for &at in lost.iter() {
+        if let Some(key) = key(before, at) {
+            by_key.entry(key).or_default().push_back(at);
+        }
+    }
+    let mut paired: HashSet<usize> = HashSet::new();
+    for at in open {
+        let same = key(after, at).and_then(|key| by_key.get_mut(&key)?.pop_front());
+        if let Some(other) = same {
+            found.insert(at, other);
+            paired.insert(other);
+        }
+    }
+    lost.retain(|at| !paired.contains(at));
 }
 
 fn cases_with_results(run: &RunState) -> impl Iterator<Item = usize> {
@@ -173,44 +201,12 @@ fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> b
     before.plan.cases[a].content == after.plan.cases[b].content
 }
 
-fn any_content(_: &RunState, _: usize, _: &RunState, _: usize) -> bool {
-    true
-}
-
-/// Finds cases of the second run among those that the first run lost, by their expected turns.
-fn find_renamed(
-    before: &RunState,
-    after: &RunState,
-    lost: &mut Vec<usize>,
-    found: &mut HashMap<usize, usize>,
-) {
-    let mut by_expectation: HashMap<u128, Vec<usize>> = HashMap::new();
-    for &at in lost.iter().rev() {
-        if let Some(expectation) = expectation_of(before, at) {
-            by_expectation.entry(expectation).or_default().push(at);
-        }
-    }
-    if by_expectation.is_empty() {
-        return;
-    }
-    for at in cases_with_results(after) {
-        if found.contains_key(&at) {
-            continue;
-        }
-        let same = expectation_of(after, at).and_then(|expectation| by_expectation.get_mut(&expectation));
-        if let Some(other) = same.and_then(Vec::pop) {
-            found.insert(at, other);
-        }
-    }
-    let renamed: HashSet<usize> = found.values().copied().collect();
-    lost.retain(|at| !renamed.contains(at));
-}
-
-/// A hash of the expected turns; `None` for a case without any and for attempts that cannot be read.
+/// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
+/// be read.
 fn expectation_of(run: &RunState, case: usize) -> Option<u128> {
     let attempt = run.attempts_of(case).first()?.read().ok()?;
-    let turns = (!attempt.expected.is_empty()).then(|| serde_json::to_vec(&attempt.expected).ok())??;
-    Some(xxhash_rust::xxh3::xxh3_128(&turns))
+    let expected = (&attempt.expected, &attempt.expected_state, &attempt.rubrics, &attempt.scenario);
+    Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&expected).ok()?))
 }
 
 fn compared_case(before: &RunState, after: &RunState, a: Option<usize>, b: Option<usize>) -> ComparedCase {
@@ -226,24 +222,35 @@ fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate 
     if is_edited(before, a, after, b) {
         return CaseFate::Edited;
     }
-    let passed = |attempts: Vec<&Arc<EndedAttempt>>| attempts.iter().all(|one| one.status == Status::Passed);
-    match (passed(before.attempts_of(a)), passed(after.attempts_of(b))) {
-        (true, true) => CaseFate::StillPassing,
-        (true, false) => CaseFate::Broke,
-        (false, true) => CaseFate::Fixed,
-        (false, false) => CaseFate::StillFailing,
+    match (passed(before, a), passed(after, b)) {
+        (Some(true), Some(true)) => CaseFate::StillPassing,
+        (Some(true), Some(false)) => CaseFate::Broke,
+        (Some(false), Some(true)) => CaseFate::Fixed,
+        (Some(false), Some(false)) => CaseFate::StillFailing,
+        (None, _) | (_, None) => CaseFate::NotEvaluated,
+    }
+}
+
+/// Whether all attempts of a case passed. `None` if none failed or errored, but one was not evaluated.
+fn passed(run: &RunState, case: usize) -> Option<bool> {
+    let attempts = run.attempts_of(case);
+    let has = |status: Status| attempts.iter().any(|attempt| attempt.status == status);
+    match has(Status::Failed) || has(Status::Errored) {
+        true => Some(false),
+        false => attempts.iter().all(|attempt| attempt.status == Status::Passed).then_some(true),
     }
 }
 
 /// Whether the case is not the same in both runs. A renamed case was found by its equal expectation. Where the responses
-/// are saved in the cases, new responses are what is compared, so that only the expected turns count.
+/// are saved in the cases, new responses are what is compared, so that only what is expected counts.
 fn is_edited(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
     if name_of(before, a) != name_of(after, b) || is_same_content(before, a, after, b) {
         return false;
     }
     let is_saved = |run: &RunState, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
     let both_saved = is_saved(before, a) && is_saved(after, b);
-    !both_saved || expectation_of(before, a) != expectation_of(after, b)
+    let expectation = expectation_of(before, a).filter(|_| both_saved);
+    expectation.is_none() || expectation != expectation_of(after, b)
 }
 
 fn changed_conditions(before: &RunState, a: usize, after: &RunState, b: usize) -> Vec<ChangedCondition> {
@@ -256,9 +263,15 @@ fn changed_conditions(before: &RunState, a: usize, after: &RunState, b: usize) -
         (ChangedCondition::Criteria, old.criteria != new.criteria),
         (ChangedCondition::Agent, old.agent != new.agent),
         (ChangedCondition::Judge, judged && before.plan.judge != after.plan.judge),
+        (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
         (ChangedCondition::Name, name_of(before, a) != name_of(after, b)),
     ];
     has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+}
+
+/// The allowed variant that a score of the case is based on.
+fn variant_of(run: &RunState, case: usize) -> Option<&str> {
+    run.attempts_of(case).into_iter().find_map(|attempt| attempt.variant())
 }
 
 fn compared_metrics(before: &RunState, after: &RunState, cases: &[ComparedCase]) -> Vec<ComparedMetric> {
@@ -284,7 +297,8 @@ fn compared_metric(
         pairs.iter().filter_map(|(a, b)| Some((score(before, *a, name)?, score(after, *b, name)?))).collect();
     let cases = scores.len();
     let mean = |of: fn(&(f64, f64)) -> f64| scores.iter().map(of).sum::<f64>() / cases as f64;
-    let differences: Vec<f64> = scores.iter().map(|(a, b)| b - a).collect();
+    // Means of equal scores in another order may differ in their last digits.
+    let differences: Vec<f64> = scores.iter().map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
     (cases > 0).then(|| ComparedMetric {
         metric: name.to_string(),
         cases,
@@ -420,6 +434,38 @@ mod tests {
                 ("only_after", strings(&["new", "never ran"])),
             ]
         );
+    }
+
+    #[test]
+    fn what_was_not_evaluated_is_neither_broken_nor_fixed() {
+        let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[false])];
+        let before = run(cases, |_| {});
+        let mut after = run(&[("s", "a", "1", &[]), ("s", "b", "2", &[])], |_| {});
+        for (case, status) in [(0, Status::NotEvaluated), (1, Status::Errored)] {
+            let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case, attempt: 1 }, "x") };
+            after.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        }
+        let fates = |a: &RunState, b: &RunState| -> Vec<CaseFate> {
+            compare_runs(a, b).cases.iter().map(|case| case.fate).collect()
+        };
+        assert_eq!(fates(&before, &after), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
+        assert_eq!(fates(&after, &before), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
+    }
+
+    #[test]
+    fn an_edit_of_the_expected_state_is_no_fix() {
+        let with_state = |content: &'static str, passed: bool, state: i32| {
+            let mut run = run(&[("s", "a", content, &[])], |plan| plan.sets[0].agent = AgentSpec::Saved);
+            let status = if passed { Status::Passed } else { Status::Failed };
+            let expected_state = Some(serde_json::json!({"lamp": state}));
+            let key = AttemptKey { case: 0, attempt: 1 };
+            let attempt = Attempt { status, expected_state, ..Attempt::blank(key, "a") };
+            run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            run
+        };
+        let fate = |after: &RunState| compare_runs(&with_state("1", false, 1), after).cases[0].fate;
+        assert_eq!(fate(&with_state("2", true, 2)), CaseFate::Edited);
+        assert_eq!(fate(&with_state("2", true, 1)), CaseFate::Fixed);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) enum Command {
     Judge(JudgeArgs),
     /// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
-    /// List the runs of a folder, newest first: yours, foreign ones, and ADK's
+    /// List the runs of a folder: yours and ADK's, newest first, then foreign ones
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),

@@ -7,11 +7,24 @@ use super::output::{paint, say, say_json};
 use crate::analysis::{CaseFate, compare_runs};
 use crate::report::ComparedRuns;
 use crate::workspace::Workspace;
+use anyhow::bail;
 
 pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
     let before = find_run(&workspace, &args.first)?.state;
     let after = find_run(&workspace, &args.second)?.state;
+    if before.plan.run_id == after.plan.run_id {
+        bail!("{} and {} are the same run", args.first, args.second);
+    }
+    let turns = (before.plan.options.turn, after.plan.options.turn);
+    if turns.0 != turns.1 {
+        let words =
+            |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} alone"));
+        let (first, second) = (words(turns.0), words(turns.1));
+        bail!(
+            "the first run is of {first}, the second of {second}: they cannot be compared; name two runs of the same turns (evaltrail runs lists them)"
+        );
+    }
     let found = compare_runs(&before, &after);
     let compared = ComparedRuns { before: &before, after: &after, found: &found };
     match args.json {

@@ -1,5 +1,6 @@
 //! Runs as they are named on the command line.
 
+use crate::history::RunHead;
 use crate::runner::history_of;
 use crate::store::{LoadedRun, RunKey, load_run};
 use crate::workspace::Workspace;
@@ -13,13 +14,27 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     let path = match named {
         _ if folder.join("run.json").is_file() => std::fs::canonicalize(folder)?,
         "last" | "previous" => {
-            let last = history.ours().next().context("nothing has been run here yet")?;
+            let last = history.ours().next().with_context(|| {
+                match history.runs.iter().any(RunHead::is_foreign) {
+                    true => "all runs here are foreign (not signed with your key)",
+                    false => "nothing has been run here yet",
+                }
+            })?;
             let previous = || history.ours().nth(1).context("there is no run before the last one");
             if named == "last" { last.path.clone() } else { previous()?.path.clone() }
         }
         _ => {
             let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
-            let first = found.next().with_context(|| format!("no run id begins with {named:?}"))?;
+            let first = found.next().with_context(|| {
+                let mut others = history.runs.iter().filter(|head| head.run_id.starts_with(named));
+                match others.next() {
+                    Some(head) if head.is_foreign() => {
+                        format!("run {} is foreign (it is not signed with your key)", head.run_id)
+                    }
+                    Some(head) => format!("{} is a result of ADK, which cannot be used here", head.run_id),
+                    None => format!("no run id begins with {named:?}"),
+                }
+            })?;
             if found.next().is_some() {
                 bail!("more than one run id begins with {named:?}; use more of its characters");
             }
@@ -29,7 +44,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
     if !run.is_signed {
         bail!(
-            "run {} is foreign (it is not signed with your key), so nothing can be taken from it",
+            "run {} is foreign (it is not signed with your key), so it cannot be used here",
             run.state.plan.run_id
         );
     }

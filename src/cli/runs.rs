@@ -5,7 +5,7 @@ use super::args::{ColorWhen, RunsArgs};
 use super::output::{paint, say, say_json};
 use crate::domain::{Status, clean_line};
 use crate::history::{RunHead, RunSource};
-use crate::report::Paint;
+use crate::report::{Paint, started_words};
 use crate::runner::history_of;
 use crate::workspace::{SetPath, Workspace};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
 fn run_line(head: &RunHead, root: &Path, paint: Paint) -> String {
     let totals = &head.totals;
     let id: String = clean_line(&head.run_id).chars().take(14).collect();
-    let started = clean_line(head.started.get(..16).unwrap_or(&head.started)).replace('T', " ");
+    let started = started_words(&head.started);
     let passed = format!("{}/{}", totals.passed, head.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
         0 => format!("{:>width$}", "·"),

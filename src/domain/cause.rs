@@ -72,12 +72,12 @@ impl Cause {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
             Cause::Call { rule, tool, argument } => call_words(*rule, tool, argument.as_deref()),
-            Cause::Rubric { rubric, .. } => format!("rubric {rubric} is not met"),
+            Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),
             Cause::Other { metric, rule, text } => match (rule, text) {
                 (FindingRule::ThresholdMissed, _) => {
                     format!("{metric} is on the wrong side of its threshold")
                 }
-                (FindingRule::OrderDiffers, _) => "the calls come in another order".into(),
+                (FindingRule::OrderDiffers, _) => format!("{metric}: the calls come in another order"),
                 (FindingRule::StateDiffers, Some(path)) => format!("{path} of the session state differs"),
                 (FindingRule::StateMissing, Some(path)) => {
                     format!("{path} is missing from the session state")

@@ -100,6 +100,9 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     let effects = what_if::follow(model, &new);
     model.outcomes.follow(&new);
     model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    if let Some(narrowing) = &mut model.browse.narrowing {
+        narrowing.cases = narrowing.cases.iter().filter_map(|case| new(*case)).collect();
+    }
     let cursor = model.browse.visible.get(model.browse.cursor).copied().and_then(&new);
     model.browse.visible = model.browse.visible.iter().filter_map(|case| new(*case)).collect();
     if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {

@@ -6,10 +6,10 @@ use crate::domain::{RunState, Status, clean_line};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Maximum number of cases of a list.
+/// Maximum number of cases of a list of changes.
 const LISTED: usize = 50;
-/// Maximum number of cases of a list in which nothing changed.
-const UNCHANGED_LISTED: usize = 5;
+/// Maximum number of cases of the other lists.
+const OTHERS_LISTED: usize = 5;
 /// A p-value below it counts as more than noise.
 const SIGNIFICANT: f64 = 0.05;
 
@@ -31,6 +31,11 @@ impl ComparedRuns<'_> {
             (CaseFate::Broke, "broke", Status::Failed),
             (CaseFate::Fixed, "fixed", Status::Passed),
             (CaseFate::Edited, "edited between the runs, not comparable", Status::NotEvaluated),
+            (
+                CaseFate::NotEvaluated,
+                "not evaluated in one of the runs, not comparable",
+                Status::NotEvaluated,
+            ),
             (CaseFate::StillFailing, "still failing", Status::Failed),
             (CaseFate::OnlyBefore, "only in the first run", Status::Informational),
             (CaseFate::OnlyAfter, "only in the second run", Status::Informational),
@@ -41,7 +46,8 @@ impl ComparedRuns<'_> {
             }
             let count = paint.status(status, &format!("{} {title}", cases.len()));
             let _ = writeln!(out, "\n{}", paint.bold(&count));
-            let most = if fate == CaseFate::StillFailing { UNCHANGED_LISTED } else { LISTED };
+            let is_change = matches!(fate, CaseFate::Broke | CaseFate::Fixed | CaseFate::Edited);
+            let most = if is_change { LISTED } else { OTHERS_LISTED };
             for case in cases.iter().take(most) {
                 let _ = writeln!(out, "  {}", self.case_line(case, paint));
             }
@@ -56,16 +62,27 @@ impl ComparedRuns<'_> {
     fn heading(&self, paint: Paint) -> String {
         let line = |title: &str, run: &RunState| {
             let id = clean_line(&run.plan.run_id).into_owned();
-            let started =
-                clean_line(run.plan.started.get(..16).unwrap_or(&run.plan.started)).replace('T', " ");
+            let started = started_words(&run.plan.started);
             let agent = run.plan.agent_label();
             format!("{title} {}  {started} UTC  {}\n", paint.bold(&id), paint.faint(&clean_line(&agent)))
         };
         let mut out = line("first ", self.before) + &line("second", self.after);
-        for condition in [ChangedCondition::Agent, ChangedCondition::Criteria, ChangedCondition::Judge] {
+        for (title, run) in [("first", self.before), ("second", self.after)] {
+            let missing = run.plan.attempts().saturating_sub(run.totals.ended());
+            if missing > 0 {
+                let words = format!("the {title} run is unfinished: {missing} attempts are missing");
+                let _ = writeln!(out, "{}", paint.status(Status::NotEvaluated, &words));
+            }
+        }
+        for condition in [
+            ChangedCondition::Agent,
+            ChangedCondition::Criteria,
+            ChangedCondition::Judge,
+            ChangedCondition::Variant,
+        ] {
             let count = self.found.cases.iter().filter(|case| case.changed.contains(&condition)).count();
             if count > 0 {
-                let words = format!("the {} of {} changed in between", condition.label(), cases(count));
+                let words = format!("{} changed in between for {}", condition.label(), cases(count));
                 let _ = writeln!(out, "{}", paint.status(Status::NotEvaluated, &words));
             }
         }
@@ -107,7 +124,7 @@ impl ComparedRuns<'_> {
         let width = metrics.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
         let head = format!(
             "{:width$} {:>7} {:>8} {:>8} {:>10}  {}",
-            "metric", "cases", "first", "second", "difference", "Wilcoxon"
+            "metric", "cases", "first", "second", "difference", "Wilcoxon, each metric by itself"
         );
         let mut out = format!("\n{}\n", paint.faint(&head));
         for of in metrics {
@@ -134,7 +151,8 @@ impl ComparedRuns<'_> {
             0 => "no case changed its outcome".to_string(),
             _ => format!("McNemar {}", p_words(self.found.p())),
         };
-        let passed = format!("{} → {} of {} passed", passing + broke, passing + fixed, cases(compared));
+        let passed =
+            format!("{} → {} of {compared} comparable cases passed", passing + broke, passing + fixed);
         format!("{} {passed}: {broke} broke, {fixed} fixed  ({p})", paint.bold("evaltrail"))
     }
 
@@ -209,8 +227,13 @@ fn cases(count: usize) -> String {
     if count == 1 { "1 case".into() } else { format!("{count} cases") }
 }
 
-/// "p 0.012" or "p 0.4, could be noise"
+/// "p 0.0123" or "p 0.4000, could be noise"
 fn p_words(p: f64) -> String {
-    let number = if p < 0.001 { "p < 0.001".to_string() } else { format!("p {p:.3}") };
+    let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
     if p < SIGNIFICANT { number } else { format!("{number}, could be noise") }
+}
+
+/// The time of a run's start, in UTC, to the minute.
+pub fn started_words(started: &str) -> String {
+    clean_line(started.get(..16).unwrap_or(started)).replace('T', " ")
 }

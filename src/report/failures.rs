@@ -41,7 +41,7 @@ pub(super) fn groups_headline(groups: &FailureGroups, failed: usize) -> Option<S
     let grouped = groups.grouped();
     match groups.groups.len() {
         0 => None,
-        1 => Some(format!("{grouped} of {failed} cases that did not pass share 1 cause")),
+        1 => Some(format!("{grouped} of {failed} cases that did not pass share a cause")),
         causes => Some(format!("{grouped} of {failed} cases that did not pass share {causes} causes")),
     }
 }

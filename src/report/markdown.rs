@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Maximum number of listed cases that did not pass, since the text of a pull request has a limit.
 const LISTED: usize = 100;
+/// Maximum number of causes that are listed.
+const GROUPS_LISTED: usize = 20;
 /// Maximum number of cases that are named for a cause.
 const NAMED_OF_GROUP: usize = 3;
 
@@ -61,7 +63,7 @@ fn groups_table(state: &RunState, out: &mut String) {
     let found = groups_of(&failed);
     let Some(headline) = groups_headline(&found, failed.len()) else { return };
     let _ = write!(out, "\n**{headline}**\n\n| cases | cause | for instance |\n|--:|---|---|\n");
-    for group in found.groups.iter().take(LISTED) {
+    for group in found.groups.iter().take(GROUPS_LISTED) {
         let name = |at: &usize| {
             let attempt = failed[*at].attempt;
             cell(&format!("{} › {}", state.plan.set_of(attempt.key.case).id, attempt.eval_id))
@@ -71,6 +73,10 @@ fn groups_table(state: &RunState, out: &mut String) {
         let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
         let cause = cell(&group.cause.words());
         let _ = writeln!(out, "| {} | {cause} | {}{more} |", group.members.len(), names.join(", "));
+    }
+    let more = found.groups.len().saturating_sub(GROUPS_LISTED);
+    if more > 0 {
+        let _ = writeln!(out, "\n… and {more} more causes");
     }
 }
 

@@ -11,7 +11,7 @@ mod markdown;
 mod text;
 mod vertex;
 
-pub use comparison::ComparedRuns;
+pub use comparison::{ComparedRuns, started_words};
 pub use format::ReportFormat;
 pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};

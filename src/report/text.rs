@@ -9,6 +9,8 @@ use std::fmt::Write;
 const FAILURES_LISTED: usize = 50;
 /// Maximum number of members of a group that are listed.
 const LISTED_OF_GROUP: usize = 3;
+/// Maximum number of groups that are listed.
+const GROUPS_LISTED: usize = 20;
 
 /// Whether and how text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +132,16 @@ fn failures(state: &RunState, paint: Paint) -> String {
     if let Some(headline) = &headline {
         let _ = writeln!(out, "{headline}\n");
     }
-    for group in &found.groups {
+    for group in found.groups.iter().take(GROUPS_LISTED) {
         let (members, cause) = (&group.members, group.cause.words());
         let status = failed[members[0]].attempt.status;
         let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
         let _ = writeln!(out, "{size} {}", paint.bold(&clean_line(&cause)));
         list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, "    ", paint, &mut out);
+    }
+    let more = found.groups.len().saturating_sub(GROUPS_LISTED);
+    if more > 0 {
+        let _ = writeln!(out, "… and {more} more causes");
     }
     if !found.alone.is_empty() && headline.is_some() {
         let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
@@ -144,6 +150,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
     list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
     if found.groups.iter().any(|group| group.members.len() > LISTED_OF_GROUP)
         || found.alone.len() > FAILURES_LISTED
+        || more > 0
     {
         let _ = writeln!(out, "{}", paint.faint("the reports list all of them (--report)"));
     }
@@ -184,7 +191,9 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
         let command = if is_scored { "score" } else { "run" };
         lines.push(format!("rerun:   evaltrail {command} . --failed"));
     }
-    if totals.failed > 0 {
+    // Files of saved responses cannot be edited.
+    let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);
+    if totals.failed > 0 && is_edited {
         lines.push(format!("accept what the agent did: evaltrail accept {id}"));
     }
     lines.into_iter().map(|line| format!("\n{}", paint.faint(&line))).collect()

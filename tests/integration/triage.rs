@@ -108,7 +108,7 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     terminal.wait_for("✓ 160  ✗ 40");
     for (at, cause) in CAUSES.iter().enumerate() {
         terminal.keys("F");
-        terminal.wait_for("40 of 40 failures share 6 causes");
+        terminal.wait_for("40 of 40 cases that did not pass share 6 causes");
         terminal.keys(cause);
         terminal.wait_for(&format!("› {cause}"));
         terminal.keys("\r");
@@ -116,6 +116,16 @@ fn the_explorer_lists_the_cases_of_one_cause() {
         let listed: Vec<String> = (0..200).map(id).filter(|id| is_listed(&terminal.screen(), id)).collect();
         assert_eq!(listed, members(at), "{}", terminal.screen());
     }
+    // A what-if under which the cases would pass leaves them in the list.
+    terminal.keys("Flevel of");
+    terminal.wait_for("› level of");
+    terminal.keys("\r");
+    terminal.wait_for("✗ case_005");
+    terminal.keys("=");
+    terminal.wait_for("✓ case_005");
+    terminal.wait_for("· 7: level of set_light differs");
+    terminal.keys("wd");
+    terminal.wait_for("✗ case_005");
     terminal.keys("\x1b");
     terminal.wait_for("✓ case_001");
     terminal.keys("q");
@@ -171,7 +181,7 @@ fn two_runs_are_compared_case_by_case() {
         "1 broke\n  ✓ → ✗ rows › case_001  call 1 find is missing; call 2 set_light is missing\n",
         "1 fixed\n  ✗ → ✓ rows › case_005\n",
         "1 edited between the runs, not comparable\n  ✗ → ✓ rows › case_010\n",
-        "160 → 160 of 199 cases passed: 1 broke, 1 fixed  (McNemar p 1.000, could be noise)",
+        "160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed  (McNemar p 1.0000, could be noise)",
     ] {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
@@ -212,9 +222,12 @@ fn the_runs_of_a_folder_are_listed() {
     let id = runs[1]["run_id"].as_str().unwrap();
     let compared = text(&run(&["compare", &id[..6], "last"]));
     assert!(compared.contains("198 only in the first run"), "{compared}");
-    let foreign = runs[2]["path"].as_str().unwrap();
-    let refused = run(&["compare", foreign, "last"]);
-    assert!(both(&refused).contains("is foreign"), "{}", both(&refused));
+    for foreign in [&runs[2]["path"], &runs[2]["run_id"]] {
+        let refused = run(&["compare", foreign.as_str().unwrap(), "last"]);
+        assert!(both(&refused).contains("is foreign"), "{}", both(&refused));
+    }
+    let refused = run(&["compare", "last", "last"]);
+    assert!(both(&refused).contains("are the same run"), "{}", both(&refused));
     let filter = ["score", "--filter", "cause:\"level of set_light\"", "--json", "-q", "rows.jsonl"];
     let rerun: Value = serde_json::from_str(&text(&run(&filter))).unwrap();
     let ids = rerun["cases"].as_array().unwrap().iter().map(|case| case["eval_id"].as_str().unwrap());

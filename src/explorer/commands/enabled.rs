@@ -41,9 +41,12 @@ pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_failure(model: &Model) -> Enabled {
-    let is_failure = |case| model.outcomes.worst(case).is_some_and(|status| status != Status::Passed);
-    let cases = model.outcomes.cases().map(|(case, _)| case);
-    cases.into_iter().any(is_failure).then_some(()).ok_or("no case failed")
+    let Some(node) = model.browse.nodes.get(model.browse.node) else {
+        return Err("there is no eval set here");
+    };
+    let totals = model.sets_under(node).into_iter().map(|set| model.outcomes.totals(set));
+    let has = totals.into_iter().any(|totals| totals.passed < totals.ended());
+    if has { Ok(()) } else { Err("no case here failed") }
 }
 
 pub(crate) fn has_set(model: &Model) -> Enabled {

@@ -58,7 +58,7 @@ pub static FILTER: Command = Command {
 
 pub static CAUSES: Command = Command {
     name: "failures by cause",
-    help: "group the failures that share a cause, and list those of one",
+    help: "list the causes that failures share, and the cases of one",
     hint: Some("causes"),
     scope: None,
     group: Group::List,

@@ -2,11 +2,12 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::clean_line;
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::browse::state::{Narrowing, Pane};
+use crate::explorer::screens::browse::state::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::screens::browse::{groups_here, narrow};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
@@ -14,6 +15,7 @@ use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use std::collections::BTreeSet;
 use tui_input::InputRequest;
 
 /// Columns for the number of cases.
@@ -32,37 +34,40 @@ pub struct CauseList {
 
 #[derive(Debug)]
 struct Group {
-    narrowing: Narrowing,
-    cases: usize,
+    what: Narrowing,
+    cases: BTreeSet<CaseRef>,
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let groups: Vec<Group> = groups_here(model)
         .into_iter()
-        .map(|(narrowing, members)| Group { narrowing, cases: members.len() })
+        .map(|(what, members)| Group { what, cases: members.into_iter().collect() })
         .collect();
-    let failures = groups.iter().map(|group| group.cases).sum();
+    let failures = groups.iter().map(|group| group.cases.len()).sum();
     let mut list = CauseList { picker: Picker::new(Vec::new()), groups, failures };
     list.find();
-    let now = list.groups.iter().position(|group| Some(&group.narrowing) == model.browse.narrowing.as_ref());
+    let chosen = model.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
+    let now = list.picker.found.iter().position(|(at, _)| Some(&list.groups[*at].what) == chosen);
     list.picker.cursor = now.unwrap_or(0);
     super::open(model, Overlay::Causes(list))
 }
 
 impl CauseList {
     fn find(&mut self) {
-        let words = |(at, group): (usize, &Group)| (at, clean_line(&group.narrowing.words()).into_owned());
+        let words = |(at, group): (usize, &Group)| (at, clean_line(&group.what.words()).into_owned());
         self.picker.find(self.groups.iter().enumerate().map(words));
     }
 
-    /// "31 of 40 failures share 3 causes"
+    /// "31 of 40 cases share 3 causes"
     fn headline(&self) -> String {
-        let shared = self.groups.iter().filter(|group| group.narrowing != Narrowing::Alone);
-        let (causes, cases) = shared.fold((0, 0), |(causes, cases), group| (causes + 1, cases + group.cases));
+        let shared = self.groups.iter().filter(|group| group.what != Narrowing::Alone);
+        let (causes, cases) =
+            shared.fold((0, 0), |(causes, cases), group| (causes + 1, cases + group.cases.len()));
         match causes {
-            0 => format!("{} failures, no two with the same cause", self.failures),
-            1 => format!("{cases} of {} failures share a cause", self.failures),
-            _ => format!("{cases} of {} failures share {causes} causes", self.failures),
+            0 if self.failures == 0 => "every listed case passed or was not run".into(),
+            0 => format!("{} cases did not pass, no two with the same cause", self.failures),
+            1 => format!("{cases} of {} cases that did not pass share a cause", self.failures),
+            _ => format!("{cases} of {} cases that did not pass share {causes} causes", self.failures),
         }
     }
 }
@@ -79,14 +84,22 @@ impl Dialog for CauseList {
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let chosen = self.picker.chosen()?;
-        narrow(model, Some(self.groups[chosen].narrowing.clone()));
+        let group = &self.groups[chosen];
+        narrow(model, Some(NarrowedTo { what: group.what.clone(), cases: group.cases.clone() }));
         model.browse.pane = Pane::Cases;
         Some(Vec::new())
     }
 
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        for group in &mut self.groups {
+            group.cases = group.cases.iter().filter_map(|case| new(*case)).collect();
+        }
+        true
+    }
+
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let cases = self.groups[*at].cases;
+            let cases = self.groups[*at].cases.len();
             let share = format!("{:.0} %", cases as f64 * 100.0 / self.failures.max(1) as f64);
             let count = theme.within(style, theme.style(Role::Failed));
             put_right(buffer, area.x + COUNT_WIDTH - 1, area.y, COUNT_WIDTH, &cases.to_string(), count);

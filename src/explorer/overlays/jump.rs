@@ -34,6 +34,9 @@ pub(super) fn go_to(model: &mut Model, case: CaseRef) {
     if let Some(node) = browse::node_of_set(model, case.set) {
         browse::choose_node(model, node);
     }
+    if !model.browse.visible.contains(&case) && model.browse.narrowing.is_some() {
+        browse::narrow(model, None);
+    }
     if !model.browse.visible.contains(&case) {
         browse::set_filter(model, String::new(), Query::default());
     }

@@ -5,7 +5,7 @@ use crate::domain::{Cause, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use crate::explorer::screens::browse::state::Narrowing;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The groups of the failures among these cases, the largest first; those alone come last.
 pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
@@ -20,16 +20,6 @@ pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<
         (Narrowing::Cause(group.cause), members)
     });
     groups.chain((!alone.1.is_empty()).then_some(alone)).collect()
-}
-
-/// Of these cases, those that the list is narrowed to, in their order.
-pub(super) fn narrowed(model: &Model, mut cases: Vec<CaseRef>) -> Vec<CaseRef> {
-    let Some(narrowing) = &model.browse.narrowing else { return cases };
-    let groups = by_cause(model, &cases).into_iter();
-    let members: HashSet<CaseRef> =
-        groups.filter(|(of, _)| of == narrowing).flat_map(|(_, members)| members).collect();
-    cases.retain(|case| members.contains(case));
-    cases
 }
 
 /// Orders failures by group, the largest first. Cases that did not fail keep their order after them.

@@ -20,7 +20,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::collections::HashSet;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The sign of a case that could come out either way.
 const UNSTEADY: &str = "≈";
@@ -184,7 +184,7 @@ fn list_title(model: &Model, room: usize) -> String {
     };
     let narrowing = match &model.browse.narrowing {
         None => String::new(),
-        Some(to) => format!(" · {}: {}", model.browse.visible.len(), clean_line(&to.words())),
+        Some(to) => format!(" · {}: {}", model.browse.visible.len(), clean_line(&to.what.words())),
     };
     let selected = match model.browse.selected.len() {
         0 => String::new(),
@@ -196,8 +196,21 @@ fn list_title(model: &Model, room: usize) -> String {
     let title = format!("{name}{narrowing}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
         Some(with_runs) if with_runs.width() <= room => with_runs,
-        _ => title,
+        _ => cut_to(title, room),
     }
+}
+
+/// A text that is cut to a width in columns, with an ellipsis.
+fn cut_to(text: String, room: usize) -> String {
+    if text.width() <= room {
+        return text;
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    };
+    text.chars().take_while(fits).collect::<String>() + "…"
 }
 
 /// Counts over the sets that are listed.
@@ -411,7 +424,7 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     };
     let has_cause = model.browse.narrowing.is_some();
     let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
-        _ if has_cause => format!("no failure has this cause now; {} lists all cases", CLEAR.key()),
+        true if has_cause => format!("no case of this cause is here; {} lists all cases", CLEAR.key()),
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.is_searching => "looking through the folder…".into(),
         true if can_write_set(model).is_ok() => format!("no cases; {} adds one", NEW_CASE.key()),

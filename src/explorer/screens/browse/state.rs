@@ -19,7 +19,17 @@ pub enum Node {
     Set(usize),
 }
 
-/// What the list is narrowed to, beside the filter.
+/// The cases of a group of failures to which the list is narrowed, beside the filter. They stay listed when they are
+/// run again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NarrowedTo {
+    /// What they had in common when the list was narrowed.
+    pub what: Narrowing,
+    /// The cases.
+    pub cases: BTreeSet<CaseRef>,
+}
+
+/// What the failures of a group have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Narrowing {
     /// Failures that share this cause.
@@ -29,7 +39,7 @@ pub enum Narrowing {
 }
 
 impl Narrowing {
-    /// What the listed cases have in common, in words.
+    /// What the cases have in common, in words.
     pub fn words(&self) -> String {
         match self {
             Narrowing::Cause(cause) => cause.words(),
@@ -69,7 +79,7 @@ pub struct Browse {
     /// The filter, parsed.
     pub query: Query,
     /// What the list is narrowed to, beside the filter.
-    pub narrowing: Option<Narrowing>,
+    pub narrowing: Option<NarrowedTo>,
     /// The order of the list.
     pub order: Order,
     /// The hidden columns.

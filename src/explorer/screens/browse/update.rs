@@ -7,10 +7,10 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::browse::causes::{by_cause, narrowed, sort_by_cause};
+use crate::explorer::screens::browse::causes::{by_cause, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
-use crate::explorer::screens::browse::state::{Browse, Narrowing, Node, Pane};
+use crate::explorer::screens::browse::state::{Browse, NarrowedTo, Narrowing, Node, Pane};
 use crate::explorer::screens::{case, layout};
 use crate::explorer::set_view::SetState;
 use crate::formats::SetFile;
@@ -146,7 +146,10 @@ pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
 /// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
     let before = model.browse.visible.get(model.browse.cursor).copied();
-    let mut visible = narrowed(model, filtered_cases(model));
+    let mut visible = filtered_cases(model);
+    if let Some(narrowing) = &model.browse.narrowing {
+        visible.retain(|case| narrowing.cases.contains(case));
+    }
     match model.browse.order {
         Order::File => {}
         Order::Cause => sort_by_cause(model, &mut visible),
@@ -177,7 +180,7 @@ pub(crate) fn groups_here(model: &Model) -> Vec<(Narrowing, Vec<CaseRef>)> {
 }
 
 /// Narrows the list to a group, or shows all cases again.
-pub(crate) fn narrow(model: &mut Model, to: Option<Narrowing>) {
+pub(crate) fn narrow(model: &mut Model, to: Option<NarrowedTo>) {
     model.browse.narrowing = to;
     model.browse.cursor = 0;
     model.browse.offset = 0;

@@ -376,6 +376,9 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
 
 /// Lists the set of a case unless the case is listed already, so that next and previous work from the case.
 pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
+    if !model.browse.visible.contains(&case) && model.browse.narrowing.is_some() {
+        browse::narrow(model, None);
+    }
     if !model.browse.visible.contains(&case)
         && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
     {
