@@ -507,5 +507,10 @@ mod tests {
         let metric = &found.metrics[0];
         assert_eq!((metric.cases, metric.before, metric.after, metric.p), (1, 1.0, 0.0, Some(1.0)));
         assert_eq!(found.p(), 1.0);
+        let ids = ["1", "2", "3", "4", "5", "6"];
+        let six = |passed: &'static [bool]| ids.map(|id| ("s", id, id, passed));
+        let found = compare_runs(&run(&six(&[true]), |_| {}), &run(&six(&[false]), |_| {}));
+        assert!((found.p() - 0.03125).abs() < 1e-12, "six of six broke");
+        assert_eq!(found.metrics[0].p, Some(0.03125));
     }
 }

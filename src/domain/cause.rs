@@ -213,9 +213,10 @@ mod tests {
         let early = finding(FindingRule::ArgumentDiffers, 1, 2, Some("items.3.id"));
         let again = finding(FindingRule::ArgumentDiffers, 1, 3, Some("items.0.id"));
         let score = Finding::threshold_missed(Some(0.5), Some(1.0));
+        let state = Finding { argument: Some("lamp".into()), ..Finding::of(FindingRule::StateDiffers) };
         let attempt = Attempt {
             status: Status::Failed,
-            metrics: vec![metric("a", vec![score, late]), metric("b", vec![again, early])],
+            metrics: vec![metric("a", vec![score, state, late]), metric("b", vec![again, early])],
             ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x")
         };
         let call = |rule, argument: Option<&str>| Cause::Call {
@@ -223,11 +224,13 @@ mod tests {
             tool: "set".into(),
             argument: argument.map(Into::into),
         };
-        let score = Cause::Other { metric: "a".into(), rule: FindingRule::ThresholdMissed, text: None };
+        let other =
+            |rule, text: Option<&str>| Cause::Other { metric: "a".into(), rule, text: text.map(Into::into) };
         let expected = [
             call(FindingRule::ArgumentDiffers, Some("items.*.id")),
             call(FindingRule::CallMissing, None),
-            score,
+            other(FindingRule::StateDiffers, Some("lamp")),
+            other(FindingRule::ThresholdMissed, None),
         ];
         assert_eq!(attempt.causes(), expected);
         let many = (0..20).map(|at| Finding::text(FindingRule::ReportedReason, "x".repeat(at + 1))).collect();

@@ -58,16 +58,16 @@ impl CauseList {
         self.picker.find(self.groups.iter().enumerate().map(words));
     }
 
-    /// "31 of 40 cases share 3 causes"
+    /// "31 of 40 not passed share 3 causes"
     fn headline(&self) -> String {
         let shared = self.groups.iter().filter(|group| group.what != Narrowing::Alone);
         let (causes, cases) =
             shared.fold((0, 0), |(causes, cases), group| (causes + 1, cases + group.cases.len()));
         match causes {
             0 if self.failures == 0 => "every listed case passed or was not run".into(),
-            0 => format!("{} cases did not pass, no two with the same cause", self.failures),
-            1 => format!("{cases} of {} cases that did not pass share a cause", self.failures),
-            _ => format!("{cases} of {} cases that did not pass share {causes} causes", self.failures),
+            0 => format!("{} not passed, each for its own reason", self.failures),
+            1 => format!("{cases} of {} not passed share a cause", self.failures),
+            _ => format!("{cases} of {} not passed share {causes} causes", self.failures),
         }
     }
 }

@@ -184,7 +184,7 @@ fn list_title(model: &Model, room: usize) -> String {
     };
     let narrowing = match &model.browse.narrowing {
         None => String::new(),
-        Some(to) => format!(" · {}: {}", model.browse.visible.len(), clean_line(&to.what.words())),
+        Some(to) => format!("{}: {} · ", model.browse.visible.len(), clean_line(&to.what.words())),
     };
     let selected = match model.browse.selected.len() {
         0 => String::new(),
@@ -193,7 +193,7 @@ fn list_title(model: &Model, room: usize) -> String {
     let mut sets =
         model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     sets.retain(|set| model.file(*set).is_some());
-    let title = format!("{name}{narrowing}{order}{filter}{selected}");
+    let title = format!("{narrowing}{name}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
         Some(with_runs) if with_runs.width() <= room => with_runs,
         _ => cut_to(title, room),
