@@ -63,7 +63,7 @@ pub enum ChangedCondition {
     Criteria,
     /// The agent.
     Agent,
-    /// The judge, for cases with a metric that it judged.
+    /// The judge. Only for cases with a judged metric.
     Judge,
     /// The allowed variant that the score is based on: what the agent did may be allowed now, and was not before.
     Variant,
@@ -127,7 +127,7 @@ impl RunComparison {
         self.cases.iter().filter(move |case| case.fate == fate)
     }
 
-    /// The p-value of the exact McNemar test over broken and fixed cases.
+    /// The p-value of the exact McNemar test over the cases that broke and those that were fixed.
     pub fn p(&self) -> f64 {
         mcnemar(self.of(CaseFate::Broke).count(), self.of(CaseFate::Fixed).count())
     }
@@ -159,8 +159,8 @@ fn paired(before: &RunState, after: &RunState) -> Vec<Pair> {
     here.chain(lost.into_iter().map(|at| (Some(at), None))).collect()
 }
 
-/// Pairs cases of the second run that are not in `found` with those of the first run in `lost`, by an equal key, in
-/// their order.
+/// Pairs the cases of the second run that are not in `found` with the cases of the first run in `lost` that have the
+/// same key, in their order.
 fn pair_by<'a, K: Eq + Hash>(
     before: &'a RunState,
     after: &'a RunState,
@@ -202,9 +202,13 @@ fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> b
 }
 
 /// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
-/// be read.
+/// be read, and for one with neither turns nor a scenario, such as that of a line that is not JSON: such cases are not
+/// the same case.
 fn expectation_of(run: &RunState, case: usize) -> Option<u128> {
     let attempt = run.attempts_of(case).first()?.read().ok()?;
+    if attempt.expected.is_empty() && attempt.scenario.is_none() {
+        return None;
+    }
     let expected = (&attempt.expected, &attempt.expected_state, &attempt.rubrics, &attempt.scenario);
     Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&expected).ok()?))
 }
@@ -231,7 +235,7 @@ fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate 
     }
 }
 
-/// Whether all attempts of a case passed. `None` if none failed or errored, but one was not evaluated.
+/// Whether all attempts of a case passed. `None` if an attempt was not evaluated and none failed or errored.
 fn passed(run: &RunState, case: usize) -> Option<bool> {
     let attempts = run.attempts_of(case);
     let has = |status: Status| attempts.iter().any(|attempt| attempt.status == status);
@@ -459,13 +463,28 @@ mod tests {
             let status = if passed { Status::Passed } else { Status::Failed };
             let expected_state = Some(serde_json::json!({"lamp": state}));
             let key = AttemptKey { case: 0, attempt: 1 };
-            let attempt = Attempt { status, expected_state, ..Attempt::blank(key, "a") };
+            let expected = vec![Invocation::default()].into();
+            let attempt = Attempt { status, expected, expected_state, ..Attempt::blank(key, "a") };
             run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
             run
         };
         let fate = |after: &RunState| compare_runs(&with_state("1", false, 1), after).cases[0].fate;
         assert_eq!(fate(&with_state("2", true, 2)), CaseFate::Edited);
         assert_eq!(fate(&with_state("2", true, 1)), CaseFate::Fixed);
+    }
+
+    #[test]
+    fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
+        let broken = |id: &'static str| {
+            let mut run = run(&[("s", id, id, &[])], |_| {});
+            let key = AttemptKey { case: 0, attempt: 1 };
+            let attempt = Attempt { status: Status::Errored, ..Attempt::blank(key, id) };
+            run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            run
+        };
+        let found = compare_runs(&broken("line 2"), &broken("line 9"));
+        let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
+        assert_eq!(fates, [CaseFate::OnlyAfter, CaseFate::OnlyBefore]);
     }
 
     #[test]

@@ -85,8 +85,8 @@ mod tests {
         assert!((actual - expected).abs() <= 1e-9 * expected.max(1e-3), "{actual} is not {expected}");
     }
 
-    /// 121 and 59: the example of statsmodels' documentation of `mcnemar`. The others: scipy 1.17.1,
-    /// `binomtest(b, b + c).pvalue`.
+    /// The first value is the example in statsmodels' documentation of `mcnemar`. The others were computed with
+    /// `binomtest(b, b + c).pvalue` of scipy 1.17.1.
     #[test]
     fn mcnemar_is_as_published() {
         near(mcnemar(121, 59), 4.434_449_263_755_51e-6);

@@ -58,7 +58,7 @@ impl ComparedRuns<'_> {
         out + &self.metrics_table(paint) + "\n" + &self.conclusion(paint)
     }
 
-    /// The runs, and what else differs between them.
+    /// The two runs, and the conditions that differ between them.
     fn heading(&self, paint: Paint) -> String {
         let line = |title: &str, run: &RunState| {
             let id = clean_line(&run.plan.run_id).into_owned();
@@ -70,7 +70,10 @@ impl ComparedRuns<'_> {
         for (title, run) in [("first", self.before), ("second", self.after)] {
             let missing = run.plan.attempts().saturating_sub(run.totals.ended());
             if missing > 0 {
-                let words = format!("the {title} run is unfinished: {missing} attempts are missing");
+                let words = format!(
+                    "the {title} run is unfinished: {missing} of {} attempts missing",
+                    run.plan.attempts()
+                );
                 let _ = writeln!(out, "{}", paint.status(Status::NotEvaluated, &words));
             }
         }
