@@ -7,9 +7,10 @@ use crate::explorer::screens::case::body::{BodyKey, Compared};
 use crate::explorer::screens::edit::state::Field;
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
+use crate::history::RunHead;
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
-use crate::store::FileJob;
+use crate::store::{FileJob, RunLabel};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -80,6 +81,8 @@ pub enum Effect {
     Run(RunEffect),
     /// Concerns results.
     Results(ResultEffect),
+    /// Concerns past runs.
+    History(HistoryEffect),
     /// Concerns edits of files.
     Edits(EditEffect),
     /// Concerns the conversation with an agent.
@@ -197,8 +200,25 @@ pub enum ResultEffect {
     BuildBody(BodyKey, Arc<Compared>),
     /// Read a large attempt in the background, to build the lines for this key.
     ReadAttempt(BodyKey, Arc<EndedAttempt>),
+    /// Read the latest results of all cases from the past runs again.
+    ReadAgain(Ticket),
     /// Save verdicts given by the user.
     SaveVerdicts(Vec<HumanVerdict>),
+}
+
+/// Effects on past runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HistoryEffect {
+    /// List the runs. The ticket is repeated in the reply.
+    List(Ticket),
+    /// Read a run with its cases as they were.
+    Open(Box<RunHead>),
+    /// Compare the first run with the second.
+    Compare(Box<RunHead>, Box<RunHead>),
+    /// Save the name and pin of a run, and list the runs again.
+    Label(RunLabel, Ticket),
+    /// Delete the run in this folder, and list the runs again.
+    Remove(PathBuf, Ticket),
 }
 
 /// Effects on files that the user edits.

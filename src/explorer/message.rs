@@ -7,12 +7,13 @@ use crate::explorer::commands::{Command, Motion};
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::{Against, EditorOf};
 use crate::explorer::screens::case::body::{Body, BodyKey};
+use crate::explorer::screens::comparison::state::ComparedPair;
 use crate::explorer::screens::edit::state::Tools;
 use crate::explorer::set_view::CaseSummary;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
-use crate::history::PastResult;
+use crate::history::{History, PastResult, PastRun};
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::workspace::SetPath;
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub enum Msg {
     Sets(SetMsg),
     /// Concerns results.
     Results(ResultMsg),
+    /// Concerns past runs.
+    History(HistoryMsg),
     /// Concerns the current run.
     Run(RunMsg),
     /// Concerns edits of files.
@@ -102,6 +105,36 @@ pub enum ResultMsg {
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
     /// Changed criteria were written. The text describes what was written.
     CriteriaWritten(String),
+}
+
+/// Messages about past runs.
+#[derive(Clone, Debug)]
+pub enum HistoryMsg {
+    /// The runs of the folder.
+    Listed {
+        /// Identifies the request.
+        ticket: Ticket,
+        /// The runs.
+        history: Arc<History>,
+    },
+    /// A run was read.
+    Opened {
+        /// The run with its cases.
+        past: Box<PastRun>,
+        /// The name that a person gave it.
+        name: Option<String>,
+    },
+    /// Two runs were compared.
+    Compared(Arc<ComparedPair>),
+    /// A run was deleted.
+    Removed {
+        /// Its id.
+        run_id: String,
+        /// Identifies the request.
+        ticket: Ticket,
+        /// The runs that are left.
+        history: Arc<History>,
+    },
 }
 
 /// Messages about edits.

@@ -20,6 +20,7 @@ pub mod layout;
 pub mod load;
 pub mod message;
 pub mod model;
+mod opened_run;
 pub mod outcomes;
 pub mod overlays;
 pub mod run_words;
@@ -40,16 +41,17 @@ pub use draw::draw;
 pub use draw::svg::svg;
 pub use edited_cases::{reevaluated, requested_cases};
 pub use effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, ResultEffect, RunEffect, RunOverrides,
-    SetEffect, TerminalEffect,
+    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect, RunEffect,
+    RunOverrides, SetEffect, TerminalEffect,
 };
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
 pub use message::{
-    ChatMsg, EditDone, EditFailure, EditMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded,
-    SetMsg,
+    ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg,
+    SetLoaded, SetMsg,
 };
 pub use model::{Model, Notice, Screen};
+pub use opened_run::OpenedRun;
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;
@@ -60,6 +62,7 @@ pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build
 pub use screens::case::state::{CaseMode, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
+pub use screens::comparison::state::{ComparedPair, ComparedRun};
 pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use screens::layout;
 pub use set_view::{CaseSummary, SetState, SetView};

@@ -1,14 +1,14 @@
 //! The state of the explorer.
 
-use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, Query, RunRef, RunState};
+use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, RunRef, RunState};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
 use crate::explorer::effect::RunOverrides;
+use crate::explorer::opened_run::OpenedRun;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
-use crate::explorer::screens::browse::order::Order;
-use crate::explorer::screens::browse::state::{Browse, Node, Pane};
+use crate::explorer::screens::browse::state::{Browse, Node};
 use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
 use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
@@ -16,7 +16,9 @@ use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
+use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::run::state::RunScreen;
+use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::ticket::{Ticket, Tickets};
 use crate::explorer::what_if::Trial;
@@ -24,7 +26,6 @@ use crate::formats::SetFile;
 use crate::history::place;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,6 +49,10 @@ pub struct Model {
     pub browse: Browse,
     /// The current screen.
     pub screen: Screen,
+    /// The past run that is shown in place of the workspace, if one is open.
+    pub opened_run: Option<Box<OpenedRun>>,
+    /// State of the screen of past runs while another screen is open.
+    pub runs: RunsScreen,
     /// The open dialog, if any.
     pub overlay: Option<Overlay>,
     /// The keys pressed so far of a multi-key command.
@@ -105,6 +110,10 @@ pub enum Screen {
     Run,
     /// An attempt in flight.
     Live(LiveScreen),
+    /// The past runs.
+    Runs(RunsScreen),
+    /// Two runs and what became of their cases.
+    Comparison(Box<ComparisonScreen>),
     /// A conversation with an agent.
     Chat(Box<ChatScreen>),
     /// The editor of a case.
@@ -140,23 +149,10 @@ impl Model {
             is_searching: false,
             sets,
             outcomes: Outcomes::default(),
-            browse: Browse {
-                nodes,
-                node,
-                visible: Vec::new(),
-                cursor: 0,
-                offset: 0,
-                selected: BTreeSet::new(),
-                pane: Pane::Cases,
-                filter: String::new(),
-                query: Query::default(),
-                narrowing: None,
-                order: Order::File,
-                hidden: BTreeSet::new(),
-                preview: None,
-                previewed: None,
-            },
+            browse: Browse::new(nodes, node),
             screen: Screen::Browse,
+            opened_run: None,
+            runs: RunsScreen::default(),
             overlay: None,
             pressed: Vec::new(),
             run_overrides: RunOverrides::default(),

@@ -98,6 +98,12 @@ impl Outcomes {
             self.alone.insert(case, attempt);
             return;
         }
+        self.add_recorded(case, run, attempt);
+    }
+
+    /// Adds an attempt like [`Outcomes::add`], but an attempt of a single turn is the result of the case, too.
+    pub fn add_recorded(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
+        self.version += 1;
         self.alone.remove(&case);
         let before = self.cases.get(&case).map(|outcome| outcome.worst);
         let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
@@ -127,6 +133,17 @@ impl Outcomes {
             totals.remove(before);
         }
         totals.add(after);
+    }
+
+    /// Removes the outcomes of a run. Returns whether there were any.
+    pub fn forget(&mut self, run_id: &str) -> bool {
+        let count = self.cases.len();
+        self.cases.retain(|_, outcome| outcome.run.id != run_id);
+        if self.cases.len() == count {
+            return false;
+        }
+        self.follow(Some);
+        true
     }
 
     /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.

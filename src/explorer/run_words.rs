@@ -1,6 +1,6 @@
 //! Text about runs: which run a result is from.
 
-use crate::domain::{InFlight, RunBy, RunRef};
+use crate::domain::{InFlight, RunBy, RunRef, RunState, unix_seconds};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use std::collections::BTreeSet;
@@ -20,6 +20,14 @@ fn ago(then: f64, now: f64, date: &str) -> String {
 }
 
 impl Model {
+    /// When a run started, relative to now.
+    pub fn started_words(&self, started: &str) -> String {
+        match unix_seconds(started) {
+            Some(then) => ago(then, self.opened_at + self.now, started),
+            None => String::new(),
+        }
+    }
+
     /// Which run a result is from: "run 3 min ago", "ADK run 2 days ago".
     pub fn run_words(&self, run: &RunRef) -> String {
         let when = run.started_at().map(|then| ago(then, self.opened_at + self.now, &run.started));
@@ -51,17 +59,22 @@ impl Model {
         })
     }
 
+    /// The live run, if the workspace is shown: its cases are not those of a past run that is open.
+    pub fn live_run(&self) -> Option<&RunState> {
+        self.run.as_ref().filter(|run| run.is_live() && self.opened_run.is_none())
+    }
+
     /// Whether the live run will replace the result that is shown for a case: the case is part of the run and has no
     /// new result yet.
     pub fn is_superseded(&self, case: CaseRef) -> bool {
-        let Some(run) = self.run.as_ref().filter(|run| run.is_live()) else { return false };
+        let Some(run) = self.live_run() else { return false };
         let shown = self.outcomes.get(case).map(|outcome| outcome.run.id.as_str());
         shown != Some(run.plan.run_id.as_str()) && self.planned_in_run(case).is_some()
     }
 
     /// The progress of a case in the live run, if it is in flight.
     pub fn in_flight(&self, case: CaseRef) -> Option<&InFlight> {
-        let run = self.run.as_ref().filter(|run| run.is_live())?;
+        let run = self.live_run()?;
         let at = self.planned_in_run(case)?;
         run.in_flight.iter().find(|(key, _)| key.case == at).map(|(_, flight)| flight)
     }

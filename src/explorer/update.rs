@@ -6,16 +6,23 @@ use crate::explorer::commands::{Command, Context};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
+use crate::explorer::message::HistoryMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
 use crate::explorer::overlays::{self, Overlay};
-use crate::explorer::screens::{TextEntry, browse, case, chat, edit, entry, run};
-use crate::explorer::{authoring, edited_cases, global, load, what_if};
+use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, run, runs};
+use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
 
 /// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    if opened_run::asks_about_workspace(&msg) {
+        opened_run::close(model);
+    }
+    if opened_run::is_about_workspace(model, &msg) {
+        return opened_run::in_workspace(model, |model| update(model, msg));
+    }
     let (place, notice) = (place(model), model.notice.clone());
     let mut effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
@@ -24,6 +31,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Mouse(mouse) => mouse_used(model, mouse),
         Msg::Resize(width, height) => {
             model.size = (width, height);
+            comparison::rebuild(model);
             Vec::new()
         }
         Msg::Tick(now) => {
@@ -32,6 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Sets(msg) => sets(model, msg),
         Msg::Results(msg) => results(model, msg),
+        Msg::History(msg) => past_runs(model, msg),
         Msg::Run(msg) => run::run_msg(model, msg),
         Msg::Edits(EditMsg::Made(done)) => authoring::edited(model, done),
         Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
@@ -83,6 +92,15 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
         }
         ResultMsg::AttemptRead(key, read) => case::attempt_read(model, key, read).into_iter().collect(),
         ResultMsg::CriteriaWritten(words) => what_if::written(model, words),
+    }
+}
+
+fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
+    match msg {
+        HistoryMsg::Listed { ticket, history } => runs::listed(model, ticket, history),
+        HistoryMsg::Opened { past, name } => opened_run::open(model, *past, name),
+        HistoryMsg::Compared(pair) => comparison::compared(model, pair),
+        HistoryMsg::Removed { run_id, ticket, history } => runs::removed(model, &run_id, ticket, history),
     }
 }
 
@@ -155,7 +173,7 @@ fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 
 /// Runs a command if it is enabled, otherwise shows why it is not.
 pub(crate) fn run_command(model: &mut Model, command: &Command) -> Vec<Effect> {
-    match (command.enabled)(model) {
+    match command.is_enabled(model) {
         Ok(()) => (command.run)(model),
         Err(why) => global::notify(model, format!("{}: {why}", command.name), false),
     }

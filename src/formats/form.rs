@@ -21,6 +21,8 @@ pub enum Form {
     Frame,
     /// One list of messages: one conversation.
     Messages,
+    /// Not a file: the cases of a run as they were when it ran.
+    Recorded,
 }
 
 impl Form {
@@ -41,6 +43,7 @@ impl Form {
             Form::Table => "table",
             Form::Frame => "JSON data set",
             Form::Messages => "list of messages",
+            Form::Recorded => "recorded run",
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A file of cases in any form. The file is indexed when it is opened; a case is parsed when it is accessed.
 
-use super::adk::{eval_case, named_case, turn_list};
+use super::adk::{eval_case, named_case, turn_list, write_case};
 use super::document::{Document, Entry, Head, open_list, open_object};
 use super::form::Form;
 use super::index::{self, Top};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::problem::FileProblem;
 use super::read::{Node, Read};
+use super::recorded_cases::RecordedCase;
 use super::source::Source;
 use super::vertex::{self, COLUMNS, Frame, LineIndexer, Lines, Table};
 use crate::domain::EvalCase;
@@ -43,6 +44,7 @@ enum Cases {
     Lines(Lines),
     Table(Table),
     Frame(Frame),
+    Recorded(Arc<[RecordedCase]>),
 }
 
 /// Files are equal when they share the same source. Texts are not compared, since they may be large.
@@ -99,6 +101,19 @@ impl SetFile {
         }
     }
 
+    /// The cases of a run as they were when it ran. There is no text.
+    pub fn of_recorded(cases: Vec<RecordedCase>, id: &str) -> SetFile {
+        SetFile {
+            id: id.to_string(),
+            head: Head::default(),
+            form: Form::Recorded,
+            source: Source::Held(Arc::from("")),
+            cases: Cases::Recorded(cases.into()),
+            by_id: OnceLock::new(),
+            places: Arc::default(),
+        }
+    }
+
     /// Number of cases.
     pub fn len(&self) -> usize {
         match &self.cases {
@@ -106,6 +121,7 @@ impl SetFile {
             Cases::Lines(lines) => lines.len(),
             Cases::Table(table) => table.len(),
             Cases::Frame(frame) => frame.rows.len(),
+            Cases::Recorded(cases) => cases.len(),
         }
     }
 
@@ -122,6 +138,7 @@ impl SetFile {
             Cases::Lines(lines) => Cow::Owned(lines.id(at)),
             Cases::Table(table) => Cow::Borrowed(table.id(at)),
             Cases::Frame(frame) => Cow::Owned(frame.id(at)),
+            Cases::Recorded(cases) => Cow::Borrowed(&cases[at].eval_id),
         }
     }
 
@@ -157,6 +174,7 @@ impl SetFile {
                 let path = frame.path(at, &error.path);
                 FileProblem::reading_in(&self.places, self.text(), path, error)
             }),
+            Cases::Recorded(cases) => cases[at].case(),
         }
     }
 
@@ -165,7 +183,7 @@ impl SetFile {
         match &self.cases {
             Cases::Document(entries, _) => Some(entries[at].range.len() as u64),
             Cases::Lines(lines) => Some(lines.range(at).end - lines.range(at).start),
-            Cases::Table(_) | Cases::Frame(_) => None,
+            Cases::Table(_) | Cases::Frame(_) | Cases::Recorded(_) => None,
         }
     }
 
@@ -272,6 +290,7 @@ impl SetFile {
             Cases::Lines(lines) => self.source.piece(lines.range(at)).ok().map(Cow::Owned),
             Cases::Table(table) => Some(Cow::Owned(table.row(self.text(), at).ok()?.to_string())),
             Cases::Frame(frame) => Some(Cow::Owned(frame.rows[at].to_string())),
+            Cases::Recorded(cases) => Some(Cow::Owned(write_case(&cases[at].case().ok()?).to_string())),
         }
     }
 
@@ -308,6 +327,7 @@ impl SetFile {
                 let path = first.map(|key| JsonPath::default().key(key)).unwrap_or_default();
                 self.places.of(self.text(), &frame.path(at, &path)).0
             }
+            Cases::Recorded(_) => 1,
         }
     }
 }

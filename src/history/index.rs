@@ -1,9 +1,13 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
-use crate::domain::{PlannedSet, RunBy, RunRef, RunState, Spent, Totals, rfc3339, stored_path, unix_seconds};
+use crate::domain::{
+    PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339, stored_path, unix_seconds,
+};
 use crate::formats::adk::{ResultFile, app_history};
-use crate::store::{Places, RunKey, fingerprint, load_run, read_text_file, run_folders, write_whole};
+use crate::store::{
+    Places, RunKey, RunLabel, fingerprint, load_run, read_run_labels, read_text_file, run_folders, write_whole,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -12,7 +16,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +32,10 @@ pub struct RunHead {
     pub source: RunSource,
     /// The labels of its agents; empty for ADK's results, which do not name one.
     pub agent: String,
+    /// The metrics with their thresholds, as "tool_trajectory_avg_score 1"; empty for ADK's results.
+    pub criteria: Vec<String>,
+    /// The judge of the run, if it was not left to the criteria.
+    pub judge: Option<String>,
     /// Seconds from its start to the last response of an agent; `None` without an attempt that ended, and for ADK's
     /// results.
     pub duration_s: Option<f64>,
@@ -115,6 +123,8 @@ impl RunHead {
 pub struct History {
     /// The runs, newest first; foreign ones last.
     pub runs: Vec<RunHead>,
+    /// Names and pins, by the run's id.
+    pub labels: HashMap<String, RunLabel>,
     /// The key that signs this user's runs.
     pub(super) key: Option<RunKey>,
 }
@@ -169,7 +179,7 @@ impl History {
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
-        History { runs, key }
+        History { runs, labels: read_run_labels(root), key }
     }
 
     /// The runs that are signed with this user's key, newest first.
@@ -256,6 +266,8 @@ fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
         started: plan.started.clone(),
         source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
         agent: plan.agent_label(),
+        criteria: criteria_of(plan),
+        judge: plan.judge.label(),
         duration_s: duration_of(state),
         spent: state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and),
         turn: plan.options.turn,
@@ -264,6 +276,19 @@ fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
         ended: run.ended,
         number: run.number,
     })
+}
+
+/// The metrics of a run with their thresholds, each once.
+fn criteria_of(plan: &RunPlan) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for criterion in plan.sets.iter().flat_map(|set| &set.criteria) {
+        let threshold = criterion.threshold.map(|threshold| format!(" {threshold}")).unwrap_or_default();
+        let words = format!("{}{threshold}", criterion.metric);
+        if !found.contains(&words) {
+            found.push(words);
+        }
+    }
+    found
 }
 
 /// Seconds from the start of a run to the last response of an agent.
@@ -294,6 +319,8 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
             by_evaltrail: file.by_evaltrail(),
         },
         agent: String::new(),
+        criteria: Vec::new(),
+        judge: None,
         duration_s: None,
         spent: None,
         turn: None,
@@ -322,6 +349,8 @@ mod tests {
             started: started.into(),
             source,
             agent: String::new(),
+            criteria: Vec::new(),
+            judge: None,
             duration_s: None,
             spent: None,
             turn: None,

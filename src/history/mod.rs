@@ -12,6 +12,7 @@
 
 mod index;
 mod latest;
+mod past_run;
 mod recorded;
 mod retention;
 mod resume;
@@ -21,6 +22,7 @@ pub use latest::{
     CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unchanged, is_unsteady, place,
     reevaluate,
 };
+pub use past_run::{PastRun, PastSet};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      evaltrail's, ignored by git
+//! <workspace>/.evaltrail/run_labels.jsonl                         names and pins of runs
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
 //! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs
@@ -19,6 +20,7 @@ mod plan_file;
 mod read;
 mod remembered;
 mod run_key;
+mod run_labels;
 mod save;
 mod temporary;
 mod trust;
@@ -34,6 +36,7 @@ pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_key::RunKey;
+pub use run_labels::{RUN_NAME_AT_MOST, RunLabel, read_run_labels, save_run_label};
 pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};

@@ -7,7 +7,7 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::screens::{self, case, run};
+use crate::explorer::screens::{self, case, run, runs};
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -35,6 +35,9 @@ pub(crate) fn has_case(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
+    if model.opened_run.is_some() {
+        return Ok(());
+    }
     let browse = &model.browse;
     let nothing = browse.selected.is_empty() && browse.filter.is_empty() && browse.narrowing.is_none();
     if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
@@ -132,6 +135,13 @@ pub(crate) fn has_attempt(model: &Model) -> Enabled {
     }
 }
 
+pub(crate) fn has_two_sides(model: &Model) -> Enabled {
+    match model.screen {
+        Screen::Comparison(_) => Ok(()),
+        _ => has_attempt(model),
+    }
+}
+
 pub(crate) fn has_suggestion(model: &Model) -> Enabled {
     let case = model.shown_case().ok_or("open a case first")?;
     let none = "no small change of criteria was found with which the case would pass";
@@ -174,6 +184,14 @@ pub(crate) fn can_capture(model: &Model) -> Enabled {
 pub(crate) fn has_rows(model: &Model) -> Enabled {
     let is_empty = matches!(model.screen, Screen::Browse) && model.browse.nodes.is_empty();
     if is_empty { Err("there are no eval sets here") } else { Ok(()) }
+}
+
+/// Condition for [`OPEN`](super::OPEN).
+pub(crate) fn can_open_here(model: &Model) -> Enabled {
+    match model.screen {
+        Screen::Runs(_) => runs::has_run_here(model),
+        _ => has_rows(model),
+    }
 }
 
 pub(crate) fn has_no_sets(model: &Model) -> Enabled {

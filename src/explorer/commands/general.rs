@@ -107,14 +107,14 @@ pub static SUSPEND: Command = Command {
 
 pub static LEAVE: Command = Command {
     name: "quit",
-    help: "quit evaltrail",
+    help: "quit evaltrail; in a past run, go back to the runs",
     hint: None,
     scope: None,
     group: Group::General,
     contexts: &[Context::Browse],
     default_keys: &["q"],
     enabled: always,
-    run: global::quit,
+    run: global::leave,
 };
 
 pub static QUIT: Command = Command {

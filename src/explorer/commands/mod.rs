@@ -13,6 +13,7 @@ mod list;
 mod navigation;
 mod results;
 mod running;
+mod runs;
 mod what_if;
 
 pub use authoring::*;
@@ -23,6 +24,7 @@ pub use list::*;
 pub use navigation::*;
 pub use results::*;
 pub use running::*;
+pub use runs::*;
 pub use what_if::*;
 
 use super::effect::Effect;
@@ -39,6 +41,12 @@ pub enum Context {
     Run,
     /// The screen of an attempt in flight.
     Live,
+    /// The list of past runs.
+    Runs,
+    /// The cases of two runs.
+    Comparison,
+    /// One case of two runs.
+    ComparedCase,
     Edit,
     Chat,
     /// A read-only dialog.
@@ -59,6 +67,9 @@ impl Context {
             Context::Case => Some("case"),
             Context::Run => Some("run"),
             Context::Live => Some("attempt"),
+            Context::Runs => Some("runs"),
+            Context::Comparison => Some("comparison"),
+            Context::ComparedCase => Some("compared case"),
             Context::Edit => Some("edit"),
             Context::Chat => Some("chat"),
             Context::Reading | Context::Confirm | Context::Trust | Context::Proposal => None,
@@ -68,13 +79,27 @@ impl Context {
 
 /// The screens that show results.
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
-const ANY_SCREEN: &[Context] = &[Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit];
+const ANY_SCREEN: &[Context] = &[
+    Context::Browse,
+    Context::Case,
+    Context::Run,
+    Context::Live,
+    Context::Runs,
+    Context::Comparison,
+    Context::ComparedCase,
+    Context::Edit,
+];
+/// The screens of two runs.
+const OF_TWO_RUNS: &[Context] = &[Context::Comparison, Context::ComparedCase];
 const LISTS: &[Context] = &[Context::Browse, Context::Case];
 const SCROLLED: &[Context] = &[
     Context::Browse,
     Context::Case,
     Context::Run,
     Context::Live,
+    Context::Runs,
+    Context::Comparison,
+    Context::ComparedCase,
     Context::Edit,
     Context::Reading,
     Context::Confirm,
@@ -86,6 +111,9 @@ const EVERYWHERE: &[Context] = &[
     Context::Case,
     Context::Run,
     Context::Live,
+    Context::Runs,
+    Context::Comparison,
+    Context::ComparedCase,
     Context::Edit,
     Context::Chat,
     Context::Reading,
@@ -100,6 +128,7 @@ const EVERYWHERE: &[Context] = &[
 pub enum Group {
     Run,
     Results,
+    Runs,
     WhatIf,
     Author,
     List,
@@ -114,6 +143,7 @@ impl Group {
     pub const ALL: &[Group] = &[
         Group::Run,
         Group::Results,
+        Group::Runs,
         Group::WhatIf,
         Group::Author,
         Group::List,
@@ -128,6 +158,7 @@ impl Group {
         match self {
             Group::Run => "Run",
             Group::Results => "Results",
+            Group::Runs => "Past runs",
             Group::WhatIf => "What if",
             Group::Author => "Cases and sets",
             Group::List => "List",
@@ -195,6 +226,22 @@ impl Command {
         self.keys().first().copied().unwrap_or_default()
     }
 
+    /// Whether the command is enabled now. In a past run, commands that change something are not.
+    pub fn is_enabled(&self, model: &Model) -> Enabled {
+        if model.opened_run.is_some() && !self.only_reads() {
+            return Err("a past run is open, which cannot be changed; esc goes back to the runs");
+        }
+        (self.enabled)(model)
+    }
+
+    /// Whether the command changes neither files nor results, so that it works in a past run.
+    fn only_reads(&self) -> bool {
+        const CHANGES: &[&Command] =
+            &[&JUDGE_AGAIN, &VERDICT, &WRITE_TRIAL, &UNDO, &REDO, &EDITOR];
+        !matches!(self.group, Group::Run | Group::Author | Group::Edit | Group::Chat)
+            && !CHANGES.contains(&self)
+    }
+
     /// Whether the command is available in a context.
     pub fn is_in(&self, context: Context) -> bool {
         self.contexts.contains(&context)
@@ -220,7 +267,7 @@ pub fn hint_keys(command: &'static Command) -> String {
 
 /// A hint such as "u undo"; `None` if the command is not available or not enabled on this screen.
 pub fn hint(model: &Model, command: &'static Command) -> Option<String> {
-    let can_be_given = command.is_in(model.screen_context()) && (command.enabled)(model).is_ok();
+    let can_be_given = command.is_in(model.screen_context()) && command.is_enabled(model).is_ok();
     can_be_given.then(|| format!("{} {}", command.key(), command.name))
 }
 
@@ -264,6 +311,15 @@ pub static COMMANDS: &[&Command] = &[
     &FILTER,
     &CAUSES,
     &WATCH,
+    &COMPARE_RUNS,
+    &WITHOUT_EXPECTED,
+    &MARK_RUN,
+    &NAME_RUN,
+    &PIN_RUN,
+    &DELETE_RUN,
+    &NEXT_COMPARED,
+    &PREVIOUS_COMPARED,
+    &RUNS,
     &SWITCH_PANE,
     &PALETTE,
     &HELP,

@@ -3,22 +3,22 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
+use super::enabled::{always, can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
 use super::{ANY_SCREEN, Command, Context, Group, LISTS, Motion, SCREENS, SCROLLED};
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays;
-use crate::explorer::screens::{self, browse, case, run};
+use crate::explorer::screens::{self, browse, case, comparison, run};
 
 pub static OPEN: Command = Command {
     name: "open",
-    help: "open the case under the cursor, or watch the attempt in flight",
+    help: "open the case or run under the cursor, or watch the attempt in flight",
     hint: Some("open"),
     scope: None,
     group: Group::Move,
-    contexts: &[Context::Browse, Context::Run],
+    contexts: &[Context::Browse, Context::Run, Context::Runs, Context::Comparison],
     default_keys: &["enter"],
-    enabled: has_rows,
+    enabled: can_open_here,
     run: screens::open,
 };
 
@@ -28,7 +28,16 @@ pub static BACK: Command = Command {
     hint: Some("back"),
     scope: None,
     group: Group::Move,
-    contexts: &[Context::Case, Context::Run, Context::Live, Context::Reading, Context::Edit],
+    contexts: &[
+        Context::Case,
+        Context::Run,
+        Context::Live,
+        Context::Runs,
+        Context::Comparison,
+        Context::ComparedCase,
+        Context::Reading,
+        Context::Edit,
+    ],
     default_keys: &["esc", "q"],
     enabled: always,
     run: screens::back,
@@ -160,7 +169,7 @@ pub static SWITCH_PANE: Command = Command {
     hint: Some("other pane"),
     scope: None,
     group: Group::Move,
-    contexts: SCREENS,
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Comparison],
     default_keys: &["tab"],
     enabled: has_rows,
     run: switch_pane,
@@ -266,6 +275,7 @@ fn switch_pane(model: &mut Model) -> Vec<Effect> {
     match model.screen {
         Screen::Run => run::switch_pane(model),
         Screen::Case(_) => case::next_tab(model),
+        Screen::Comparison(_) => comparison::switch_pane(model),
         _ => browse::switch_pane(model),
     }
 }

@@ -3,10 +3,10 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, can_judge_again, has_attempt, has_judgement, has_outcomes};
+use super::enabled::{always, can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
 use super::{Command, Context, Group, LISTS, SCREENS};
 use crate::explorer::screens::case::state::CaseMode;
-use crate::explorer::screens::{case, run};
+use crate::explorer::screens::{self, case, run};
 use crate::explorer::{overlays, what_if};
 
 pub static COMPARE_TAB: Command = Command {
@@ -39,10 +39,10 @@ pub static DIFFERENCES_ONLY: Command = Command {
     hint: None,
     scope: None,
     group: Group::Results,
-    contexts: &[Context::Case],
+    contexts: &[Context::Case, Context::ComparedCase],
     default_keys: &["i"],
-    enabled: has_attempt,
-    run: case::toggle_identical,
+    enabled: has_two_sides,
+    run: screens::toggle_identical,
 };
 
 pub static TIMELINE: Command = Command {

@@ -54,7 +54,7 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
 /// always shown.
 fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     let context = model.context();
-    let here = |command: &&&'static Command| command.is_in(context) && (command.enabled)(model).is_ok();
+    let here = |command: &&&'static Command| command.is_in(context) && command.is_enabled(model).is_ok();
     let given: Vec<&'static Command> = COMMANDS.iter().filter(here).copied().collect();
     let hint = |command: &&'static Command| {
         let hint = command.hint?;

@@ -36,7 +36,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     for (row, (keys, command)) in found.iter().take(shown).enumerate() {
         let y = inner.y + row as u16;
         put(buffer, inner.x + 1, y, KEYS, keys, theme.style(Role::Accent));
-        let (words, role) = match (command.enabled)(model) {
+        let (words, role) = match command.is_enabled(model) {
             Ok(()) => (command.help.to_string(), Role::Text),
             Err(why) => (format!("disabled: {why}"), Role::Faint),
         };

@@ -9,11 +9,12 @@ use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::{chat, edit, layout};
+use crate::explorer::screens::{chat, edit, layout, runs};
 use crate::explorer::theme::Theme;
 use crate::metrics::WhatIf;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use std::path::PathBuf;
 
 /// A yes-or-no question.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,8 @@ pub enum Confirmed {
     DropDraft,
     /// Opens an invalid text in `$EDITOR` again.
     EditAgain(EditorOf, String),
+    /// Deletes the run in this folder.
+    RemoveRun(PathBuf),
     /// Quits, although something is lost or interrupted.
     Quit,
 }
@@ -69,6 +72,7 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
         Confirmed::WriteCriteria(change, sets) => {
             vec![Effect::Results(ResultEffect::WriteCriteria(change, sets))]
         }
+        Confirmed::RemoveRun(path) => runs::remove_confirmed(model, path),
         Confirmed::LeaveChat => chat::close(model),
         Confirmed::RestartChat(session) => chat::restart(model, *session),
         Confirmed::EditAgain(of, text) => edit::type_again(of, text),

@@ -64,7 +64,7 @@ fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
 }
 
 fn push(model: &Model, command: &'static Command, room: usize, lines: &mut Vec<HelpLine>) {
-    let (text, enabled) = match (command.enabled)(model) {
+    let (text, enabled) = match command.is_enabled(model) {
         Ok(()) => (command.help.to_string(), true),
         Err(why) => (format!("{} — disabled: {why}", command.help), false),
     };

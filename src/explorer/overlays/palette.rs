@@ -68,7 +68,7 @@ impl Dialog for Palette {
                    style: Style,
                    buffer: &mut Buffer| {
             put(buffer, area.x, area.y, NAMES - 1, name, style);
-            let words = match (command.enabled)(model) {
+            let words = match command.is_enabled(model) {
                 Ok(()) => command.help.to_string(),
                 Err(why) => format!("disabled: {why}"),
             };

@@ -5,9 +5,11 @@
 pub mod browse;
 pub mod case;
 pub mod chat;
+pub mod comparison;
 pub mod edit;
 pub mod live;
 pub mod run;
+pub mod runs;
 
 use super::commands::key::Key;
 use super::commands::{Context, Motion};
@@ -68,6 +70,9 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
         Screen::Edit(_) => &edit::SCREEN,
         Screen::Live(_) => &live::SCREEN,
         Screen::Run => &run::SCREEN,
+        Screen::Runs(_) => &runs::SCREEN,
+        Screen::Comparison(screen) if screen.case.is_some() => &comparison::CASE,
+        Screen::Comparison(_) => &comparison::LIST,
     }
 }
 
@@ -96,6 +101,14 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) -> Vec<Effect> {
         None => (entry(&model.screen).scroll)(model, motion),
     }
     Vec::new()
+}
+
+/// Hides what is identical on all sides of a case, or shows it again.
+pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
+    match model.screen {
+        Screen::Comparison(_) => comparison::hide_identical(model),
+        _ => case::toggle_identical(model),
+    }
 }
 
 /// Opens what is under the cursor.

@@ -5,6 +5,7 @@ use crate::domain::{AgentSpec, SessionInput};
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
+use crate::explorer::effect::HistoryEffect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
@@ -14,7 +15,7 @@ use crate::explorer::terminal::past::history;
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::explorer::terminal::{chat, criteria, edits, tools};
+use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::{
     Against, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body, reevaluated,
     requested_cases, rescored,
@@ -110,11 +111,16 @@ impl EffectExecutor {
             ResultEffect::ReadAttempt(key, attempt) => {
                 self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
+            ResultEffect::ReadAgain(ticket) => self.read_history(ticket),
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = save_verdicts(&context.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
             }),
         }
+    }
+
+    pub(crate) fn past_runs(&self, effect: HistoryEffect) {
+        self.elsewhere(move |context| Some(runs::reply(context, effect)));
     }
 
     pub(crate) fn edits(&mut self, effect: EditEffect) {

@@ -20,6 +20,7 @@ mod user_config;
 mod past;
 mod paths;
 mod run_request;
+mod runs;
 mod guard;
 mod task_context;
 mod tools;

@@ -268,7 +268,7 @@ fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
 }
 
 fn running_cases(model: &Model) -> HashSet<CaseRef> {
-    let Some(run) = model.run.as_ref().filter(|run| run.is_live()) else { return HashSet::new() };
+    let Some(run) = model.live_run() else { return HashSet::new() };
     run.in_flight.keys().filter_map(|key| model.case_of(run, *key)).collect()
 }
 

@@ -90,3 +90,25 @@ pub struct Browse {
     /// [`crate::explorer::CaseOutcome::shown`]. Used to detect that it is out of date.
     pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
 }
+
+impl Browse {
+    /// A list with this tree, with its cursor on this row.
+    pub(crate) fn new(nodes: Vec<Node>, node: usize) -> Browse {
+        Browse {
+            nodes,
+            node,
+            visible: Vec::new(),
+            cursor: 0,
+            offset: 0,
+            selected: BTreeSet::new(),
+            pane: Pane::Cases,
+            filter: String::new(),
+            query: Query::default(),
+            narrowing: None,
+            order: Order::File,
+            hidden: BTreeSet::new(),
+            preview: None,
+            previewed: None,
+        }
+    }
+}

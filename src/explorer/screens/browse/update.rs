@@ -7,6 +7,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::opened_run;
 use crate::explorer::screens::browse::causes::{by_cause, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
@@ -59,12 +60,15 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Clears the selection; if nothing is selected, the narrowing to a cause; without one, the filter.
+/// Clears the selection; if nothing is selected, the narrowing to a cause; without one, the filter. With nothing to
+/// clear, closes the past run that is open.
 pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
     if !model.browse.selected.is_empty() {
         model.browse.selected.clear();
     } else if model.browse.narrowing.is_some() {
         narrow(model, None);
+    } else if model.browse.filter.is_empty() {
+        opened_run::close(model);
     } else {
         set_filter(model, String::new(), Query::default());
     }

@@ -37,8 +37,14 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     }
 }
 
-/// The folder that was opened.
+/// The folder that was opened, or the past run.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    if let Some(opened) = &model.opened_run {
+        let name = opened.name.as_deref().unwrap_or(&opened.run.id);
+        let words = format!("{}: {name}", model.run_words(&opened.run));
+        put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
+        return;
+    }
     let used = put(buffer, area.x, area.y, area.width, "evaltrail  ", theme.style(Role::Title));
     let room = area.width.saturating_sub(used);
     put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));

@@ -12,6 +12,7 @@ use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
+use crate::explorer::opened_run;
 use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
 use crate::runner::TrustQuestion;
 use crate::store::Remembered;
@@ -172,7 +173,9 @@ impl Loop {
         self.model.agents = workspace.agent_names();
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
-        let sets: Vec<_> = self.model.sets.iter().map(|set| set.path.clone()).collect();
+        let sets = opened_run::in_workspace(&mut self.model, |model| {
+            model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
+        });
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
         if other_sets {
@@ -210,6 +213,7 @@ impl Loop {
             Effect::Run(effect) => self.run(effect),
             Effect::Sets(effect) => self.executor.sets(effect),
             Effect::Results(effect) => self.executor.results(effect),
+            Effect::History(effect) => self.executor.past_runs(effect),
             Effect::Edits(effect) => self.executor.edits(effect),
             Effect::Chat(effect) => self.executor.chat(effect),
         }
@@ -317,7 +321,8 @@ impl Loop {
         self.theme_of.clone_from(&self.model.theme);
     }
 
-    fn remember(&self) {
+    fn remember(&mut self) {
+        opened_run::close(&mut self.model);
         let Some(places) = &self.executor.places else { return };
         let model = &self.model;
         let set = match model.browse.nodes.get(model.browse.node) {

@@ -1,0 +1,135 @@
+//! A past run in place of the workspace: its cases and results as they were when it ran. Nothing can be changed in it.
+//!
+//! While a run is open, `sets`, `outcomes`, `browse` and the other [`Parts`] of the model are those of the run; those of
+//! the workspace are kept aside. Messages about the workspace are applied to its own parts.
+
+use crate::domain::RunRef;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::effect::{Effect, SetEffect};
+use crate::explorer::message::{EditMsg, Msg, ResultMsg, RunMsg, SetMsg};
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::outcomes::Outcomes;
+use crate::explorer::screens::browse::relist;
+use crate::explorer::screens::browse::state::Browse;
+use crate::explorer::screens::browse::tree::{first_node, nodes_of};
+use crate::explorer::screens::case::body::BodyKey;
+use crate::explorer::set_view::{SetState, SetView};
+use crate::explorer::what_if::Trial;
+use crate::history::PastRun;
+use crate::workspace::SetPath;
+use std::mem::swap;
+use std::sync::Arc;
+
+/// A past run that is open.
+#[derive(Debug)]
+pub struct OpenedRun {
+    /// The run.
+    pub run: Arc<RunRef>,
+    /// The name that a person gave it.
+    pub name: Option<String>,
+    /// The parts of the model that belong to the workspace.
+    workspace: Parts,
+}
+
+/// The parts of the model that belong either to the workspace or to the open run.
+#[derive(Debug)]
+struct Parts {
+    sets: Vec<SetView>,
+    outcomes: Outcomes,
+    browse: Browse,
+    screen: Screen,
+    trial: Option<Trial>,
+    chosen_metric: Option<String>,
+    awaited_body: Option<BodyKey>,
+}
+
+impl Parts {
+    fn exchange(&mut self, model: &mut Model) {
+        swap(&mut self.sets, &mut model.sets);
+        swap(&mut self.outcomes, &mut model.outcomes);
+        swap(&mut self.browse, &mut model.browse);
+        swap(&mut self.screen, &mut model.screen);
+        swap(&mut self.trial, &mut model.trial);
+        swap(&mut self.chosen_metric, &mut model.chosen_metric);
+        swap(&mut self.awaited_body, &mut model.awaited_body);
+    }
+}
+
+/// Shows the cases of a run in place of the workspace.
+pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
+    close(model);
+    let mut outcomes = Outcomes::default();
+    let mut sets = Vec::new();
+    let mut effects = Vec::new();
+    for (set, of_run) in past.sets.into_iter().enumerate() {
+        for (index, attempts) in of_run.attempts.into_iter().enumerate() {
+            let case = CaseRef { set, index };
+            attempts.into_iter().for_each(|attempt| outcomes.add_recorded(case, &past.run, attempt));
+        }
+        let digest = past.run.id.clone();
+        let file = of_run.file.clone();
+        effects.push(Effect::Sets(SetEffect::Summarise { set, digest: digest.clone(), file: file.clone() }));
+        sets.push(SetView {
+            state: SetState::Ready(file.clone(), digest),
+            read: Some(file),
+            agent: if of_run.agent.is_empty() { Err("not recorded".into()) } else { Ok(of_run.agent) },
+            loaded: model.ticket(),
+            ..SetView::new(SetPath::of_file(&of_run.path, &model.folder))
+        });
+    }
+    let nodes = nodes_of(&sets);
+    let node = first_node(&nodes);
+    let (hidden, order) = (model.browse.hidden.clone(), model.browse.order);
+    let browse = Browse { hidden, order, ..Browse::new(nodes, node) };
+    let (trial, chosen_metric, awaited_body) = (None, None, None);
+    let mut workspace =
+        Parts { sets, outcomes, browse, screen: Screen::Browse, trial, chosen_metric, awaited_body };
+    workspace.exchange(model);
+    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, workspace }));
+    relist(model);
+    effects
+}
+
+/// Closes the open run, and shows the workspace as it was left. Does nothing if no run is open.
+pub(crate) fn close(model: &mut Model) {
+    if let Some(mut opened) = model.opened_run.take() {
+        opened.workspace.exchange(model);
+        // The lines of the visible case may have been built in the meantime for the run.
+        if let Some(case) = model.shown_case_mut() {
+            case.key = None;
+        }
+    }
+}
+
+/// Applies `change` to the workspace, although a run may be open.
+pub(crate) fn in_workspace<T>(model: &mut Model, change: impl FnOnce(&mut Model) -> T) -> T {
+    let Some(mut opened) = model.opened_run.take() else { return change(model) };
+    opened.workspace.exchange(model);
+    let result = change(model);
+    opened.workspace.exchange(model);
+    model.opened_run = Some(opened);
+    result
+}
+
+/// Whether a message is about the workspace although a run is open.
+pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
+    let Some(opened) = &model.opened_run else { return false };
+    match msg {
+        Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
+        Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
+        Msg::Results(ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_)) => true,
+        Msg::Results(ResultMsg::Rescored(ticket, _)) => {
+            let pending = model.trial.as_ref().and_then(|trial| trial.pending);
+            pending.is_none_or(|(pending, _)| pending != *ticket)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a message asks something about the workspace, so that the open run has to be closed first.
+pub(crate) fn asks_about_workspace(msg: &Msg) -> bool {
+    matches!(
+        msg,
+        Msg::Run(RunMsg::AskTrust(..)) | Msg::Edits(EditMsg::Failed(_) | EditMsg::Conversations { .. })
+    )
+}

@@ -1,0 +1,264 @@
+//! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
+
+use super::state::CaseColumns;
+use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
+use crate::domain::{Attempt, Invocation, ToolCall, clean_line};
+use crate::explorer::screens::case::body::shown_response;
+use std::sync::Arc;
+
+/// Width in columns from which the sides are beside each other. On narrower screens they are stacked.
+const BESIDE_FROM: usize = 96;
+/// The column between two sides.
+pub(super) const GAP: usize = 3;
+
+/// A line of a case of two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnLine {
+    /// A horizontal rule with a heading.
+    Rule(String),
+    /// A line over the whole width.
+    Wide(Line),
+    /// One line of each side, from left to right.
+    Sides(Vec<Line>),
+}
+
+/// The sides, from left to right.
+pub(super) fn side_names(case: &CaseColumns) -> &'static [&'static str] {
+    match case.without_expected {
+        true => &["first run", "second run"],
+        false => &["expected", "first run", "second run"],
+    }
+}
+
+/// The width of each side when they are beside each other.
+pub(super) fn side_width(width: usize, sides: usize) -> usize {
+    width.saturating_sub(GAP * (sides - 1)) / sides
+}
+
+pub(super) fn is_beside(width: usize) -> bool {
+    width >= BESIDE_FROM
+}
+
+/// A row before it is wrapped: a cell for each side, and whether all of them are equal.
+struct Cells {
+    sides: Vec<Option<Line>>,
+    is_equal: bool,
+}
+
+/// Builds the lines for a width.
+pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
+    let mut lines = Vec::new();
+    case.notes.iter().for_each(|words| note(&mut lines, words, width));
+    for (name, attempt) in ["first", "second"].iter().zip(&case.attempts) {
+        match attempt {
+            None => note(&mut lines, &format!("the {name} run has no result of this case"), width),
+            Some(Err(why)) => note(&mut lines, &format!("the {name} run: {why}"), width),
+            Some(Ok(attempt)) => {
+                let error = attempt.error.as_ref().map(|error| format!("the {name} run errored: {error}"));
+                error.iter().for_each(|words| note(&mut lines, words, width));
+            }
+        }
+    }
+    let [before, after] = case.attempts.each_ref().map(|one| one.as_ref().and_then(|one| one.as_ref().ok()));
+    metric_lines(&mut lines, before, after);
+    let expected = after.or(before).map(|attempt| &attempt.expected[..]).unwrap_or_default();
+    let actual = |attempt: Option<&Arc<Attempt>>, at: usize| attempt.and_then(|one| one.actual.get(at).cloned());
+    let ran = [before, after].into_iter().flatten().map(|attempt| attempt.actual.len()).max().unwrap_or(0);
+    let turns = expected.len().max(ran);
+    for at in 0..turns {
+        let (first, second) = (actual(before, at), actual(after, at));
+        let wanted = expected.get(at);
+        if turns > 1 {
+            lines.push(ColumnLine::Rule(format!("turn {}", at + 1)));
+        }
+        if let Some(turn) = wanted.or(first.as_ref()).or(second.as_ref()) {
+            let user = format!("user  {}", turn.user.shown_text());
+            lines.extend(wrapped(&user, Tone::Plain, width));
+        }
+        let wanted = wanted.filter(|_| !case.without_expected);
+        lines.push(ColumnLine::Rule("tool calls".into()));
+        let rows = call_cells(case.without_expected, wanted, first.as_ref(), second.as_ref());
+        push_cells(&mut lines, rows, case, width, "no calls");
+        lines.push(ColumnLine::Rule("response".into()));
+        let rows = response_cells(case.without_expected, wanted, first.as_ref(), second.as_ref());
+        push_cells(&mut lines, rows, case, width, "no response");
+    }
+    lines
+}
+
+fn wrapped(text: &str, tone: Tone, width: usize) -> impl Iterator<Item = ColumnLine> {
+    let span = Span { text: clean_line(text).into_owned(), tone, changed: false };
+    wrap_line(&[span], width.max(1)).into_iter().map(ColumnLine::Wide)
+}
+
+fn note(lines: &mut Vec<ColumnLine>, text: &str, width: usize) {
+    lines.extend(wrapped(text, Tone::Note, width));
+}
+
+/// The scores of every metric in both runs.
+fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, after: Option<&Arc<Attempt>>) {
+    let metrics = |attempt: Option<&Arc<Attempt>>| attempt.map(|one| one.metrics.clone()).unwrap_or_default();
+    let (first, second) = (metrics(before), metrics(after));
+    let mut names: Vec<&str> = second.iter().chain(&first).map(|metric| metric.metric.as_str()).collect();
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    for name in names {
+        let words = |of: &[crate::domain::MetricResult]| {
+            let metric = of.iter().find(|metric| metric.metric == name);
+            metric.map_or("·".to_string(), |metric| match metric.score {
+                Some(score) => format!("{} {score:.2}", metric.status.glyph()),
+                None => metric.status.glyph().to_string(),
+            })
+        };
+        let (a, b) = (words(&first), words(&second));
+        let changed = a != b;
+        let span = |text: String, tone: Tone, changed: bool| Span { text, tone, changed };
+        lines.push(ColumnLine::Wide(vec![
+            span(format!("{}  ", clean_line(name)), Tone::Key, false),
+            span(a, Tone::Plain, false),
+            span(" → ".into(), Tone::Faint, false),
+            span(b, Tone::Plain, changed),
+        ]));
+    }
+}
+
+fn calls_of(turn: Option<&Invocation>) -> Vec<ToolCall> {
+    turn.map(|turn| turn.calls().into_iter().cloned().collect()).unwrap_or_default()
+}
+
+fn call_cells(
+    without_expected: bool,
+    expected: Option<&Invocation>,
+    first: Option<&Invocation>,
+    second: Option<&Invocation>,
+) -> Vec<Cells> {
+    let rows = |left: Option<&Invocation>, right: Option<&Invocation>| {
+        let (left, right) = (calls_of(left), calls_of(right));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        call_rows(&align(&left, &right), &left, &right)
+    };
+    match without_expected {
+        true => rows(first, second).into_iter().map(two_sided).collect(),
+        false => merged(rows(expected, first), rows(expected, second)),
+    }
+}
+
+fn response_cells(
+    without_expected: bool,
+    expected: Option<&Invocation>,
+    first: Option<&Invocation>,
+    second: Option<&Invocation>,
+) -> Vec<Cells> {
+    let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
+    let rows = |left, right| text_rows(&diff_words(&text(left), &text(right)));
+    if [expected, first, second].iter().all(|turn| text(*turn).is_empty()) {
+        return Vec::new();
+    }
+    if without_expected {
+        return rows(first, second).into_iter().map(two_sided).collect();
+    }
+    let (a, b) = (rows(expected, first), rows(expected, second));
+    let cells = |at: usize| {
+        let (a, b) = (a.get(at), b.get(at));
+        let left = a.and_then(|row| row.left.clone()).or_else(|| b.and_then(|row| row.left.clone()));
+        let side = |row: Option<&Row>| row.and_then(|row| row.right.clone());
+        three_sided(left, side(a), side(b))
+    };
+    (0..a.len().max(b.len())).map(cells).collect()
+}
+
+fn two_sided(row: Row) -> Cells {
+    let is_equal = plain(&row.left) == plain(&row.right);
+    Cells { sides: vec![row.left, row.right], is_equal }
+}
+
+/// The expected side has no marks: where it differs is marked on the side that differs.
+fn three_sided(expected: Option<Line>, first: Option<Line>, second: Option<Line>) -> Cells {
+    let is_equal = plain(&expected) == plain(&first) && plain(&expected) == plain(&second);
+    let unmarked = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
+    Cells { sides: vec![expected.map(unmarked), first, second], is_equal }
+}
+
+fn plain(line: &Option<Line>) -> Option<String> {
+    let text: String = line.as_ref()?.iter().map(|span| span.text.as_str()).collect();
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Joins the rows of expected and first run with those of expected and second run, by their expected side, which is
+/// the same in both. Rows without an expected side stay alone.
+fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
+    let mut cells = Vec::new();
+    let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
+    loop {
+        while let Some(row) = first.next_if(|row| plain(&row.left).is_none()) {
+            cells.push(three_sided(None, row.right, None));
+        }
+        while let Some(row) = second.next_if(|row| plain(&row.left).is_none()) {
+            cells.push(three_sided(None, None, row.right));
+        }
+        match (first.next(), second.next()) {
+            (None, None) => return cells,
+            (Some(a), Some(b)) if plain(&a.left) == plain(&b.left) => {
+                cells.push(three_sided(a.left, a.right, b.right));
+            }
+            (a, b) => {
+                cells.extend(a.map(|row| three_sided(row.left, row.right, None)));
+                cells.extend(b.map(|row| three_sided(row.left, None, row.right)));
+            }
+        }
+    }
+}
+
+fn push_cells(lines: &mut Vec<ColumnLine>, rows: Vec<Cells>, case: &CaseColumns, width: usize, none: &str) {
+    if rows.is_empty() {
+        lines.extend(wrapped(none, Tone::Faint, width));
+        return;
+    }
+    let hidden = |cells: &Cells| case.differences_only && cells.is_equal;
+    for stretch in rows.chunk_by(|a, b| hidden(a) == hidden(b)) {
+        if hidden(&stretch[0]) {
+            let rows = if stretch.len() == 1 { "1 identical row".into() } else { format!("{} identical rows", stretch.len()) };
+            lines.extend(wrapped(&format!("⋯ {rows}"), Tone::Faint, width));
+            continue;
+        }
+        for cells in stretch {
+            match is_beside(width) {
+                true => push_beside(lines, &cells.sides, width),
+                false => push_stacked(lines, cells, side_names(case), width),
+            }
+        }
+    }
+}
+
+fn push_beside(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize) {
+    let room = side_width(width, sides.len());
+    let wrapped: Vec<Vec<Line>> = sides
+        .iter()
+        .map(|side| side.as_ref().map(|line| wrap_line(line, room)).unwrap_or_default())
+        .collect();
+    let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+    for at in 0..height {
+        let line = |side: &Vec<Line>| side.get(at).cloned().unwrap_or_default();
+        lines.push(ColumnLine::Sides(wrapped.iter().map(line).collect()));
+    }
+}
+
+/// One line where all sides are equal, else a line for each side, with its name.
+fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &Cells, names: &[&str], width: usize) {
+    let mut push = |name: &str, line: &Line| {
+        let head = Span { text: format!("{name:9}"), tone: Tone::Faint, changed: false };
+        let whole: Line = std::iter::once(head).chain(line.iter().cloned()).collect();
+        lines.extend(wrap_line(&whole, width).into_iter().map(ColumnLine::Wide));
+    };
+    match cells.sides.first() {
+        Some(Some(line)) if cells.is_equal => push("", line),
+        _ => {
+            for (name, side) in names.iter().zip(&cells.sides) {
+                let short = name.split(' ').next().unwrap_or_default();
+                if let Some(line) = side {
+                    push(short, line);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Drawing of one case of two runs.
+
+use crate::domain::Status;
+use crate::explorer::Layout;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::comparison::columns::{ColumnLine, GAP, is_beside, side_names, side_width};
+use crate::explorer::screens::comparison::state::CaseColumns;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_spans};
+use crate::explorer::widgets::{panel, scrollbar};
+use crate::explorer::inside;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+/// The area of the lines: inside the border, with a column free on each side, below the names of the sides.
+pub(super) fn lines_area(main: Rect) -> Rect {
+    let inner = inside(main);
+    Rect {
+        x: inner.x + 1,
+        y: inner.y + 1,
+        width: inner.width.saturating_sub(2),
+        height: inner.height.saturating_sub(1),
+    }
+}
+
+/// The id of the case and its outcome in both runs.
+pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Screen::Comparison(screen) = &model.screen else { return };
+    let Some(case) = &screen.case else { return };
+    let compared = &screen.pair.found.cases[case.at];
+    let id = screen.pair.eval_id(compared);
+    let mut x = area.x + put(buffer, area.x, area.y, area.width.saturating_sub(24), id, theme.style(Role::Title)) + 2;
+    for (at, attempt) in screen.pair.attempts(compared).into_iter().enumerate() {
+        let status = attempt.map(|attempt| attempt.status);
+        let words = status.map_or("· no result".into(), |status: Status| format!("{} {}", status.glyph(), status.label()));
+        let style = status.map_or(theme.style(Role::Faint), |status| theme.status(status));
+        if at == 1 {
+            x += put(buffer, x, area.y, area.right().saturating_sub(x), "  →  ", theme.style(Role::Faint));
+        }
+        x += put(buffer, x, area.y, area.right().saturating_sub(x), &words, style);
+    }
+}
+
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let Screen::Comparison(screen) = &model.screen else { return None };
+    let case = screen.case.as_ref()?;
+    let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
+    panel(areas.main, &title, true, theme, buffer);
+    let area = lines_area(areas.main);
+    heads(case, area, theme, buffer);
+    let rows = usize::from(area.height);
+    for (row, line) in case.lines.1.iter().skip(case.scroll).take(rows).enumerate() {
+        let y = area.y + row as u16;
+        match line {
+            ColumnLine::Rule(words) => {
+                let used = put(buffer, area.x, y, area.width, &format!("── {words} "), theme.style(Role::Faint));
+                let rest = "─".repeat(usize::from(area.width.saturating_sub(used)));
+                put(buffer, area.x + used, y, area.width - used, &rest, theme.style(Role::Border));
+            }
+            ColumnLine::Wide(line) => put_spans(buffer, (area.x, y), area.width, line, theme, Role::Added),
+            ColumnLine::Sides(sides) => {
+                let room = side_width(usize::from(area.width), sides.len()) as u16;
+                for (at, side) in sides.iter().enumerate() {
+                    let x = area.x + at as u16 * (room + GAP as u16);
+                    let changed = if at == 0 { Role::Removed } else { Role::Added };
+                    put_spans(buffer, (x, y), room, side, theme, changed);
+                    if at > 0 {
+                        put(buffer, x - 2, y, 1, "│", theme.style(Role::Border));
+                    }
+                }
+            }
+        }
+    }
+    scrollbar(areas.main, case.scroll, rows, case.lines.1.len(), theme, buffer);
+    None
+}
+
+/// The names of the sides above their columns.
+fn heads(case: &CaseColumns, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let names = side_names(case);
+    let y = area.y - 1;
+    if !is_beside(usize::from(area.width)) {
+        put(buffer, area.x, y, area.width, &names.join(", "), theme.style(Role::Faint));
+        return;
+    }
+    let room = side_width(usize::from(area.width), names.len()) as u16;
+    for (at, name) in names.iter().enumerate() {
+        let x = area.x + at as u16 * (room + GAP as u16);
+        put(buffer, x, y, room, name, theme.style(Role::Title));
+    }
+}

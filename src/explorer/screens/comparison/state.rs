@@ -1,0 +1,145 @@
+//! State of the screen of two runs.
+
+use super::columns::ColumnLine;
+use crate::analysis::{CaseFate, ComparedCase, RunComparison};
+use crate::domain::{Attempt, EndedAttempt, RunState, Status};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A run of a comparison.
+#[derive(Clone, Debug)]
+pub struct ComparedRun {
+    /// Its plan and attempts.
+    pub state: RunState,
+    /// The name that a person gave it, else the beginning of its id.
+    pub name: String,
+}
+
+impl ComparedRun {
+    /// The attempt of a case that is shown: the first one that did not pass, else the first one.
+    pub fn shown_attempt(&self, case: usize) -> Option<&Arc<EndedAttempt>> {
+        let attempts = self.state.attempts_of(case);
+        let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
+        failed.or(attempts.first()).copied()
+    }
+
+    /// The id of a case.
+    pub fn eval_id(&self, case: usize) -> &str {
+        &self.state.plan.cases[case].eval_id
+    }
+}
+
+/// Two runs and what became of their cases.
+#[derive(Clone, Debug)]
+pub struct ComparedPair {
+    /// The first run.
+    pub before: ComparedRun,
+    /// The second run.
+    pub after: ComparedRun,
+    /// The comparison.
+    pub found: RunComparison,
+}
+
+impl ComparedPair {
+    /// The id of a case in the second run, else in the first.
+    pub fn eval_id(&self, case: &ComparedCase) -> &str {
+        match (case.after, case.before) {
+            (Some(at), _) => self.after.eval_id(at),
+            (None, Some(at)) => self.before.eval_id(at),
+            (None, None) => "",
+        }
+    }
+
+    /// The shown attempts of a case in both runs.
+    pub fn attempts(&self, case: &ComparedCase) -> [Option<&Arc<EndedAttempt>>; 2] {
+        let before = case.before.and_then(|at| self.before.shown_attempt(at));
+        [before, case.after.and_then(|at| self.after.shown_attempt(at))]
+    }
+}
+
+/// A row of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonRow {
+    /// The heading of the cases with one fate, with their number.
+    Heading(CaseFate, usize),
+    /// A case, by its index in [`RunComparison::cases`].
+    Case(usize),
+}
+
+/// State of the screen of two runs.
+#[derive(Debug)]
+pub struct ComparisonScreen {
+    /// The runs.
+    pub pair: Arc<ComparedPair>,
+    /// The fates whose cases are not listed.
+    pub folded: BTreeSet<CaseFate>,
+    /// The rows.
+    pub rows: Vec<ComparisonRow>,
+    /// Index into `rows`.
+    pub cursor: usize,
+    /// First visible row.
+    pub offset: usize,
+    /// Whether the metrics are shown where there is no room for list and metrics.
+    pub shows_metrics: bool,
+    /// The open case.
+    pub case: Option<CaseColumns>,
+}
+
+impl ComparisonScreen {
+    pub(crate) fn new(pair: Arc<ComparedPair>) -> ComparisonScreen {
+        let folded = BTreeSet::from([CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter]);
+        let mut screen = ComparisonScreen {
+            pair,
+            folded,
+            rows: Vec::new(),
+            cursor: 0,
+            offset: 0,
+            shows_metrics: false,
+            case: None,
+        };
+        screen.list();
+        let first_case = screen.rows.iter().position(|row| matches!(row, ComparisonRow::Case(_)));
+        screen.cursor = first_case.unwrap_or(0);
+        screen
+    }
+
+    /// Builds the rows.
+    pub(crate) fn list(&mut self) {
+        self.rows.clear();
+        for fate in CaseFate::ALL {
+            let cases = self.pair.found.cases.iter().enumerate().filter(|(_, case)| case.fate == fate);
+            let cases: Vec<ComparisonRow> = cases.map(|(at, _)| ComparisonRow::Case(at)).collect();
+            if !cases.is_empty() {
+                self.rows.push(ComparisonRow::Heading(fate, cases.len()));
+                self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&fate)));
+            }
+        }
+    }
+
+    /// The case under the cursor.
+    pub fn case_here(&self) -> Option<usize> {
+        match self.rows.get(self.cursor)? {
+            ComparisonRow::Case(at) => Some(*at),
+            ComparisonRow::Heading(..) => None,
+        }
+    }
+}
+
+/// One case of two runs in columns.
+#[derive(Debug)]
+pub struct CaseColumns {
+    /// Index in [`RunComparison::cases`].
+    pub at: usize,
+    /// The shown attempts of both runs, or why one cannot be read.
+    pub attempts: [Option<Result<Arc<Attempt>, String>>; 2],
+    /// What differs between the two results beside what the agent did.
+    pub notes: Vec<String>,
+    /// Whether only the two runs are compared with each other, without what is expected.
+    pub without_expected: bool,
+    /// Whether identical rows are hidden.
+    pub differences_only: bool,
+    /// First visible line.
+    pub scroll: usize,
+    /// The lines, with the width in columns for which they were built.
+    pub lines: (usize, Vec<ColumnLine>),
+}

@@ -1,0 +1,228 @@
+//! Updates of the screen of runs.
+
+use crate::explorer::commands::Motion;
+use crate::explorer::commands::enabled::Enabled;
+use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
+use crate::explorer::global;
+use crate::explorer::layout::case_rows;
+use crate::explorer::message::Mouse;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::opened_run;
+use crate::explorer::overlays::ask::{self, Purpose};
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::screens::browse::relist;
+use crate::explorer::screens::layout;
+use crate::explorer::screens::runs::state::RunsScreen;
+use crate::explorer::ticket::Ticket;
+use crate::history::{History, RunHead};
+use crate::store::{RUN_NAME_AT_MOST, RunLabel};
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn screen(model: &Model) -> Option<&RunsScreen> {
+    match &model.screen {
+        Screen::Runs(runs) => Some(runs),
+        _ => None,
+    }
+}
+
+fn screen_mut(model: &mut Model) -> Option<&mut RunsScreen> {
+    match &mut model.screen {
+        Screen::Runs(runs) => Some(runs),
+        _ => None,
+    }
+}
+
+/// Shows the runs of the folder. Those that were shown last are visible until they are read again.
+pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
+    // A past run was opened from this screen.
+    opened_run::close(model);
+    if !matches!(model.screen, Screen::Runs(_)) {
+        model.screen = Screen::Runs(std::mem::take(&mut model.runs));
+    }
+    vec![Effect::History(HistoryEffect::List(model.ticket()))]
+}
+
+/// The runs of the folder arrived.
+pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
+    let runs = match &mut model.screen {
+        Screen::Runs(runs) => runs,
+        _ => &mut model.runs,
+    };
+    if ticket > runs.read {
+        runs.read = ticket;
+        runs.put(history);
+    }
+    Vec::new()
+}
+
+pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
+    if let Screen::Runs(runs) = std::mem::replace(&mut model.screen, Screen::Browse) {
+        model.runs = runs;
+    }
+    Vec::new()
+}
+
+pub(crate) fn has_run_here(model: &Model) -> Enabled {
+    screen(model).and_then(RunsScreen::head).map(|_| ()).ok_or("there is no run here")
+}
+
+/// Names, pins and removal are for runs of evaltrail: ADK's results are ADK's.
+pub(crate) fn can_change(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let is_evaltrails = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_evaltrail);
+    is_evaltrails.then_some(()).ok_or("it is a result of ADK, which evaltrail does not change")
+}
+
+pub(crate) fn can_compare(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let runs = screen(model).ok_or("there is no run here")?;
+    let after = runs.head().ok_or("there is no run here")?;
+    if !after.is_ours() {
+        return Err("only your own runs can be compared");
+    }
+    let before = runs.first_of_comparison().ok_or("there is no run before it; space marks another one")?;
+    if !before.is_ours() {
+        return Err("the marked run is not one of yours; only those can be compared");
+    }
+    if before.path == after.path {
+        return Err("it is the marked run; go to another one");
+    }
+    if before.turn != after.turn {
+        return Err("one run is of all turns, the other of one turn alone");
+    }
+    Ok(())
+}
+
+/// Opens the run under the cursor: its cases as they were.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let head = screen(model).and_then(RunsScreen::head).cloned();
+    head.into_iter().map(|head| Effect::History(HistoryEffect::Open(Box::new(head)))).collect()
+}
+
+/// Marks the run as the first of a comparison, or removes the mark.
+pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
+    if let Some(runs) = screen_mut(model)
+        && let Some(path) = runs.head().map(|head| head.path.clone())
+    {
+        runs.marked = Some(path).filter(|path| runs.marked.as_ref() != Some(path));
+    }
+    Vec::new()
+}
+
+/// Compares the marked run, or else the one before, with the run under the cursor.
+pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
+    let Some(runs) = screen(model) else { return Vec::new() };
+    let pair = runs.first_of_comparison().cloned().zip(runs.head().cloned());
+    let effect = |(before, after)| Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)));
+    pair.map(effect).into_iter().collect()
+}
+
+fn label_of(model: &Model, run_id: &str) -> RunLabel {
+    let history = screen(model).and_then(|runs| runs.history.as_ref());
+    let known = history.and_then(|history| history.labels.get(run_id)).cloned();
+    known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() })
+}
+
+/// Pins the run under the cursor, so that it is not removed as an old one; a pinned one is not pinned any more.
+pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
+    let Some(run_id) = screen(model).and_then(RunsScreen::head).map(|head| head.run_id.clone()) else {
+        return Vec::new();
+    };
+    let mut label = label_of(model, &run_id);
+    label.pinned = !label.pinned;
+    vec![Effect::History(HistoryEffect::Label(label, model.ticket()))]
+}
+
+/// Asks for a name for the run under the cursor.
+pub(crate) fn rename(model: &mut Model) -> Vec<Effect> {
+    let Some(run_id) = screen(model).and_then(RunsScreen::head).map(|head| head.run_id.clone()) else {
+        return Vec::new();
+    };
+    let value = label_of(model, &run_id).name.unwrap_or_default();
+    ask::open(model, NameOfRun { run_id }, value)
+}
+
+#[derive(Debug)]
+struct NameOfRun {
+    run_id: String,
+}
+
+impl Purpose for NameOfRun {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
+        "name of the run: ".into()
+    }
+
+    fn example(&self) -> &'static str {
+        "before the new prompt; empty removes the name"
+    }
+
+    fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
+        let is_long = typed.trim().chars().count() > RUN_NAME_AT_MOST;
+        is_long.then(|| format!("a name has at most {RUN_NAME_AT_MOST} characters"))
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        let name = Some(typed.to_string()).filter(|name| !name.is_empty());
+        let label = RunLabel { name, ..label_of(model, &self.run_id) };
+        vec![Effect::History(HistoryEffect::Label(label, model.ticket()))]
+    }
+}
+
+/// Asks whether to delete the run under the cursor.
+pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
+    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let mut lines = vec![format!("{} attempts, in {}", head.totals.ended(), head.path.display())];
+    lines.push("The results of its cases are those of older runs again. This cannot be undone.".into());
+    let is_pinned = screen(model).is_some_and(|runs| runs.is_pinned(&head));
+    let title = if is_pinned { "Delete this run, which is pinned?" } else { "Delete this run?" };
+    confirm::open(model, title, lines, Confirmed::RemoveRun(head.path))
+}
+
+/// Deletes a run after the confirmation.
+pub(crate) fn remove_confirmed(model: &mut Model, path: PathBuf) -> Vec<Effect> {
+    vec![Effect::History(HistoryEffect::Remove(path, model.ticket()))]
+}
+
+/// A run was deleted: results that were from it are those of older runs.
+pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
+    listed(model, ticket, history);
+    global::notify(model, format!("run {run_id} was deleted"), false);
+    match model.outcomes.forget(run_id) {
+        true => {
+            relist(model);
+            vec![Effect::Results(ResultEffect::ReadAgain(model.ticket()))]
+        }
+        false => Vec::new(),
+    }
+}
+
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    let page = usize::from(case_rows(&layout(model)).height);
+    if let Some(runs) = screen_mut(model) {
+        runs.cursor = motion.of(runs.cursor, runs.rows.len(), page);
+        runs.offset = runs.offset.clamp(runs.cursor.saturating_sub(page.saturating_sub(1)), runs.cursor);
+    }
+}
+
+pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if let Some(motion) = mouse.kind.wheel() {
+        (0..3).for_each(|_| scroll(model, motion));
+        return Vec::new();
+    }
+    let rows = case_rows(&layout(model));
+    if !rows.contains(ratatui::layout::Position { x: mouse.x, y: mouse.y }) {
+        return Vec::new();
+    }
+    let Some(runs) = screen_mut(model) else { return Vec::new() };
+    let row = runs.offset + usize::from(mouse.y - rows.y);
+    if row >= runs.rows.len() {
+        return Vec::new();
+    }
+    if runs.cursor == row {
+        return open(model);
+    }
+    runs.cursor = row;
+    Vec::new()
+}

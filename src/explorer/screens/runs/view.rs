@@ -1,0 +1,265 @@
+//! Drawing of the screen of runs.
+
+use crate::domain::Status;
+use crate::explorer::layout::case_rows;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::runs::state::RunsScreen;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{fit, put, put_right};
+use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
+use crate::explorer::{Layout, inside};
+use crate::history::{RunHead, RunSource};
+use crate::workspace::SetPath;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
+
+/// Width in columns from which the details of a run are beside the list.
+const DETAILS_FROM: u16 = 100;
+/// Columns for the signs: marked, pinned.
+const SIGNS: u16 = 4;
+/// Sign of the run that is the first of a comparison.
+const MARKED: &str = "●";
+/// Sign of a run that is not removed as an old one.
+const PINNED: &str = "◆";
+
+pub(super) fn layout(base: Layout, _: &Model) -> Layout {
+    let body = base.body;
+    let details = if body.width >= DETAILS_FROM { body.width * 2 / 5 } else { 0 };
+    let main = Rect { width: body.width - details, ..body };
+    let beside = Rect { x: main.right(), width: details, ..body };
+    Layout { main, panel: beside, ..base }
+}
+
+pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let used = put(buffer, area.x, area.y, area.width, "runs  ", theme.style(Role::Title));
+    let room = area.width.saturating_sub(used);
+    put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+}
+
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let Screen::Runs(runs) = &model.screen else { return None };
+    let count = match runs.rows.len() {
+        _ if runs.history.is_none() => "runs".to_string(),
+        1 => "1 run".to_string(),
+        count => format!("{count} runs, newest first"),
+    };
+    panel(areas.main, &count, true, theme, buffer);
+    let rows = case_rows(areas);
+    if runs.rows.is_empty() {
+        let words = match runs.history {
+            None => "reading the runs…",
+            Some(_) => "no runs here yet",
+        };
+        put(buffer, rows.x + 1, rows.y, rows.width.saturating_sub(1), words, theme.style(Role::Faint));
+    } else {
+        list(model, runs, rows, theme, buffer);
+        scrollbar(areas.main, runs.offset, usize::from(rows.height), runs.rows.len(), theme, buffer);
+    }
+    if let Some(first) = runs.marked.as_ref().and_then(|_| runs.first_of_comparison()) {
+        let words = format!("{MARKED} first of a comparison: {}", name_of(runs, first));
+        panel_note(areas.main, areas.main.bottom() - 1, &words, theme.style(Role::Note), buffer);
+    }
+    if !areas.panel.is_empty() {
+        details(model, runs, areas.panel, theme, buffer);
+    }
+    None
+}
+
+/// Name, or the beginning of the id.
+fn name_of(runs: &RunsScreen, head: &RunHead) -> String {
+    let name = runs.name_of(head).map(str::to_string);
+    name.unwrap_or_else(|| head.run_id.chars().take(ID_SHOWN).collect())
+}
+
+/// Number of characters of an id that are shown instead of a name.
+const ID_SHOWN: usize = 12;
+
+/// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
+struct Column<'a> {
+    heading: &'static str,
+    width: u16,
+    right: bool,
+    cell: Box<dyn Fn(&RunHead) -> (String, Style) + 'a>,
+}
+
+/// The columns that fit, the most important first. The last one takes the rest of the width.
+fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Theme) -> Vec<Column<'a>> {
+    let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
+    let shown = || (0..runs.rows.len()).skip(runs.offset).take(100).filter_map(|row| runs.row(row));
+    let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0).clamp(4, 24) as u16;
+    let agent = shown().map(|head| head.agent.width()).max().unwrap_or(0).clamp(5, 24) as u16;
+    let column = |heading, width, right, cell| Column { heading, width, right, cell };
+    let all: Vec<Column<'a>> = vec![
+        column("run", name + 2, false, Box::new(move |head| (name_of(runs, head), text))),
+        column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),
+        column("passed", 10, true, Box::new(move |head| passed_words(head, theme))),
+        column("others", 16, false, Box::new(move |head| (others_words(head), others_style(head, theme)))),
+        column("time", 9, true, Box::new(move |head| (time_words(head), faint))),
+        column("agent", agent + 2, false, Box::new(move |head| (head.agent.clone(), text))),
+        column("sets", 12, false, Box::new(move |head| (sets_words(model, head), faint))),
+    ];
+    let mut room = width;
+    let fits = |column: &Column| {
+        let fits = column.width <= room;
+        room -= column.width.min(room);
+        fits
+    };
+    let mut columns: Vec<Column<'a>> = all.into_iter().take_while(fits).collect();
+    let used: u16 = columns.iter().map(|column| column.width).sum();
+    if let Some(last) = columns.last_mut().filter(|last| !last.right) {
+        last.width += width.saturating_sub(used);
+    }
+    columns
+}
+
+fn passed_words(head: &RunHead, theme: &Theme) -> (String, Style) {
+    let words = format!("{}/{}", head.totals.passed, head.attempts);
+    let all = head.totals.passed == head.attempts && head.attempts > 0;
+    (words, theme.style(if all { Role::Passed } else { Role::Text }))
+}
+
+/// The counts of attempts that did not pass.
+fn others_words(head: &RunHead) -> String {
+    counts_text(crate::domain::Totals { passed: 0, ..head.totals })
+}
+
+fn others_style(head: &RunHead, theme: &Theme) -> Style {
+    let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
+        .into_iter()
+        .find(|status| head.totals.each().iter().any(|(count, of)| of == status && *count > 0));
+    worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
+}
+
+fn time_words(head: &RunHead) -> String {
+    match head.duration_s {
+        None => String::new(),
+        Some(seconds) if seconds < 100.0 => format!("{seconds:.1} s"),
+        Some(seconds) => format!("{} min", (seconds / 60.0).round()),
+    }
+}
+
+/// What is special about a run, and the files of its cases.
+fn sets_words(model: &Model, head: &RunHead) -> String {
+    let sets = match &head.source {
+        RunSource::Adk { set_id, .. } => set_id.clone(),
+        RunSource::Evaltrail { sets, .. } => {
+            let stem = |path| SetPath::of_file(path, &model.folder).stem;
+            sets.iter().map(|set| stem(&set.path)).collect::<Vec<_>>().join(", ")
+        }
+    };
+    match special_words(head) {
+        Some(special) => format!("{special} · {sets}"),
+        None => sets,
+    }
+}
+
+fn special_words(head: &RunHead) -> Option<String> {
+    match &head.source {
+        RunSource::Adk { .. } => Some("by ADK".into()),
+        RunSource::Evaltrail { is_foreign: true, .. } => Some("foreign: not recorded by you".into()),
+        RunSource::Evaltrail { .. } if !head.is_finished() => Some("unfinished".into()),
+        RunSource::Evaltrail { .. } => head.turn.map(|turn| format!("turn {turn} alone")),
+    }
+}
+
+fn list(model: &Model, runs: &RunsScreen, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let columns = columns(model, runs, rows.width.saturating_sub(SIGNS), theme);
+    let mut x = rows.x + SIGNS;
+    for column in &columns {
+        let room = column.width.saturating_sub(2);
+        match column.right {
+            true => put_right(buffer, x + room, rows.y - 1, room, column.heading, theme.style(Role::Faint)),
+            false => put(buffer, x, rows.y - 1, room, column.heading, theme.style(Role::Faint)),
+        };
+        x += column.width;
+    }
+    for at in runs.offset..runs.rows.len().min(runs.offset + usize::from(rows.height)) {
+        let Some(head) = runs.row(at) else { continue };
+        let row = Rect { y: rows.y + (at - runs.offset) as u16, height: 1, ..rows };
+        let style = theme.row(at == runs.cursor);
+        buffer.set_style(row, style);
+        let sign = theme.within(style, theme.style(Role::Accent));
+        if runs.marked.as_ref() == Some(&head.path) {
+            put(buffer, row.x, row.y, 1, MARKED, sign);
+        }
+        if runs.is_pinned(head) {
+            put(buffer, row.x + 2, row.y, 1, PINNED, sign);
+        }
+        let mut x = row.x + SIGNS;
+        for column in &columns {
+            let (words, look) = (column.cell)(head);
+            let look = theme.within(style, look);
+            let room = column.width.saturating_sub(2);
+            match column.right {
+                true => put_right(buffer, x + room, row.y, room, &words, look),
+                false => put(buffer, x, row.y, room, &words, look),
+            };
+            x += column.width;
+        }
+    }
+}
+
+/// Everything that is known about the run under the cursor without reading it.
+fn details(model: &Model, runs: &RunsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(head) = runs.head() else {
+        panel(area, "", false, theme, buffer);
+        return;
+    };
+    let title = fit(&name_of(runs, head), usize::from(area.width).saturating_sub(8)).into_owned();
+    panel(area, &title, false, theme, buffer);
+    let inner = inside(area);
+    for (row, (name, value)) in facts(model, runs, head).iter().enumerate().take(usize::from(inner.height)) {
+        let y = inner.y + row as u16;
+        put(buffer, inner.x + 1, y, FACT_NAME, name, theme.style(Role::Faint));
+        let x = inner.x + 1 + FACT_NAME;
+        put(buffer, x, y, inner.right().saturating_sub(x + 1), value, theme.style(Role::Text));
+    }
+}
+
+/// Columns for the name of a fact.
+const FACT_NAME: u16 = 10;
+
+fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("run", head.run_id.clone())];
+    let day = head.started.get(..19).unwrap_or(&head.started).replace('T', " ");
+    facts.push(("started", format!("{day} UTC, {}", model.started_words(&head.started))));
+    facts.extend(special_words(head).map(|words| ("", words)));
+    if runs.is_pinned(head) {
+        facts.push(("", format!("{PINNED} pinned: not removed as an old run")));
+    }
+    let counts = counts_text(head.totals);
+    facts.push(("attempts", format!("{} of {}   {counts}", head.totals.ended(), head.attempts)));
+    if let Some(seconds) = head.duration_s {
+        facts.push(("time", format!("{seconds:.1} s")));
+    }
+    if !head.agent.is_empty() {
+        facts.push(("agent", head.agent.clone()));
+    }
+    facts.extend(named("criteria", &head.criteria));
+    facts.extend(head.judge.clone().map(|judge| ("judge", judge)));
+    facts.extend(head.spent.map(|spent| ("judging", spent.words())));
+    facts.extend(named("sets", &set_lines(model, head)));
+    facts
+}
+
+/// One line for each value; the name is before the first.
+fn named(name: &'static str, values: &[String]) -> Vec<(&'static str, String)> {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    names.zip(values.iter().cloned()).collect()
+}
+
+fn set_lines(model: &Model, head: &RunHead) -> Vec<String> {
+    match &head.source {
+        RunSource::Adk { set_id, .. } => vec![set_id.clone()],
+        RunSource::Evaltrail { sets, .. } => {
+            let line = |set: &crate::history::SetCount| {
+                let shown = SetPath::of_file(&set.path, &model.folder).shown;
+                let cases = if set.cases == 1 { "1 case".into() } else { format!("{} cases", set.cases) };
+                format!("{shown}  {cases}")
+            };
+            sets.iter().map(line).collect()
+        }
+    }
+}

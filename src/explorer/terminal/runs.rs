@@ -1,0 +1,68 @@
+//! Past runs for the explorer: reads, compares, labels and removes them.
+
+use crate::analysis::compare_runs;
+use crate::explorer::terminal::task_context::TaskContext;
+use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
+use crate::history::{History, RunHead};
+use crate::runner::history_of;
+use crate::store::{RunLabel, remove_run, save_run_label};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Executes an effect on past runs. Returns the reply.
+pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
+    let (what, replied) = match effect {
+        HistoryEffect::List(ticket) => return listed(context, ticket),
+        HistoryEffect::Open(head) => ("the run cannot be opened", open(context, &head)),
+        HistoryEffect::Compare(before, after) => {
+            ("the runs cannot be compared", compare(context, &before, &after))
+        }
+        HistoryEffect::Label(label, ticket) => {
+            ("name and pin of the run are not saved", set_label(context, &label, ticket))
+        }
+        HistoryEffect::Remove(path, ticket) => ("the run is not deleted", remove(context, &path, ticket)),
+    };
+    replied.unwrap_or_else(|why| Msg::Failed(format!("{what}: {why}")))
+}
+
+fn listed(context: &TaskContext, ticket: Ticket) -> Msg {
+    let history = Arc::new(history_of(&context.workspace));
+    Msg::History(HistoryMsg::Listed { ticket, history })
+}
+
+fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
+    let history = history_of(&context.workspace);
+    let past = history.past_run(head)?;
+    let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
+    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name }))
+}
+
+fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<Msg, String> {
+    let history = history_of(&context.workspace);
+    let (before, after) = (compared_run(&history, before)?, compared_run(&history, after)?);
+    let found = compare_runs(&before.state, &after.state);
+    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found }))))
+}
+
+fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String> {
+    let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
+    let name = name.unwrap_or_else(|| head.run_id.chars().take(12).collect());
+    Ok(ComparedRun { state: history.run_state(head)?, name })
+}
+
+fn set_label(context: &TaskContext, label: &RunLabel, ticket: Ticket) -> Result<Msg, String> {
+    save_run_label(&context.workspace.root, label).map_err(|error| error.to_string())?;
+    Ok(listed(context, ticket))
+}
+
+fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, String> {
+    match remove_run(path) {
+        Ok(true) => {
+            let run_id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let history = Arc::new(history_of(&context.workspace));
+            Ok(Msg::History(HistoryMsg::Removed { run_id, ticket, history }))
+        }
+        Ok(false) => Err("it is being written".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,65 @@
+//! Names and pins of runs: one line each, appended. Of two lines about the same run, the later one counts.
+
+use super::own_folder::OwnFolder;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+const NAME: &str = "run_labels.jsonl";
+/// The maximum length of a name, in characters.
+pub const RUN_NAME_AT_MOST: usize = 60;
+
+/// What a person noted about a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLabel {
+    /// The run's id.
+    pub run: String,
+    /// A name for the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether the run is kept when old runs are removed.
+    #[serde(default)]
+    pub pinned: bool,
+}
+
+/// Saves the label of a run.
+pub fn save_run_label(workspace: &Path, label: &RunLabel) -> io::Result<()> {
+    let line = serde_json::to_string(label)? + "\n";
+    let mut file = OwnFolder::make(workspace)?.append(NAME)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+/// The current labels, by the run's id. Lines that cannot be read are skipped.
+pub fn read_run_labels(workspace: &Path) -> HashMap<String, RunLabel> {
+    let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let labels = text.lines().filter_map(|line| serde_json::from_str::<RunLabel>(line).ok());
+    labels.map(|label| (label.run.clone(), label)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_label_counts_and_damaged_lines_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(read_run_labels(folder.path()).is_empty());
+        let label = |run: &str, name: Option<&str>, pinned| RunLabel {
+            run: run.into(),
+            name: name.map(str::to_string),
+            pinned,
+        };
+        save_run_label(folder.path(), &label("a", Some("before the upgrade"), true)).unwrap();
+        save_run_label(folder.path(), &label("b", None, true)).unwrap();
+        OwnFolder::of(folder.path()).unwrap().append(NAME).unwrap().write_all(b"{\"run\": 3}\n{").unwrap();
+        OwnFolder::of(folder.path()).unwrap().append(NAME).unwrap().write_all(b"\n").unwrap();
+        save_run_label(folder.path(), &label("b", None, false)).unwrap();
+        let read = read_run_labels(folder.path());
+        assert_eq!(read["a"], label("a", Some("before the upgrade"), true));
+        assert_eq!(read["b"], label("b", None, false));
+        assert_eq!(read.len(), 2);
+    }
+}
