@@ -13,10 +13,10 @@ use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sor
 use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
+use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
-use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::set_view::{SetState, SetView};

@@ -6,7 +6,8 @@ use crate::domain::{
 };
 use crate::formats::adk::{ResultFile, app_history};
 use crate::store::{
-    Places, RunKey, RunLabel, fingerprint, load_run, read_run_labels, read_text_file, run_folders, write_whole,
+    Places, RunKey, RunLabel, fingerprint, load_run, read_run_labels, read_text_file, run_folders,
+    write_whole,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

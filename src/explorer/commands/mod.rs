@@ -236,8 +236,7 @@ impl Command {
 
     /// Whether the command changes neither files nor results, so that it works in a past run.
     fn only_reads(&self) -> bool {
-        const CHANGES: &[&Command] =
-            &[&JUDGE_AGAIN, &VERDICT, &WRITE_TRIAL, &UNDO, &REDO, &EDITOR];
+        const CHANGES: &[&Command] = &[&JUDGE_AGAIN, &VERDICT, &WRITE_TRIAL, &UNDO, &REDO, &EDITOR];
         !matches!(self.group, Group::Run | Group::Author | Group::Edit | Group::Chat)
             && !CHANGES.contains(&self)
     }

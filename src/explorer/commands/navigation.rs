@@ -3,7 +3,9 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
+use super::enabled::{
+    always, can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows,
+};
 use super::{ANY_SCREEN, Command, Context, Group, LISTS, Motion, SCREENS, SCROLLED};
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};

@@ -82,7 +82,7 @@ pub static DELETE_RUN: Command = Command {
 pub static NEXT_COMPARED: Command = Command {
     name: "next case",
     help: "go to the next case of the comparison",
-    hint: None,
+    hint: Some("next case"),
     scope: None,
     group: Group::Runs,
     contexts: OF_TWO_RUNS,

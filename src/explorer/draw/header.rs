@@ -3,9 +3,12 @@
 
 use crate::domain::{CancelReason, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{Command, DROP_TRIAL, FLIPS, NEXT_FAILING, PREVIOUS_FAILING, WRITE_TRIAL};
+use crate::explorer::commands::{
+    Command, DROP_TRIAL, FLIPS, NEXT_COMPARED, NEXT_FAILING, PREVIOUS_COMPARED, PREVIOUS_FAILING, WRITE_TRIAL,
+};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::comparison::state::{ComparisonRow, ComparisonScreen};
 use crate::explorer::screens::entry;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
@@ -59,6 +62,9 @@ fn right_words(model: &Model) -> String {
     }
     match &model.screen {
         Screen::Case(case) => failing_words(model, case.at),
+        Screen::Comparison(screen) => comparison_words(screen),
+        // Each run has its own agent and judge.
+        Screen::Runs(_) => String::new(),
         _ => {
             let set = model.current_set().map(|set| &model.sets[set]);
             let agent = match set.map(|set| &set.agent) {
@@ -72,6 +78,15 @@ fn right_words(model: &Model) -> String {
             }
         }
     }
+}
+
+/// The position of the open case among the listed ones.
+fn comparison_words(screen: &ComparisonScreen) -> String {
+    let Some(open) = &screen.case else { return String::new() };
+    let mut listed = screen.rows.iter().filter(|row| matches!(row, ComparisonRow::Case(_)));
+    let count = listed.clone().count();
+    let at = listed.position(|row| *row == ComparisonRow::Case(open.at)).unwrap_or(0);
+    format!("{} of {count}  {} {}", at + 1, NEXT_COMPARED.key(), PREVIOUS_COMPARED.key())
 }
 
 fn live_words(run: &RunState, now: f64) -> String {

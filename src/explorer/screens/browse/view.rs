@@ -41,7 +41,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     if let Some(opened) = &model.opened_run {
         let name = opened.name.as_deref().unwrap_or(&opened.run.id);
-        let words = format!("{}: {name}", model.run_words(&opened.run));
+        let words = format!("past {}: {name}, as it was", model.run_words(&opened.run));
         put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
         return;
     }

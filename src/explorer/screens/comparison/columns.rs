@@ -2,8 +2,9 @@
 
 use super::state::CaseColumns;
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
-use crate::domain::{Attempt, Invocation, ToolCall, clean_line};
+use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line};
 use crate::explorer::screens::case::body::shown_response;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Width in columns from which the sides are beside each other. On narrower screens they are stacked.
@@ -62,7 +63,8 @@ pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
     let [before, after] = case.attempts.each_ref().map(|one| one.as_ref().and_then(|one| one.as_ref().ok()));
     metric_lines(&mut lines, before, after);
     let expected = after.or(before).map(|attempt| &attempt.expected[..]).unwrap_or_default();
-    let actual = |attempt: Option<&Arc<Attempt>>, at: usize| attempt.and_then(|one| one.actual.get(at).cloned());
+    let actual =
+        |attempt: Option<&Arc<Attempt>>, at: usize| attempt.and_then(|one| one.actual.get(at).cloned());
     let ran = [before, after].into_iter().flatten().map(|attempt| attempt.actual.len()).max().unwrap_or(0);
     let turns = expected.len().max(ran);
     for at in 0..turns {
@@ -95,31 +97,35 @@ fn note(lines: &mut Vec<ColumnLine>, text: &str, width: usize) {
     lines.extend(wrapped(text, Tone::Note, width));
 }
 
-/// The scores of every metric in both runs.
+/// The scores of every metric in both runs, those with a threshold first.
 fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, after: Option<&Arc<Attempt>>) {
     let metrics = |attempt: Option<&Arc<Attempt>>| attempt.map(|one| one.metrics.clone()).unwrap_or_default();
     let (first, second) = (metrics(before), metrics(after));
-    let mut names: Vec<&str> = second.iter().chain(&first).map(|metric| metric.metric.as_str()).collect();
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(*name));
-    for name in names {
-        let words = |of: &[crate::domain::MetricResult]| {
-            let metric = of.iter().find(|metric| metric.metric == name);
-            metric.map_or("·".to_string(), |metric| match metric.score {
-                Some(score) => format!("{} {score:.2}", metric.status.glyph()),
-                None => metric.status.glyph().to_string(),
-            })
-        };
-        let (a, b) = (words(&first), words(&second));
+    let mut all: Vec<&MetricResult> = second.iter().chain(&first).collect();
+    let mut seen = HashSet::new();
+    all.retain(|metric| seen.insert(metric.metric.as_str()));
+    all.sort_by_key(|metric| metric.threshold.is_none());
+    let width = all.iter().map(|metric| metric.metric.chars().count()).max().unwrap_or(0);
+    for metric in all {
+        let name = &metric.metric;
+        let (a, b) = (score_words(&first, name), score_words(&second, name));
         let changed = a != b;
         let span = |text: String, tone: Tone, changed: bool| Span { text, tone, changed };
         lines.push(ColumnLine::Wide(vec![
-            span(format!("{}  ", clean_line(name)), Tone::Key, false),
-            span(a, Tone::Plain, false),
+            span(format!("{:width$}  ", clean_line(name)), Tone::Key, false),
+            span(format!("{a:>8}"), if changed { Tone::Plain } else { Tone::Faint }, false),
             span(" → ".into(), Tone::Faint, false),
-            span(b, Tone::Plain, changed),
+            span(b, if changed { Tone::Plain } else { Tone::Faint }, changed),
         ]));
     }
+}
+
+fn score_words(metrics: &[MetricResult], name: &str) -> String {
+    let metric = metrics.iter().find(|metric| metric.metric == name);
+    metric.map_or("·".to_string(), |metric| match metric.score {
+        Some(score) => format!("{} {score:.2}", metric.status.glyph()),
+        None => metric.status.glyph().to_string(),
+    })
 }
 
 fn calls_of(turn: Option<&Invocation>) -> Vec<ToolCall> {
@@ -217,7 +223,11 @@ fn push_cells(lines: &mut Vec<ColumnLine>, rows: Vec<Cells>, case: &CaseColumns,
     let hidden = |cells: &Cells| case.differences_only && cells.is_equal;
     for stretch in rows.chunk_by(|a, b| hidden(a) == hidden(b)) {
         if hidden(&stretch[0]) {
-            let rows = if stretch.len() == 1 { "1 identical row".into() } else { format!("{} identical rows", stretch.len()) };
+            let rows = if stretch.len() == 1 {
+                "1 identical row".into()
+            } else {
+                format!("{} identical rows", stretch.len())
+            };
             lines.extend(wrapped(&format!("⋯ {rows}"), Tone::Faint, width));
             continue;
         }

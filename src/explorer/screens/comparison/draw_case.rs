@@ -2,13 +2,13 @@
 
 use crate::domain::Status;
 use crate::explorer::Layout;
+use crate::explorer::inside;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::comparison::columns::{ColumnLine, GAP, is_beside, side_names, side_width};
 use crate::explorer::screens::comparison::state::CaseColumns;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
-use crate::explorer::inside;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -29,10 +29,12 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
     let id = screen.pair.eval_id(compared);
-    let mut x = area.x + put(buffer, area.x, area.y, area.width.saturating_sub(24), id, theme.style(Role::Title)) + 2;
+    let mut x =
+        area.x + put(buffer, area.x, area.y, area.width.saturating_sub(24), id, theme.style(Role::Title)) + 2;
     for (at, attempt) in screen.pair.attempts(compared).into_iter().enumerate() {
         let status = attempt.map(|attempt| attempt.status);
-        let words = status.map_or("· no result".into(), |status: Status| format!("{} {}", status.glyph(), status.label()));
+        let words = status
+            .map_or("· no result".into(), |status: Status| format!("{} {}", status.glyph(), status.label()));
         let style = status.map_or(theme.style(Role::Faint), |status| theme.status(status));
         if at == 1 {
             x += put(buffer, x, area.y, area.right().saturating_sub(x), "  →  ", theme.style(Role::Faint));
@@ -53,7 +55,8 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         let y = area.y + row as u16;
         match line {
             ColumnLine::Rule(words) => {
-                let used = put(buffer, area.x, y, area.width, &format!("── {words} "), theme.style(Role::Faint));
+                let used =
+                    put(buffer, area.x, y, area.width, &format!("── {words} "), theme.style(Role::Faint));
                 let rest = "─".repeat(usize::from(area.width.saturating_sub(used)));
                 put(buffer, area.x + used, y, area.width - used, &rest, theme.style(Role::Border));
             }

@@ -91,7 +91,8 @@ fn open_case(model: &mut Model, at: usize) {
         screen.case.as_ref().map_or((false, false), |open| (open.without_expected, open.differences_only));
     let notes = notes_on(case);
     let lines = (0, Vec::new());
-    screen.case = Some(CaseColumns { at, attempts, notes, without_expected, differences_only, scroll: 0, lines });
+    screen.case =
+        Some(CaseColumns { at, attempts, notes, without_expected, differences_only, scroll: 0, lines });
     rebuild(model);
 }
 

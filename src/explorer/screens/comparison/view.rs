@@ -2,21 +2,21 @@
 
 use crate::analysis::{CaseFate, ComparedCase};
 use crate::domain::{Status, clean_line};
+use crate::explorer::Layout;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::comparison::state::{ComparedPair, ComparisonRow, ComparisonScreen};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
-use crate::explorer::Layout;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 /// Width in columns from which the metrics are beside the list.
-const BESIDE_FROM: u16 = 110;
+const BESIDE_FROM: u16 = 120;
 /// Columns for the metrics beside the list.
-const METRICS_WIDTH: u16 = 52;
+const METRICS_WIDTH: u16 = 58;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
@@ -56,7 +56,14 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
     let inner = panel(area, &title, true, theme, buffer);
     panel_note(area, area.y, &passed_words(&screen.pair), theme.style(Role::Title), buffer);
     if screen.rows.is_empty() {
-        put(buffer, inner.x + 1, inner.y, inner.width.saturating_sub(1), "no case has a result", theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            inner.y,
+            inner.width.saturating_sub(1),
+            "no case has a result",
+            theme.style(Role::Faint),
+        );
     }
     let rows = usize::from(inner.height);
     let name = name_width(screen, inner.width);
@@ -150,7 +157,9 @@ fn case_row(
 }
 
 /// The outcome of a case in a run: the sign of its status and, with several attempts, how many passed.
-fn outcome_words(attempts: Option<Vec<&std::sync::Arc<crate::domain::EndedAttempt>>>) -> (String, Option<Status>) {
+fn outcome_words(
+    attempts: Option<Vec<&std::sync::Arc<crate::domain::EndedAttempt>>>,
+) -> (String, Option<Status>) {
     let attempts = attempts.unwrap_or_default();
     if attempts.is_empty() {
         return ("·".into(), None);
@@ -224,4 +233,3 @@ fn p_words(p: f64) -> String {
     let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
     if p < SIGNIFICANT { number } else { format!("{number}, could be noise") }
 }
-
