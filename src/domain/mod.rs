@@ -16,6 +16,7 @@ mod clean;
 mod content;
 mod criterion;
 mod custom;
+mod decision;
 mod ended;
 mod eval_set;
 mod finding;
@@ -45,6 +46,7 @@ pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hid
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
+pub use decision::{Decision, DecisionKind};
 pub use ended::{
     AttemptRecords, AttemptSummary, Derivation, EndedAttempt, InMemory, MetricSummary, RecordedAt,
     WHOLE_AT_MOST, causes_of_first_failure,
@@ -57,7 +59,7 @@ pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
-pub use notes::{CaseNotes, Variant};
+pub use notes::{CaseNotes, Quarantine, Variant};
 pub use number::{float_of, plain_json, python_json, special_number, value_text};
 pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};

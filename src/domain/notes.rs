@@ -1,5 +1,5 @@
-//! Data of a case that is stored outside of its file, so that the file stays compatible with ADK: tags, and other
-//! allowed trajectories.
+//! Data of a case that is stored outside of its file, so that the file stays compatible with ADK: tags, other allowed
+//! trajectories, and whether its failures count.
 
 use super::Trajectory;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,30 @@ pub struct CaseNotes {
     pub tags: Vec<String>,
     /// Trajectories that are as good as the one in the file.
     pub variants: Vec<Variant>,
+    /// Set while failures of the case do not count.
+    pub quarantine: Option<Quarantine>,
+}
+
+/// A period in which failures of a case are counted apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quarantine {
+    /// The first day, as `2026-12-31`.
+    pub since: String,
+    /// The last day.
+    pub until: String,
+    /// The reason; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The name of the user who decided it; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+}
+
+impl Quarantine {
+    /// Whether it holds on a day, given as `2026-12-31`.
+    pub fn holds_on(&self, day: &str) -> bool {
+        day <= self.until.as_str()
+    }
 }
 
 /// Another allowed trajectory of a case.
@@ -23,8 +47,8 @@ pub struct Variant {
 }
 
 impl CaseNotes {
-    /// Whether there are no tags and no variants.
+    /// Whether there is nothing to store.
     pub fn is_empty(&self) -> bool {
-        self.tags.is_empty() && self.variants.is_empty()
+        self.tags.is_empty() && self.variants.is_empty() && self.quarantine.is_none()
     }
 }

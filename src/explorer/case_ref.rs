@@ -1,7 +1,7 @@
 //! Reference to an eval case by position.
 
 /// An eval case, by the index of its set and its position in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseRef {
     /// Index into [`crate::explorer::Model::sets`]. It does not change when other sets are added or deleted.
     pub set: usize,

@@ -100,6 +100,9 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     let effects = what_if::follow(model, &new);
     model.outcomes.follow(&new);
     model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    if let Some(queue) = &mut model.queue {
+        queue.follow(&new);
+    }
     if let Some(narrowing) = &mut model.browse.narrowing {
         narrowing.cases = narrowing.cases.iter().filter_map(|case| new(*case)).collect();
     }
@@ -153,7 +156,7 @@ pub fn requested_cases(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
 }
 
 /// The outcomes without the active what-if.
-fn real(model: &Model) -> &crate::explorer::outcomes::Outcomes {
+pub(crate) fn real(model: &Model) -> &crate::explorer::outcomes::Outcomes {
     model.trial.as_ref().map_or(&model.outcomes, |trial| &trial.before)
 }
 

@@ -1,6 +1,6 @@
 //! Effects: requests for side effects, as data.
 
-use crate::domain::{AttemptKey, CancelReason, EndedAttempt, HumanVerdict, SessionInput};
+use crate::domain::{AttemptKey, CancelReason, Decision, EndedAttempt, HumanVerdict, SessionInput};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
@@ -196,6 +196,11 @@ pub enum ResultEffect {
     Forget(Arc<Outcomes>),
     /// Write changed criteria to the configs of these sets.
     WriteCriteria(WhatIf, Vec<usize>),
+    /// Compute how these changed criteria would change the configs of these sets. The reply is
+    /// [`crate::explorer::ResultMsg::CriteriaPlanned`].
+    PlanCriteria(WhatIf, Vec<usize>),
+    /// Save decisions on failures.
+    SaveDecisions(Vec<Decision>),
     /// Build the comparison of large turns in the background.
     BuildBody(BodyKey, Arc<Compared>),
     /// Read a large attempt in the background, to build the lines for this key.

@@ -1,6 +1,6 @@
 //! Messages to `update`.
 
-use crate::domain::{Attempt, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
@@ -15,6 +15,7 @@ use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
 use crate::history::{History, PastResult, PastRun};
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
+use crate::store::FileJob;
 use crate::workspace::SetPath;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,6 +98,10 @@ pub enum ResultMsg {
     },
     /// Verdicts given by people, oldest first.
     Verdicts(Vec<HumanVerdict>),
+    /// The current decisions on failures.
+    Decisions(Vec<Decision>),
+    /// The reply to [`crate::explorer::ResultEffect::PlanCriteria`]: the changes of files, or why they cannot be made.
+    CriteriaPlanned(Result<Vec<FileJob>, String>),
     /// The reply to [`crate::explorer::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
     Rescored(Ticket, Box<Rescored>),
     /// The reply to [`crate::explorer::ResultEffect::BuildBody`].

@@ -17,6 +17,7 @@ use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
+use crate::explorer::screens::queue::state::{Decisions, Queue};
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::set_view::{SetState, SetView};
@@ -93,6 +94,12 @@ pub struct Model {
     pub judge: Option<String>,
     /// The agents found in the workspace or named in its configuration.
     pub agents: Vec<String>,
+    /// The name of the user, for decisions; may be empty.
+    pub author: String,
+    /// The current decisions on failures.
+    pub decisions: Decisions,
+    /// The triage queue, once it was opened. It is kept while another screen is open.
+    pub queue: Option<Queue>,
     /// Verdicts given by people.
     pub verdicts: Vec<HumanVerdict>,
     /// Increases whenever `verdicts` changes.
@@ -173,6 +180,9 @@ impl Model {
             awaited_body: None,
             judge: None,
             agents: Vec::new(),
+            author: String::new(),
+            decisions: Decisions::new(),
+            queue: None,
             verdicts: Vec::new(),
             verdicts_version: 0,
         }

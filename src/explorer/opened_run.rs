@@ -117,7 +117,9 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
     match msg {
         Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
         Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
-        Msg::Results(ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_)) => true,
+        Msg::Results(
+            ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(_),
+        ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
             let pending = model.trial.as_ref().and_then(|trial| trial.pending);
             pending.is_none_or(|(pending, _)| pending != *ticket)

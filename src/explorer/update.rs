@@ -12,7 +12,7 @@ use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
 use crate::explorer::overlays::{self, Overlay};
-use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, run, runs};
+use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs};
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
 
 /// Applies a message to the model. Returns the effects to execute.
@@ -85,6 +85,11 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             model.verdicts_version += 1;
             Vec::new()
         }
+        ResultMsg::Decisions(decisions) => {
+            model.put_decisions(decisions);
+            Vec::new()
+        }
+        ResultMsg::CriteriaPlanned(jobs) => queue::criteria_planned(model, jobs),
         ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
         ResultMsg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);

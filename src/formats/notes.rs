@@ -10,7 +10,7 @@ use super::adk::{trajectory, write_trajectory};
 use super::json::{self, JsonPath, Names, TextChange};
 use super::read::{Node, Read};
 use super::{EditError, FileProblem};
-use crate::domain::{CaseNotes, Trajectory, Variant};
+use crate::domain::{CaseNotes, Quarantine, Trajectory, Variant};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +61,18 @@ fn read_case(node: Node) -> Read<CaseNotes> {
     Ok(CaseNotes {
         tags: node.list("tags", |tag| tag.str())?,
         variants: node.list("variants", read_variant)?,
+        quarantine: node.get("quarantine").map(read_quarantine).transpose()?,
+    })
+}
+
+fn read_quarantine(node: Node) -> Read<Quarantine> {
+    node.object()?;
+    let text = |key: &str| node.get(key).map(|value| value.str()).transpose();
+    Ok(Quarantine {
+        since: node.need("since")?.str()?,
+        until: node.need("until")?.str()?,
+        why: text("why")?.unwrap_or_default(),
+        by: text("by")?.unwrap_or_default(),
     })
 }
 
@@ -86,6 +98,9 @@ fn write_case(notes: &CaseNotes) -> Value {
     if !notes.variants.is_empty() {
         out.insert("variants".into(), notes.variants.iter().map(variant).collect());
     }
+    if let Some(quarantine) = &notes.quarantine {
+        out.insert("quarantine".into(), json!(quarantine));
+    }
     Value::Object(out)
 }
 
@@ -100,6 +115,12 @@ mod tests {
         CaseNotes {
             tags: tags.iter().map(|tag| tag.to_string()).collect(),
             variants: vec![Variant { name: "v".into(), turns: vec![turn] }],
+            quarantine: tags.first().map(|tag| Quarantine {
+                since: "2026-01-02".into(),
+                until: "2026-02-03".into(),
+                why: tag.to_string(),
+                by: String::new(),
+            }),
         }
     }
 

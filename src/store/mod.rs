@@ -4,12 +4,14 @@
 //! ```text
 //! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      evaltrail's, ignored by git
 //! <workspace>/.evaltrail/run_labels.jsonl                         names and pins of runs
+//! <workspace>/.evaltrail/decisions.jsonl                          people's decisions on failures
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
 //! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs
 //! ```
 
 mod answers;
+mod decisions;
 mod edits;
 mod journal;
 mod journal_line;
@@ -27,6 +29,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, CachedResponse};
+pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run, run_folders,

@@ -58,7 +58,7 @@ pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Ef
         ..EvalCase::default()
     };
     let at = CaseRef { set, index: file.len() };
-    let mut screen = EditScreen::new(at, file, case, false);
+    let mut screen = EditScreen::new(at, file, case, None);
     screen.is_new = true;
     screen.cursor = 2;
     model.screen = Screen::Edit(Box::new(screen));

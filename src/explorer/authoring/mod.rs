@@ -20,7 +20,7 @@ use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::case::body::PieceLine;
-use crate::explorer::screens::{browse, chat, edit};
+use crate::explorer::screens::{browse, chat, edit, queue};
 use crate::explorer::{global, load, what_if};
 use crate::formats::{Edit, Notes, SetFile};
 use crate::store::fingerprint;
@@ -71,16 +71,9 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
         true => model.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
     };
-    let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
-    let mut refused = Vec::new();
-    for at in &chosen {
-        let ran = attempt_to_accept(model, *at).cloned();
-        match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
-            Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
-            Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
-            Err(why) => refused.push(format!("{}: {why}", model.eval_id(*at))),
-        }
-    }
+    let (mut by_set, refused) = accepting_edits(model, &chosen);
+    let refused: Vec<String> =
+        refused.into_iter().map(|(at, why)| format!("{}: {why}", model.eval_id(at))).collect();
     let count: usize = by_set.values().map(Vec::len).sum();
     let words = match (count, chosen.as_slice()) {
         (1, [one]) => format!("accept what the agent did in {}", model.eval_id(*one)),
@@ -102,6 +95,32 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
         },
         _ => propose_many(model, by_set, words),
     }
+}
+
+/// The edits that make everything the agent did in these cases expected, by set, and the cases for which there are
+/// none, with the reasons.
+pub(crate) fn accepting_edits(
+    model: &Model,
+    cases: &[CaseRef],
+) -> (BTreeMap<usize, Vec<Edit>>, Vec<(CaseRef, String)>) {
+    let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
+    let mut refused = Vec::new();
+    for at in cases {
+        let ran = attempt_to_accept(model, *at).cloned();
+        match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
+            Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
+            Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
+            Err(why) => refused.push((*at, why)),
+        }
+    }
+    (by_set, refused)
+}
+
+/// Whether what the agent did in a case can be made expected.
+pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
+    let ran = attempt_to_accept(model, at).cloned();
+    let is_editable = model.file(at.set).is_some_and(|file| crate::formats::is_editable(file).is_ok());
+    is_editable && accepted(model, at, ran, |_| Some(Piece::Turn)).is_ok()
 }
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.
@@ -189,8 +208,12 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
     }
     if saved {
         model.overlay = None;
+        let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
+        if triage.is_some_and(|applying| applying.words == done.words) {
+            effects.extend(queue::applied(model));
+        }
         match &model.screen {
-            Screen::Edit(_) => edit::close(model),
+            Screen::Edit(_) => effects.extend(edit::close(model)),
             Screen::Chat(_) => chat::was_kept(model),
             _ => {}
         }

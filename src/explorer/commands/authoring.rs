@@ -6,7 +6,7 @@
 use super::enabled::{
     always, can_accept_all, can_accept_here, can_capture, can_edit, can_write_set, has_set,
 };
-use super::{Command, Context, Group, LISTS, SCREENS};
+use super::{Command, Context, Group, LISTS, SCREENS, LIST_OR_CASE};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
@@ -44,7 +44,7 @@ pub static EDIT: Command = Command {
     hint: Some("edit"),
     scope: None,
     group: Group::Author,
-    contexts: LISTS,
+    contexts: LIST_OR_CASE,
     default_keys: &["e"],
     enabled: can_edit,
     run: edit::open,

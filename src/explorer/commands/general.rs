@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{always, has_case, has_no_sets};
-use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LISTS};
+use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LIST_OR_CASE};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::{global, overlays};
@@ -35,6 +35,7 @@ pub static HELP: Command = Command {
         Context::Runs,
         Context::Comparison,
         Context::ComparedCase,
+        Context::Queue,
         Context::Edit,
         Context::Reading,
     ],
@@ -61,7 +62,7 @@ pub static COPY: Command = Command {
     hint: None,
     scope: None,
     group: Group::General,
-    contexts: LISTS,
+    contexts: LIST_OR_CASE,
     default_keys: &["y"],
     enabled: has_case,
     run: global::copy,

@@ -14,6 +14,7 @@ mod navigation;
 mod results;
 mod running;
 mod runs;
+mod triage;
 mod what_if;
 
 pub use authoring::*;
@@ -25,6 +26,7 @@ pub use navigation::*;
 pub use results::*;
 pub use running::*;
 pub use runs::*;
+pub use triage::*;
 pub use what_if::*;
 
 use super::effect::Effect;
@@ -47,6 +49,8 @@ pub enum Context {
     Comparison,
     /// One case of two runs.
     ComparedCase,
+    /// The triage queue.
+    Queue,
     Edit,
     Chat,
     /// A read-only dialog.
@@ -70,6 +74,7 @@ impl Context {
             Context::Runs => Some("runs"),
             Context::Comparison => Some("comparison"),
             Context::ComparedCase => Some("compared case"),
+            Context::Queue => Some("triage"),
             Context::Edit => Some("edit"),
             Context::Chat => Some("chat"),
             Context::Reading | Context::Confirm | Context::Trust | Context::Proposal => None,
@@ -87,8 +92,13 @@ const ANY_SCREEN: &[Context] = &[
     Context::Runs,
     Context::Comparison,
     Context::ComparedCase,
+    Context::Queue,
     Context::Edit,
 ];
+/// The screens of one case.
+const ONE_CASE: &[Context] = &[Context::Case, Context::Queue];
+/// The screens on which a case can be looked at.
+const LIST_OR_CASE: &[Context] = &[Context::Browse, Context::Case, Context::Queue];
 /// The screens of two runs.
 const OF_TWO_RUNS: &[Context] = &[Context::Comparison, Context::ComparedCase];
 const LISTS: &[Context] = &[Context::Browse, Context::Case];
@@ -100,6 +110,7 @@ const SCROLLED: &[Context] = &[
     Context::Runs,
     Context::Comparison,
     Context::ComparedCase,
+    Context::Queue,
     Context::Edit,
     Context::Reading,
     Context::Confirm,
@@ -114,6 +125,7 @@ const EVERYWHERE: &[Context] = &[
     Context::Runs,
     Context::Comparison,
     Context::ComparedCase,
+    Context::Queue,
     Context::Edit,
     Context::Chat,
     Context::Reading,
@@ -129,6 +141,7 @@ pub enum Group {
     Run,
     Results,
     Runs,
+    Triage,
     WhatIf,
     Author,
     List,
@@ -143,6 +156,7 @@ impl Group {
     pub const ALL: &[Group] = &[
         Group::Run,
         Group::Results,
+        Group::Triage,
         Group::Runs,
         Group::WhatIf,
         Group::Author,
@@ -159,6 +173,7 @@ impl Group {
             Group::Run => "Run",
             Group::Results => "Results",
             Group::Runs => "Past runs",
+            Group::Triage => "Triage",
             Group::WhatIf => "What if",
             Group::Author => "Cases and sets",
             Group::List => "List",
@@ -237,7 +252,7 @@ impl Command {
     /// Whether the command changes neither files nor results, so that it works in a past run.
     fn only_reads(&self) -> bool {
         const CHANGES: &[&Command] = &[&JUDGE_AGAIN, &VERDICT, &WRITE_TRIAL, &UNDO, &REDO, &EDITOR];
-        !matches!(self.group, Group::Run | Group::Author | Group::Edit | Group::Chat)
+        !matches!(self.group, Group::Run | Group::Triage | Group::Author | Group::Edit | Group::Chat)
             && !CHANGES.contains(&self)
     }
 
@@ -276,6 +291,22 @@ pub static PREFIXES: &[(&str, &str)] = &[("w", "what if"), ("c", "case, set"), (
 /// All commands. Hints are shown in this order.
 pub static COMMANDS: &[&Command] = &[
     &OPEN,
+    &QUEUE_ACCEPT,
+    &QUEUE_RUN,
+    &QUEUE_RELAX,
+    &QUEUE_QUARANTINE,
+    &QUEUE_COMMENT,
+    &QUEUE_SKIP,
+    &QUEUE_UNDO,
+    &QUEUE_FINISH,
+    &QUEUE_ACCEPT_GROUP,
+    &QUEUE_RUN_GROUP,
+    &QUEUE_RELAX_GROUP,
+    &QUEUE_QUARANTINE_GROUP,
+    &QUEUE_COMMENT_GROUP,
+    &QUEUE_SKIP_GROUP,
+    &QUEUE_NEXT,
+    &QUEUE_PREVIOUS,
     &BACK,
     &SELECT,
     &RUN,
@@ -309,6 +340,7 @@ pub static COMMANDS: &[&Command] = &[
     &CANCEL_ALL,
     &FILTER,
     &CAUSES,
+    &TRIAGE,
     &WATCH,
     &COMPARE_RUNS,
     &WITHOUT_EXPECTED,

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{always, can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
-use super::{Command, Context, Group, LISTS, SCREENS};
+use super::{Command, Context, Group, LISTS, SCREENS, ONE_CASE, LIST_OR_CASE};
 use crate::explorer::screens::case::state::CaseMode;
 use crate::explorer::screens::{self, case, run};
 use crate::explorer::{overlays, what_if};
@@ -15,7 +15,7 @@ pub static COMPARE_TAB: Command = Command {
     hint: None,
     scope: None,
     group: Group::Results,
-    contexts: &[Context::Case],
+    contexts: ONE_CASE,
     default_keys: &["1"],
     enabled: always,
     run: |model| case::show(model, CaseMode::Compare),
@@ -27,7 +27,7 @@ pub static METRICS_TAB: Command = Command {
     hint: None,
     scope: None,
     group: Group::Results,
-    contexts: &[Context::Case],
+    contexts: ONE_CASE,
     default_keys: &["4"],
     enabled: always,
     run: |model| case::show(model, CaseMode::Metrics),
@@ -51,7 +51,7 @@ pub static TIMELINE: Command = Command {
     hint: Some("timeline"),
     scope: None,
     group: Group::Results,
-    contexts: &[Context::Case],
+    contexts: ONE_CASE,
     default_keys: &["v", "2"],
     enabled: has_attempt,
     run: |model| case::toggle_mode(model, CaseMode::Timeline),
@@ -63,7 +63,7 @@ pub static JUDGES: Command = Command {
     hint: Some("judges"),
     scope: None,
     group: Group::Results,
-    contexts: LISTS,
+    contexts: LIST_OR_CASE,
     default_keys: &["J", "3"],
     enabled: has_judgement,
     run: case::judges,

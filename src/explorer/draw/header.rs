@@ -8,6 +8,7 @@ use crate::explorer::commands::{
 };
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::comparison::state::{ComparisonRow, ComparisonScreen};
 use crate::explorer::screens::entry;
 use crate::explorer::theme::{Role, Theme};
@@ -61,6 +62,8 @@ fn right_words(model: &Model) -> String {
         return live_words(run, model.now);
     }
     match &model.screen {
+        // The queue has its own lines.
+        Screen::Case(case) if case.from == CaseOrigin::Queue => String::new(),
         Screen::Case(case) => failing_words(model, case.at),
         Screen::Comparison(screen) => comparison_words(screen),
         // Each run has its own agent and judge.

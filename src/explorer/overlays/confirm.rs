@@ -1,15 +1,16 @@
 //! Confirmation before something is lost or written.
 
 use super::question::QuestionText;
-use super::{Dialog, Overlay};
-use crate::domain::SessionInput;
+use super::{Dialog, Overlay, follow_all};
+use crate::domain::{DecisionKind, SessionInput};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{CONFIRM, Context, Motion, REFUSE};
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::{chat, edit, layout, runs};
+use crate::explorer::screens::{chat, edit, layout, queue, runs};
 use crate::explorer::theme::Theme;
 use crate::metrics::WhatIf;
 use ratatui::buffer::Buffer;
@@ -40,6 +41,12 @@ pub enum Confirmed {
     EditAgain(EditorOf, String),
     /// Deletes the run in this folder.
     RemoveRun(PathBuf),
+    /// Stores a decision about the cases of a group: its note, and the last day of a quarantine.
+    DecideGroup(DecisionKind, Vec<CaseRef>, String, String),
+    /// Adds the smallest changes of criteria with which these cases pass to the what-if.
+    RelaxGroup(Vec<CaseRef>),
+    /// Carries the decisions of a triage out.
+    FinishTriage,
     /// Quits, although something is lost or interrupted.
     Quit,
 }
@@ -73,19 +80,26 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
             vec![Effect::Results(ResultEffect::WriteCriteria(change, sets))]
         }
         Confirmed::RemoveRun(path) => runs::remove_confirmed(model, path),
+        Confirmed::DecideGroup(kind, cases, note, until) => queue::take(model, kind, &cases, &note, &until),
+        Confirmed::RelaxGroup(cases) => queue::relax(model, &cases),
+        Confirmed::FinishTriage => queue::finish(model),
         Confirmed::LeaveChat => chat::close(model),
         Confirmed::RestartChat(session) => chat::restart(model, *session),
         Confirmed::EditAgain(of, text) => edit::type_again(of, text),
-        Confirmed::DropDraft => {
-            edit::close(model);
-            Vec::new()
-        }
+        Confirmed::DropDraft => edit::close(model),
     }
 }
 
 impl Dialog for Confirm {
     fn context(&self) -> Option<Context> {
         Some(Context::Confirm)
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        match &mut self.then {
+            Confirmed::DecideGroup(_, cases, ..) | Confirmed::RelaxGroup(cases) => follow_all(cases, new),
+            _ => true,
+        }
     }
 
     fn scroll(&mut self, model: &mut Model, motion: Motion) {

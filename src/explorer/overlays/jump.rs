@@ -2,6 +2,7 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::Query;
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -40,7 +41,7 @@ pub(super) fn go_to(model: &mut Model, case: CaseRef) {
     if !model.browse.visible.contains(&case) {
         browse::set_filter(model, String::new(), Query::default());
     }
-    case::open(model, case, false);
+    case::open(model, case, CaseOrigin::List);
 }
 
 /// Repeats an open search after a file was loaded.

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod comparison;
 pub mod edit;
 pub mod live;
+pub mod queue;
 pub mod run;
 pub mod runs;
 
@@ -19,6 +20,7 @@ use super::message::Mouse;
 use super::model::{Model, Screen};
 use super::overlays;
 use super::theme::Theme;
+use case::state::CaseOrigin;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
 use ratatui::buffer::Buffer;
@@ -65,6 +67,7 @@ pub struct TextEntry {
 pub fn entry(screen: &Screen) -> &'static ScreenEntry {
     match screen {
         Screen::Browse => &browse::SCREEN,
+        Screen::Case(case) if case.from == CaseOrigin::Queue => &queue::SCREEN,
         Screen::Case(_) => &case::SCREEN,
         Screen::Chat(_) => &chat::SCREEN,
         Screen::Edit(_) => &edit::SCREEN,

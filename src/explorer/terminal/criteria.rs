@@ -4,18 +4,18 @@
 use crate::config::FILE_NAME;
 use crate::domain::MatchRule;
 use crate::formats::adk::change_criteria;
+use crate::formats::json::TextChange;
 use crate::metrics::WhatIf;
-use crate::store::write_whole;
+use crate::store::{EditLog, FileAction, FileJob};
 use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use anyhow::Context;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Writes a change. Returns a message that names the files. No file is written if the new text of any of them cannot
-/// be built.
-pub(crate) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<String> {
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
+/// The changes of files that a change of criteria makes. Errors: the new text of a file cannot be built.
+pub(crate) fn jobs(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<Vec<FileJob>> {
+    let mut jobs = Vec::new();
     let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
     if !criteria.is_empty() {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
@@ -33,21 +33,43 @@ pub(crate) fn write(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -
                 defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
             let changed =
                 change_criteria(before.as_deref(), &deciding, |criteria_now| criteria.apply(criteria_now));
-            files.push((config.clone(), changed.with_context(|| config.display().to_string())?));
+            let changed = changed.with_context(|| config.display().to_string())?;
+            jobs.push(job_of(config, before, changed));
         }
     }
     if !change.rules.is_empty() {
         let path = workspace.root.join(FILE_NAME);
-        let before = if path.is_file() { read_text(&path)? } else { String::new() };
-        files.push((path, with_rules(before, &change.rules)?));
+        let before = if path.is_file() { Some(read_text(&path)?) } else { None };
+        let after = with_rules(before.clone().unwrap_or_default(), &change.rules)?;
+        jobs.push(job_of(path, before, after));
     }
-    for (path, text) in &files {
-        write_whole(path, text.as_bytes()).with_context(|| path.display().to_string())?;
-    }
-    let names: Vec<String> = files
-        .iter()
-        .map(|(path, _)| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string())
-        .collect();
+    Ok(jobs)
+}
+
+fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileJob {
+    let action = match before {
+        Some(before) => {
+            let change = TextChange::one(0, &before, &after);
+            FileAction::Change(Arc::from(before), change)
+        }
+        None => FileAction::Create(after),
+    };
+    FileJob { path, action }
+}
+
+/// Writes a change, so that it can be undone. Returns a message that names the files. Errors: a file was not written;
+/// then none is.
+pub(crate) fn write(
+    log: &EditLog,
+    workspace: &Workspace,
+    sets: &[&SetPath],
+    change: &WhatIf,
+) -> anyhow::Result<String> {
+    let jobs = jobs(workspace, sets, change)?;
+    let words = format!("change the criteria: {}", change.words().join(", "));
+    log.make(Some(&workspace.root), &words, &jobs).map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
+    let shown = |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+    let names: Vec<String> = jobs.iter().map(|job| shown(&job.path)).collect();
     Ok(format!("written to {}; the next run uses it", names.join(", ")))
 }
 

@@ -22,7 +22,9 @@ use crate::explorer::{
 };
 use crate::formats::SetFile;
 use crate::runner::{self, Run, RunHandle, TrustQuestion, agent_question};
-use crate::store::{EditLog, Places, Trust, read_verdicts, save_verdicts, sweep};
+use crate::store::{
+    EditLog, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
+};
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -97,12 +99,25 @@ impl EffectExecutor {
                 drop(outcomes);
                 None
             }),
-            ResultEffect::WriteCriteria(change, sets) => self.elsewhere(move |context| {
-                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
-                Some(match criteria::write(&context.workspace, &paths, &change) {
-                    Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
-                    Err(error) => Msg::Failed(error.to_string()),
+            ResultEffect::WriteCriteria(change, sets) => {
+                let log = EditLog::of(self.places.as_ref());
+                self.elsewhere(move |context| {
+                    let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
+                    Some(match criteria::write(&log, &context.workspace, &paths, &change) {
+                        Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
+                        Err(error) => Msg::Failed(error.to_string()),
+                    })
                 })
+            }
+            ResultEffect::PlanCriteria(change, sets) => self.elsewhere(move |context| {
+                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
+                let planned = criteria::jobs(&context.workspace, &paths, &change);
+                let planned = planned.map_err(|error| format!("{error:#}"));
+                Some(Msg::Results(ResultMsg::CriteriaPlanned(planned)))
+            }),
+            ResultEffect::SaveDecisions(decisions) => self.elsewhere(move |context| {
+                let saved = save_decisions(&context.workspace.root, &decisions);
+                saved.err().map(|error| Msg::Failed(format!("the decisions are not saved: {error}")))
             }),
             ResultEffect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.view);
@@ -213,6 +228,9 @@ impl EffectExecutor {
         });
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
+        });
+        self.elsewhere(move |context| {
+            Some(Msg::Results(ResultMsg::Decisions(read_decisions(&context.workspace.root))))
         });
     }
 

@@ -1,6 +1,7 @@
 //! Updates of the home screen.
 
 use crate::domain::{Query, Status, Subject, causes_of_first_failure};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -54,7 +55,7 @@ pub(crate) fn choose_node(model: &mut Model, node: usize) {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match (model.browse.pane, model.browse.visible.get(model.browse.cursor)) {
         (Pane::Sets, _) => model.browse.pane = Pane::Cases,
-        (Pane::Cases, Some(&case)) => case::open(model, case, false),
+        (Pane::Cases, Some(&case)) => case::open(model, case, CaseOrigin::List),
         (Pane::Cases, None) => {}
     }
     Vec::new()
@@ -313,7 +314,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     } else if rows.contains(at) {
         let row = model.browse.offset + usize::from(y - rows.y);
         match model.browse.visible.get(row) {
-            Some(&case) if model.browse.cursor == row => case::open(model, case, false),
+            Some(&case) if model.browse.cursor == row => case::open(model, case, CaseOrigin::List),
             Some(_) => model.browse.cursor = row,
             None => {}
         }

@@ -18,6 +18,17 @@ pub enum CaseMode {
     Metrics,
 }
 
+/// Where a case was opened from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseOrigin {
+    /// The list.
+    List,
+    /// The run screen.
+    Run,
+    /// The triage queue.
+    Queue,
+}
+
 impl CaseScreen {
     /// The current difference.
     pub fn current_piece(&self) -> Option<&PieceLine> {
@@ -64,6 +75,6 @@ pub struct CaseScreen {
     pub key: Option<BodyKey>,
     /// The smallest change of criteria with which the attempt would pass, if one was found.
     pub suggestion: Option<WhatIf>,
-    /// Whether going back leads to the run screen; otherwise to the list.
-    pub from_run: bool,
+    /// Where the case was opened from, and where going back leads.
+    pub from: CaseOrigin,
 }

@@ -13,7 +13,7 @@ use crate::explorer::screens::case::body::{
     Body, BodyKey, BodyView, Compared, ComparedTurn, PieceLine, build_body, is_large, is_slow_to_relax,
     turn_status,
 };
-use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
 use crate::explorer::screens::case::view;
 use crate::explorer::screens::{browse, layout};
 use crate::metrics::{is_declared, relaxation};
@@ -22,16 +22,16 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Opens a case at its worst attempt.
-pub(crate) fn open(model: &mut Model, case: CaseRef, from_run: bool) {
-    model.screen = Screen::Case(Box::new(CaseScreen { from_run, ..view_of(model, case) }));
+pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
+    model.screen = Screen::Case(Box::new(CaseScreen { from, ..view_of(model, case) }));
     if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
         model.browse.cursor = at;
     }
 }
 
 /// Opens a case at the attempt with this number, or at its worst attempt if there is none with the number.
-pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from_run: bool) {
-    open(model, case, from_run);
+pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from: CaseOrigin) {
+    open(model, case, from);
     let attempts = model.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
     let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
     let turn = attempts[at].first_failed_turn.unwrap_or(0);
@@ -61,7 +61,7 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         body: None,
         key: None,
         suggestion: None,
-        from_run: false,
+        from: CaseOrigin::List,
     }
 }
 
@@ -69,8 +69,11 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     browse::next_failing(model, forward);
     if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
-        let from_run = matches!(&model.screen, Screen::Case(case) if case.from_run);
-        open(model, case, from_run);
+        let from = match &model.screen {
+            Screen::Case(case) => case.from,
+            _ => CaseOrigin::List,
+        };
+        open(model, case, from);
     }
     Vec::new()
 }
@@ -80,7 +83,7 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
     if !matches!(model.screen, Screen::Case(_))
         && let Some(case) = model.current_case()
     {
-        open(model, case, false);
+        open(model, case, CaseOrigin::List);
     }
     toggle_mode(model, CaseMode::Judged)
 }
@@ -92,7 +95,10 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
         let mode = case.mode;
         return toggle_mode(model, mode);
     }
-    model.screen = if case.from_run { Screen::Run } else { Screen::Browse };
+    model.screen = match case.from {
+        CaseOrigin::Run => Screen::Run,
+        CaseOrigin::List | CaseOrigin::Queue => Screen::Browse,
+    };
     Vec::new()
 }
 

@@ -10,6 +10,7 @@ pub use super::complete::{Tools, completions};
 pub use super::field::{Adding, Field, FieldRow, adding_after, fields, value_of};
 
 use crate::domain::EvalCase;
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::formats::SetFile;
 use std::sync::Arc;
@@ -44,8 +45,8 @@ pub struct EditScreen {
     pub typing: Option<Typing>,
     /// The known tools, for completion.
     pub tools: Arc<Tools>,
-    /// Whether closing the editor leads to the case screen; otherwise to the list.
-    pub from_case: bool,
+    /// Where the case was opened from; `None` if the editor was opened from the list.
+    pub from: Option<CaseOrigin>,
 }
 
 /// A value that is being typed.
@@ -65,7 +66,7 @@ pub struct Typing {
 
 impl EditScreen {
     /// Starts to edit a case.
-    pub fn new(at: CaseRef, file: Arc<SetFile>, case: EvalCase, from_case: bool) -> EditScreen {
+    pub fn new(at: CaseRef, file: Arc<SetFile>, case: EvalCase, from: Option<CaseOrigin>) -> EditScreen {
         EditScreen {
             at,
             file,
@@ -80,7 +81,7 @@ impl EditScreen {
             scroll: 0,
             typing: None,
             tools: Arc::default(),
-            from_case,
+            from,
         }
     }
 

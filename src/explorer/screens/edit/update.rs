@@ -1,6 +1,7 @@
 //! Updates of the case editor.
 
 use crate::domain::{EvalCase, Part, eval_id_error};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::SetEffect;
@@ -15,7 +16,7 @@ use crate::explorer::screens::edit::state::{
     self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
     wrong_value,
 };
-use crate::explorer::screens::{case, layout};
+use crate::explorer::screens::{case, layout, queue};
 use crate::explorer::widgets::text_field::request;
 use crate::explorer::{authoring, global};
 use crate::formats::Edit;
@@ -32,8 +33,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(file) = model.file(at.set) else { return Vec::new() };
     match file.case(at.index) {
         Ok(case) => {
-            let from_case = matches!(model.screen, Screen::Case(_));
-            let screen = EditScreen::new(at, file.clone(), case, from_case);
+            let from = match &model.screen {
+                Screen::Case(case) => Some(case.from),
+                _ => None,
+            };
+            let screen = EditScreen::new(at, file.clone(), case, from);
             model.screen = Screen::Edit(Box::new(screen));
             vec![Effect::Sets(SetEffect::CollectTools(at.set))]
         }
@@ -393,17 +397,22 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Closes the editor and goes back to the case or the list.
-pub(crate) fn close(model: &mut Model) {
-    let Screen::Edit(edit) = &model.screen else { return };
-    let (at, from_case) = (edit.at, edit.from_case);
+/// Closes the editor and goes back to the case, the triage queue or the list.
+pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
+    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    let (at, from) = (edit.at, edit.from);
     model.screen = Screen::Browse;
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
-    if from_case && exists {
-        case::open(model, at, false);
-    } else if let Some(row) = model.browse.visible.iter().position(|case| *case == at) {
-        model.browse.cursor = row;
+    match from.filter(|_| exists) {
+        Some(CaseOrigin::Queue) => return queue::resume(model),
+        Some(from) => case::open(model, at, from),
+        None => {
+            if let Some(row) = model.browse.visible.iter().position(|case| *case == at) {
+                model.browse.cursor = row;
+            }
+        }
     }
+    Vec::new()
 }
 
 /// Handles the mouse: the wheel moves the cursor, and a click moves it to a row.

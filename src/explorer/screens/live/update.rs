@@ -1,6 +1,7 @@
 //! Updates of the screen of an attempt in flight.
 
 use crate::domain::{AttemptKey, RunState};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
@@ -29,7 +30,7 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
     match model.case_of(run, key) {
         Some(at) => {
             run::list_with(model, at);
-            case::open_at(model, at, key.attempt, true);
+            case::open_at(model, at, key.attempt, CaseOrigin::Run);
             global::notify(model, "the attempt has ended; this is its result".into(), false)
         }
         None => Vec::new(),

@@ -1,6 +1,7 @@
 //! Updates of the run screen; starting and cancelling runs.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
 use crate::explorer::effect::RunEffect;
@@ -98,13 +99,17 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
         }
         _ => model.browse.visible.iter().copied().filter(failing).collect(),
     };
-    // Cases without an agent were scored before, and can only be scored again.
+    let against = against_of(model, &cases);
+    start(model, cases, against)
+}
+
+/// What these cases are run against: cases without an agent were scored before, and can only be scored again.
+pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
     let is_saved = |case: &CaseRef| {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
         scored && model.sets[case.set].agent.is_err()
     };
-    let against = if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent };
-    start(model, cases, against)
+    if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent }
 }
 
 /// Runs these cases, if there are any.
@@ -334,7 +339,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match model.run.as_ref().and_then(|run| model.case_of(run, key)) {
         Some(case) => {
             list_with(model, case);
-            case::open_at(model, case, key.attempt, true);
+            case::open_at(model, case, key.attempt, CaseOrigin::Run);
             Vec::new()
         }
         None => global::notify(model, "the case is no longer in its file".into(), false),

@@ -45,6 +45,7 @@ impl Loop {
         model.folder = folder_of(&opened);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
+        model.author = user_name();
         model.judge = judge_of(&workspace);
         model.agents = workspace.agent_names();
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
@@ -84,6 +85,12 @@ impl Loop {
         };
         Ok((opened, first))
     }
+}
+
+/// The name of the user in the environment; empty if there is none.
+fn user_name() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.unwrap_or_default()
 }
 
 /// Opens the workspace in the background. Returns `None` if this takes longer than [`OPEN_TIMEOUT`]; the workspace then

@@ -1,0 +1,67 @@
+//! A person's decisions on failures.
+
+use serde::{Deserialize, Serialize};
+
+/// What a person decided about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionKind {
+    /// The case is run again.
+    RunAgain,
+    /// What the agent did becomes what is expected.
+    Accept,
+    /// The failure does not count until a date.
+    Quarantine,
+    /// The failure stays, with a comment.
+    Comment,
+}
+
+impl DecisionKind {
+    /// The name for display.
+    pub fn label(self) -> &'static str {
+        match self {
+            DecisionKind::RunAgain => "run again",
+            DecisionKind::Accept => "accept",
+            DecisionKind::Quarantine => "quarantine",
+            DecisionKind::Comment => "comment",
+        }
+    }
+}
+
+/// A decision on the failure of a case. It holds for as long as the case fails for the same reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The set's file, as displayed.
+    pub file: String,
+    /// The case's id.
+    pub eval_id: String,
+    /// The case's content hash, if its id is not unique in the file; else empty.
+    #[serde(default)]
+    pub content: String,
+    /// Why the case failed: its first cause in words.
+    pub finding: String,
+    /// The decision; `None` takes an earlier one back.
+    pub kind: Option<DecisionKind>,
+    /// The reason or comment; may be empty.
+    #[serde(default)]
+    pub note: String,
+    /// The last day of a quarantine, as `2026-12-31`; empty for other decisions.
+    #[serde(default)]
+    pub until: String,
+    /// Whether it was carried out; if not, it is one of a triage that is not finished.
+    #[serde(default)]
+    pub is_applied: bool,
+    /// The name of the user who decided.
+    #[serde(default)]
+    pub author: String,
+    /// When it was decided, RFC 3339.
+    #[serde(default)]
+    pub at: String,
+}
+
+impl Decision {
+    /// Whether both are about the same case, so that the later one counts.
+    pub fn is_about(&self, other: &Decision) -> bool {
+        (&self.file, &self.eval_id, &self.content) == (&other.file, &other.eval_id, &other.content)
+    }
+}

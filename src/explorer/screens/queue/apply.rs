@@ -1,0 +1,175 @@
+//! The end of a triage: a summary of the decisions and of the changes of files. Once it is confirmed, the files are
+//! written as one edit, which can be undone, and cases are run again.
+
+use crate::domain::{Decision, DecisionKind, Quarantine};
+use crate::explorer::authoring;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::effect::{Effect, ResultEffect};
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::overlays::Overlay;
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
+use crate::explorer::screens::queue::state::{Applying, StepChange, count_of, pending};
+use crate::explorer::screens::run;
+use crate::explorer::global;
+use crate::store::FileJob;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Shows what was decided and what would be written.
+pub(crate) fn summary(model: &mut Model) -> Vec<Effect> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let changed_criteria = queue.steps.iter().any(|step| matches!(step.change, StepChange::WhatIf(_)));
+    let change = model.trial.as_ref().filter(|_| changed_criteria).map(|trial| trial.change.clone());
+    if let Some(change) = change {
+        let sets: BTreeSet<usize> = queue.cases().map(|case| case.set).collect();
+        return vec![Effect::Results(ResultEffect::PlanCriteria(change, sets.into_iter().collect()))];
+    }
+    show_summary(model, Vec::new())
+}
+
+/// The changes of the configs are known: shows the summary.
+pub(crate) fn criteria_planned(model: &mut Model, jobs: Result<Vec<FileJob>, String>) -> Vec<Effect> {
+    match jobs {
+        Ok(jobs) => show_summary(model, jobs),
+        Err(why) => global::notify(model, format!("the criteria cannot be changed: {why}"), true),
+    }
+}
+
+fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let decided = pending(model, queue);
+    let undecided = queue.cases().filter(|case| model.is_undecided(*case)).count();
+    if decided.is_empty() && criteria.is_empty() {
+        let words = match undecided {
+            0 => "every failure is decided, and nothing is left to do",
+            _ => "nothing is decided yet",
+        };
+        return global::notify(model, words.into(), false);
+    }
+    let has_criteria = !criteria.is_empty();
+    let (mut jobs, refused) = match jobs_of(model, &decided) {
+        Ok(made) => made,
+        Err(why) => return global::notify(model, why, true),
+    };
+    jobs.extend(criteria);
+    let lines = summary_lines(model, &decided, &refused, undecided, has_criteria);
+    let refused: BTreeSet<CaseRef> = refused.into_iter().map(|(case, _)| case).collect();
+    let carried_out: Vec<(CaseRef, Decision)> =
+        decided.into_iter().filter(|(case, _)| !refused.contains(case)).collect();
+    let run_again = carried_out.iter().filter(|(_, one)| one.kind == Some(DecisionKind::RunAgain));
+    let run_again = run_again.map(|(case, _)| *case).collect();
+    let decisions: Vec<Decision> = carried_out.into_iter().map(|(_, decision)| decision).collect();
+    let words = format!("triage of {} failures", decisions.len());
+    let applying = Applying { decisions, run_again, has_criteria, words: words.clone() };
+    if let Some(queue) = &mut model.queue {
+        queue.applying = Some(applying);
+    }
+    if jobs.is_empty() {
+        return confirm::open(model, "Finish the triage?", lines, Confirmed::FinishTriage);
+    }
+    let folder = model.folder.clone();
+    let shown = |job: &FileJob| job.path.strip_prefix(&folder).unwrap_or(&job.path).display().to_string();
+    let mut proposal = Proposal::new(words, jobs, shown);
+    let headings = lines.into_iter().map(ProposalLine::Heading);
+    proposal.lines.splice(0..0, headings);
+    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    Vec::new()
+}
+
+/// One line for each kind of decision, and what is left out.
+fn summary_lines(
+    model: &Model,
+    decided: &[(CaseRef, Decision)],
+    refused: &[(CaseRef, String)],
+    undecided: usize,
+    has_criteria: bool,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for kind in [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment] {
+        match count_of(decided, kind) {
+            0 => {}
+            1 => lines.push(format!("{}: 1 case", kind.label())),
+            count => lines.push(format!("{}: {count} cases", kind.label())),
+        }
+    }
+    if let Some(trial) = model.trial.as_ref().filter(|_| has_criteria) {
+        let (more, _) = trial.counts();
+        lines.push(format!("criteria: {} ({more} cases pass)", trial.change.words().join(", ")));
+    }
+    for (case, why) in refused.iter().take(5) {
+        lines.push(format!("left out: {}: {why}", model.eval_id(*case)));
+    }
+    if refused.len() > 5 {
+        lines.push(format!("left out: {} more", refused.len() - 5));
+    }
+    if undecided > 0 {
+        lines.push(format!("still undecided: {undecided}"));
+    }
+    lines
+}
+
+type Refused = Vec<(CaseRef, String)>;
+
+/// The changes of the sets' files and of the files beside them, and the cases that cannot be accepted.
+fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJob>, Refused), String> {
+    let of_kind = |kind| decided.iter().filter(move |(_, decision)| decision.kind == Some(kind));
+    let accepted: Vec<CaseRef> = of_kind(DecisionKind::Accept).map(|(case, _)| *case).collect();
+    let (edits, refused) = authoring::accepting_edits(model, &accepted);
+    let mut jobs = Vec::new();
+    for (set, edits) in edits {
+        jobs.extend(model.propose(set, edits, String::new())?.jobs);
+    }
+    let mut quarantined: BTreeMap<usize, Vec<(String, &Decision)>> = BTreeMap::new();
+    for (case, decision) in of_kind(DecisionKind::Quarantine) {
+        let id = model.eval_id(*case).into_owned();
+        quarantined.entry(case.set).or_default().push((id, decision));
+    }
+    let since = model.today();
+    for (set, cases) in quarantined {
+        let job = authoring::notes::notes_job(model, set, |notes| {
+            for (id, decision) in cases {
+                notes.entry(id).or_default().quarantine = Some(Quarantine {
+                    since: since.clone(),
+                    until: decision.until.clone(),
+                    why: decision.note.clone(),
+                    by: decision.author.clone(),
+                });
+            }
+        })?;
+        jobs.extend(job);
+    }
+    Ok((jobs, refused))
+}
+
+/// Confirmed without changes of files.
+pub(crate) fn finish(model: &mut Model) -> Vec<Effect> {
+    applied(model)
+}
+
+/// The files are written: the decisions are carried out, and cases are run again. Comments stay.
+pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
+    let Some(applying) = model.queue.as_mut().and_then(|queue| queue.applying.take()) else {
+        return Vec::new();
+    };
+    let done = |decision: &Decision| match decision.kind {
+        Some(DecisionKind::Comment) => Decision { is_applied: true, ..decision.clone() },
+        _ => Decision { kind: None, ..decision.clone() },
+    };
+    let decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
+    model.take_decisions(&decisions);
+    if applying.has_criteria {
+        // What is shown now is what the criteria in the files give.
+        model.trial = None;
+    }
+    model.queue = None;
+    if matches!(&model.screen, Screen::Case(_)) {
+        model.screen = Screen::Browse;
+    }
+    let mut effects = vec![Effect::Results(ResultEffect::SaveDecisions(decisions))];
+    if !applying.run_again.is_empty() {
+        let against = run::against_of(model, &applying.run_again);
+        effects.extend(run::start(model, applying.run_again, against));
+    }
+    effects
+}
+

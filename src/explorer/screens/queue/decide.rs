@@ -1,0 +1,285 @@
+//! Decisions of the queue, for one case and for the rest of its group, and their undo.
+
+use crate::domain::{Decision, DecisionKind, Status, unix_seconds};
+use crate::explorer::authoring;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::enabled::{self, Enabled};
+use crate::explorer::effect::{Effect, ResultEffect};
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::overlays::ask::{self, Purpose};
+use crate::explorer::overlays::confirm::{self, Confirmed};
+use crate::explorer::screens::queue::state::{QueueStep, StepChange, day_of};
+use crate::explorer::screens::queue::update::{show, to_undecided};
+use crate::explorer::{global, what_if};
+use crate::metrics::{Rescorer, WhatIf, relaxation};
+use std::borrow::Cow;
+
+/// Days of a quarantine unless the user enters another date.
+const QUARANTINE_DAYS: f64 = 14.0;
+/// Maximum number of cases that are named in a preview.
+const NAMED: usize = 12;
+/// Maximum number of cases of a group for which changes of criteria are searched.
+const RELAXED_AT_MOST: usize = 500;
+
+pub(crate) fn can_decide(model: &Model) -> Enabled {
+    let at = model.queue.as_ref().map(|queue| queue.at).ok_or("the queue is not open")?;
+    let failing = model.outcomes.get(at).is_some_and(|outcome| outcome.is_failing());
+    failing.then_some(()).ok_or("the case passes")
+}
+
+pub(crate) fn can_accept(model: &Model) -> Enabled {
+    can_decide(model)?;
+    enabled::can_edit(model)
+}
+
+pub(crate) fn can_relax(model: &Model) -> Enabled {
+    can_decide(model)?;
+    enabled::has_suggestion(model)
+}
+
+pub(crate) fn can_undo(model: &Model) -> Enabled {
+    let has = model.queue.as_ref().is_some_and(|queue| !queue.steps.is_empty());
+    has.then_some(()).ok_or("nothing was decided yet")
+}
+
+pub(crate) fn has_rest_of_group(model: &Model) -> Enabled {
+    let any = !rest_of_group(model).is_empty();
+    any.then_some(()).ok_or("every case of this cause is decided")
+}
+
+/// The undecided cases of the group of the case on the screen.
+fn rest_of_group(model: &Model) -> Vec<CaseRef> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let cases = queue.group_of(queue.at).map(|group| group.cases.clone()).unwrap_or_default();
+    cases.into_iter().filter(|case| model.is_undecided(*case)).collect()
+}
+
+/// What the user chose for a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// A decision.
+    Decide(DecisionKind),
+    /// The smallest change of criteria with which the case passes.
+    Relax,
+}
+
+/// Decides about the case on the screen; asks for a date or a comment first where the decision needs one.
+pub(crate) fn decide(model: &mut Model, choice: Choice) -> Vec<Effect> {
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    match choice {
+        Choice::Relax => relax(model, &[at]),
+        Choice::Decide(kind @ (DecisionKind::Quarantine | DecisionKind::Comment)) => {
+            ask_for_note(model, kind, vec![at])
+        }
+        Choice::Decide(kind) => take(model, kind, &[at], "", ""),
+    }
+}
+
+/// Decides about the undecided rest of the group, after a preview.
+pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
+    let rest = rest_of_group(model);
+    match choice {
+        Choice::Decide(kind @ (DecisionKind::Quarantine | DecisionKind::Comment)) => {
+            ask_for_note(model, kind, rest)
+        }
+        Choice::Decide(kind) => preview(model, kind, rest, String::new(), String::new()),
+        Choice::Relax => {
+            let change = relaxation_of(model, &rest);
+            if change.is_empty() {
+                let why = "no small change of criteria was found with which these cases would pass";
+                return global::notify(model, why.into(), true);
+            }
+            let title = format!("Try this for {}?", cases_words(rest.len()));
+            confirm::open(model, title, change.words(), Confirmed::RelaxGroup(rest))
+        }
+    }
+}
+
+/// Shows which cases a decision is about.
+fn preview(
+    model: &mut Model,
+    kind: DecisionKind,
+    cases: Vec<CaseRef>,
+    note: String,
+    until: String,
+) -> Vec<Effect> {
+    let (cases, left_out): (Vec<CaseRef>, Vec<CaseRef>) = match kind {
+        DecisionKind::Accept => cases.into_iter().partition(|case| authoring::can_be_accepted(model, *case)),
+        _ => (cases, Vec::new()),
+    };
+    if cases.is_empty() {
+        let why = "what the agent did cannot be accepted in any of these cases";
+        return global::notify(model, why.into(), true);
+    }
+    let mut lines: Vec<String> =
+        cases.iter().take(NAMED).map(|case| model.eval_id(*case).into_owned()).collect();
+    if cases.len() > NAMED {
+        lines.push(format!("… and {} more", cases.len() - NAMED));
+    }
+    if !left_out.is_empty() {
+        lines.push(format!("{} cannot be accepted and stay undecided", cases_words(left_out.len())));
+    }
+    let title = format!("{}: {}?", kind.label(), cases_words(cases.len()));
+    confirm::open(model, title, lines, Confirmed::DecideGroup(kind, cases, note, until))
+}
+
+fn cases_words(count: usize) -> String {
+    if count == 1 { "1 case".into() } else { format!("{count} cases") }
+}
+
+/// Stores a decision about these cases, and goes on to the next undecided one.
+pub(crate) fn take(
+    model: &mut Model,
+    kind: DecisionKind,
+    cases: &[CaseRef],
+    note: &str,
+    until: &str,
+) -> Vec<Effect> {
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let before: Vec<Decision> = cases
+        .iter()
+        .map(|case| model.decision(*case).cloned().unwrap_or_else(|| model.blank_decision(*case)))
+        .collect();
+    let decided: Vec<Decision> = cases
+        .iter()
+        .map(|case| Decision {
+            kind: Some(kind),
+            finding: model.finding_of(*case),
+            note: note.to_string(),
+            until: until.to_string(),
+            ..model.blank_decision(*case)
+        })
+        .collect();
+    model.take_decisions(&decided);
+    if let Some(queue) = &mut model.queue {
+        queue.steps.push(QueueStep { at, change: StepChange::Decisions(before) });
+        queue.later.retain(|case| !cases.contains(case));
+    }
+    let mut effects = vec![Effect::Results(ResultEffect::SaveDecisions(decided))];
+    effects.extend(to_undecided(model, at, false));
+    effects
+}
+
+/// Adds the smallest change of criteria with which these cases pass to the what-if.
+pub(crate) fn relax(model: &mut Model, cases: &[CaseRef]) -> Vec<Effect> {
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let change = relaxation_of(model, cases);
+    let before = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    if let Some(queue) = &mut model.queue {
+        queue.steps.push(QueueStep { at, change: StepChange::WhatIf(before) });
+    }
+    let mut effects = what_if::change(model, |now| now.add(change));
+    // With many results, they are rescored in the background: the next case is known then.
+    if model.trial.as_ref().is_some_and(|trial| trial.pending.is_some()) {
+        return effects;
+    }
+    effects.extend(to_undecided(model, at, false));
+    effects
+}
+
+/// The smallest changes with which these cases pass, one after the other: a case that passes with the changes for the
+/// cases before it adds none.
+fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
+    let mut change = WhatIf::default();
+    for case in cases.iter().take(RELAXED_AT_MOST) {
+        let attempt = model.outcomes.get(*case).and_then(|outcome| outcome.worst_attempt());
+        let Some(attempt) = attempt.and_then(|attempt| attempt.read().ok()) else { continue };
+        if change.is_empty() || Rescorer::new(&change).rescore(&attempt).status != Status::Passed {
+            change.add(relaxation(&attempt).unwrap_or_default());
+        }
+    }
+    change
+}
+
+/// Takes the last step back.
+pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
+    let Some(step) = model.queue.as_mut().and_then(|queue| queue.steps.pop()) else { return Vec::new() };
+    let mut effects = Vec::new();
+    match step.change {
+        StepChange::Decisions(before) => {
+            model.take_decisions(&before);
+            effects.push(Effect::Results(ResultEffect::SaveDecisions(before)));
+        }
+        StepChange::WhatIf(before) => effects.extend(what_if::change(model, |now| *now = before)),
+        StepChange::Skipped(cases) => {
+            if let Some(queue) = &mut model.queue {
+                queue.later.retain(|case| !cases.contains(case));
+            }
+        }
+    }
+    if !matches!(&model.screen, Screen::Edit(_)) {
+        show(model, step.at);
+    }
+    effects
+}
+
+/// The proposed last day of a quarantine.
+fn quarantine_until(model: &Model) -> String {
+    day_of(model.opened_at + model.now + QUARANTINE_DAYS * 86_400.0)
+}
+
+fn ask_for_note(model: &mut Model, kind: DecisionKind, cases: Vec<CaseRef>) -> Vec<Effect> {
+    let value = match kind {
+        DecisionKind::Quarantine => format!("{} ", quarantine_until(model)),
+        _ => String::new(),
+    };
+    ask::open(model, DecisionLine { kind, cases }, value)
+}
+
+/// The line for the date and reason of a quarantine, or for a comment.
+#[derive(Debug)]
+struct DecisionLine {
+    kind: DecisionKind,
+    cases: Vec<CaseRef>,
+}
+
+/// The date and the reason of a quarantine.
+fn date_and_reason(typed: &str) -> (&str, &str) {
+    let typed = typed.trim();
+    let (date, reason) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    (date, reason.trim())
+}
+
+impl Purpose for DecisionLine {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
+        let words = match self.kind {
+            DecisionKind::Quarantine => "quarantine until, and why ",
+            _ => "why the failure stays ",
+        };
+        words.into()
+    }
+
+    fn example(&self) -> &'static str {
+        match self.kind {
+            DecisionKind::Quarantine => "2026-12-31 the weather service is down",
+            _ => "a known bug, #1234",
+        }
+    }
+
+    fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
+        if self.kind != DecisionKind::Quarantine {
+            return typed.trim().is_empty().then(|| "a comment is needed".into());
+        }
+        let (date, _) = date_and_reason(typed);
+        if date.len() != 10 || unix_seconds(&format!("{date}T00:00:00Z")).is_none() {
+            return Some("begin with the last day, as 2026-12-31".into());
+        }
+        (date < model.today().as_str()).then(|| "the last day is over".into())
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        let (until, note) = match self.kind {
+            DecisionKind::Quarantine => date_and_reason(typed),
+            _ => ("", typed.trim()),
+        };
+        match self.cases.as_slice() {
+            [one] => take(model, self.kind, &[*one], note, until),
+            _ => preview(model, self.kind, self.cases.clone(), note.to_string(), until.to_string()),
+        }
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        self.cases = self.cases.iter().filter_map(|case| new(*case)).collect();
+        !self.cases.is_empty()
+    }
+}

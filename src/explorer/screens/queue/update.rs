@@ -1,0 +1,133 @@
+//! Opening the queue, and moving in it.
+
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::enabled::Enabled;
+use crate::explorer::effect::Effect;
+use crate::explorer::global;
+use crate::explorer::model::{Model, Screen};
+use crate::explorer::screens::browse::groups_here;
+use crate::explorer::screens::case;
+use crate::explorer::screens::case::state::{CaseMode, CaseOrigin};
+use crate::explorer::screens::queue::apply::summary;
+use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepChange, pending};
+
+pub(crate) fn can_open(model: &Model) -> Enabled {
+    let listed = model.browse.visible.iter();
+    let any = listed.into_iter().any(|case| {
+        model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
+    });
+    any.then_some(()).ok_or("no listed case failed without a decision")
+}
+
+/// Opens the queue of the listed failures that are not decided, and of those whose decisions are not carried out.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let is_open = |case: &CaseRef| {
+        model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
+    };
+    let groups: Vec<QueueGroup> = groups_here(model)
+        .into_iter()
+        .map(|(what, cases)| QueueGroup {
+            words: what.words(),
+            cases: cases.into_iter().filter(is_open).collect(),
+        })
+        .filter(|group| !group.cases.is_empty())
+        .collect();
+    let Some(first) = groups.first().and_then(|group| group.cases.first()).copied() else {
+        return global::notify(model, "no listed case failed without a decision".into(), false);
+    };
+    model.queue = Some(Queue { groups, at: first, ..Queue::default() });
+    to_undecided(model, first, true)
+}
+
+/// Shows the queue again, at its case if that is undecided, else at the next one.
+pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
+    match model.queue.as_ref().map(|queue| queue.at) {
+        Some(at) => to_undecided(model, at, true),
+        None => Vec::new(),
+    }
+}
+
+/// Goes to the first undecided case from `start` on, or after it; skipped cases come last. With none, shows the summary.
+pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool) -> Vec<Effect> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let mut cases: Vec<CaseRef> = queue.cases().collect();
+    let here = cases.iter().position(|case| *case == start).unwrap_or(0);
+    let first = if from_itself { here } else { here + 1 };
+    let count = cases.len().max(1);
+    cases.rotate_left(first % count);
+    cases.retain(|case| model.is_undecided(*case));
+    let not_skipped = cases.iter().find(|case| !queue.later.contains(case));
+    match not_skipped.or(cases.first()).copied() {
+        Some(case) => {
+            show(model, case);
+            Vec::new()
+        }
+        None => {
+            show(model, start);
+            summary(model)
+        }
+    }
+}
+
+/// Shows a case of the queue, decided or not.
+pub(super) fn show(model: &mut Model, case: CaseRef) {
+    let mode = match &model.screen {
+        Screen::Case(open) if open.from == CaseOrigin::Queue => open.mode,
+        _ => CaseMode::Compare,
+    };
+    if let Some(queue) = &mut model.queue {
+        queue.at = case;
+    }
+    case::open(model, case, CaseOrigin::Queue);
+    if let Screen::Case(open) = &mut model.screen {
+        open.mode = mode;
+    }
+}
+
+pub(crate) fn next(model: &mut Model) -> Vec<Effect> {
+    step(model, true)
+}
+
+pub(crate) fn previous(model: &mut Model) -> Vec<Effect> {
+    step(model, false)
+}
+
+/// Goes to the next or previous case, decided or not.
+fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let cases: Vec<CaseRef> = queue.cases().collect();
+    let Some(here) = cases.iter().position(|case| *case == queue.at) else { return Vec::new() };
+    let at = if forward { here + 1 } else { here + cases.len() - 1 } % cases.len();
+    show(model, cases[at]);
+    Vec::new()
+}
+
+/// Skips the case, or the undecided rest of its group: they come after all others.
+pub(crate) fn skip(model: &mut Model, group: bool) -> Vec<Effect> {
+    let Some(queue) = &model.queue else { return Vec::new() };
+    let at = queue.at;
+    let of_group = queue.group_of(at).map(|of| of.cases.clone()).unwrap_or_default();
+    let skipped: Vec<CaseRef> = match group {
+        true => of_group.into_iter().filter(|case| model.is_undecided(*case)).collect(),
+        false => vec![at],
+    };
+    if let Some(queue) = &mut model.queue {
+        queue.later.extend(skipped.iter().copied());
+        queue.steps.push(QueueStep { at, change: StepChange::Skipped(skipped) });
+    }
+    to_undecided(model, at, false)
+}
+
+/// Leaves the queue. What was decided is stored, and the queue can be opened again.
+pub(super) fn back(model: &mut Model) -> Vec<Effect> {
+    if matches!(&model.screen, Screen::Case(case) if case.mode != CaseMode::Compare) {
+        return (case::SCREEN.back)(model);
+    }
+    let open = model.queue.as_ref().map_or(0, |queue| pending(model, queue).len());
+    model.screen = Screen::Browse;
+    match open {
+        0 => Vec::new(),
+        1 => global::notify(model, "1 decision is not carried out yet; T goes on".into(), false),
+        count => global::notify(model, format!("{count} decisions are not carried out yet; T goes on"), false),
+    }
+}

@@ -1,0 +1,78 @@
+//! Drawing of the queue: two lines above the case.
+
+use crate::domain::DecisionKind;
+use crate::explorer::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::screens::case;
+use crate::explorer::screens::queue::state::{Queue, count_of, pending};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_right};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use unicode_width::UnicodeWidthStr;
+
+/// Rows above the case.
+const ROWS: u16 = 2;
+
+pub(super) fn layout(base: Layout, model: &Model) -> Layout {
+    let rows = ROWS.min(base.body.height / 4);
+    let body = Rect { y: base.body.y + rows, height: base.body.height - rows, ..base.body };
+    let left = Rect { height: rows, ..base.body };
+    Layout { left, ..(case::SCREEN.layout)(Layout { body, main: body, ..base }, model) }
+}
+
+pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    if let Some(queue) = &model.queue {
+        position(model, queue, areas.left, theme, buffer);
+        tally(model, queue, areas.left, theme, buffer);
+    }
+    (case::SCREEN.draw)(model, areas, theme, buffer)
+}
+
+/// "[3/17] set_light is not called", and how many of this cause are left.
+fn position(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    if area.height < 1 {
+        return;
+    }
+    let all = queue.cases().count();
+    let at = queue.cases().position(|case| case == queue.at).unwrap_or(0);
+    let group = queue.group_of(queue.at);
+    let (count, left) = group.map_or((0, 0), |group| {
+        (group.cases.len(), group.cases.iter().filter(|case| model.is_undecided(**case)).count())
+    });
+    let right = if count > 1 { format!("{left} of {count} of this cause left") } else { String::new() };
+    let used = put_right(buffer, area.right() - 1, area.y, area.width / 2, &right, theme.style(Role::Faint));
+    let number = format!("[{}/{all}] ", at + 1);
+    let x = area.x + 1;
+    let x = x + put(buffer, x, area.y, area.width, &number, theme.style(Role::Accent));
+    let room = area.right().saturating_sub(x + used + 2);
+    put(buffer, x, area.y, room, group.map_or("", |group| &group.words), theme.style(Role::Title));
+}
+
+/// What was decided about the case, what is decided in all, and how many are left.
+fn tally(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    let y = area.y + 1;
+    let left = queue.cases().filter(|case| model.is_undecided(*case)).count();
+    let pending = pending(model, queue);
+    let kinds = [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment];
+    let counts = kinds.into_iter().map(|kind| (kind, count_of(&pending, kind)));
+    let mut words: Vec<String> = vec![format!("{left} undecided")];
+    words.extend(counts.filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{} {count}", kind.label())));
+    let all = words.join(" · ");
+    let room = area.width.saturating_sub(2);
+    let wide = (all.width() as u16).min(room);
+    put_right(buffer, area.right() - 1, y, wide, &all, theme.style(Role::Text));
+    let here = match model.decision(queue.at) {
+        Some(decision) => {
+            let kind = decision.kind.map_or("", DecisionKind::label);
+            let note = [decision.until.as_str(), decision.note.as_str()].join(" ");
+            format!("decided: {kind} {}", note.trim())
+        }
+        None if !model.is_undecided(queue.at) => "passes with the what-if".into(),
+        None => String::new(),
+    };
+    put(buffer, area.x + 1, y, room.saturating_sub(wide + 2), &here, theme.style(Role::Note));
+}
