@@ -10,7 +10,9 @@ pub enum DecisionKind {
     RunAgain,
     /// What the agent did becomes what is expected.
     Accept,
-    /// The failure does not count until a date.
+    /// The criteria were changed so that the case passes. It fails until it is run with them.
+    Relax,
+    /// The failure is counted apart until a date.
     Quarantine,
     /// The failure stays, with a comment.
     Comment,
@@ -22,6 +24,7 @@ impl DecisionKind {
         match self {
             DecisionKind::RunAgain => "run again",
             DecisionKind::Accept => "accept",
+            DecisionKind::Relax => "ignored by rule",
             DecisionKind::Quarantine => "quarantine",
             DecisionKind::Comment => "comment",
         }

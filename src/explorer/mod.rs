@@ -12,6 +12,7 @@
 pub mod authoring;
 mod case_ref;
 pub mod commands;
+mod decisions;
 pub mod draw;
 pub mod edited_cases;
 pub mod effect;

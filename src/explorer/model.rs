@@ -4,6 +4,7 @@ use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, 
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
+use crate::explorer::decisions::Decisions;
 use crate::explorer::effect::RunOverrides;
 use crate::explorer::opened_run::OpenedRun;
 use crate::explorer::outcomes::Outcomes;
@@ -17,7 +18,7 @@ use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
-use crate::explorer::screens::queue::state::{Decisions, Queue};
+use crate::explorer::screens::queue::state::Queue;
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::set_view::{SetState, SetView};

@@ -7,6 +7,7 @@ use super::state::{Node, Pane};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::decisions::{quarantine_of, quarantined_totals};
 use crate::explorer::commands::enabled::can_write_set;
 use crate::explorer::commands::{CLEAR, NEW_CASE};
 use crate::explorer::layout::{Layout, case_rows, inside};
@@ -24,6 +25,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The sign of a case that could come out either way.
 const UNSTEADY: &str = "≈";
+/// Sign of a failing case that is quarantined.
+const QUARANTINED: &str = "‖";
 /// Columns before the name: selection, sign.
 const SIGNS: u16 = 4;
 const NAME_AT_LEAST: u16 = 16;
@@ -139,7 +142,7 @@ fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.main;
     let focused = model.browse.pane == Pane::Cases;
-    let totals = counts_text(shown_totals(model));
+    let totals = totals_words(model);
     let room = usize::from(area.width).saturating_sub(totals.width() + 8);
     let inner = panel(area, &list_title(model, room), focused, theme, buffer);
     panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
@@ -213,19 +216,23 @@ fn cut_to(text: String, room: usize) -> String {
     text.chars().take_while(fits).collect::<String>() + "…"
 }
 
-/// Counts over the sets that are listed.
-fn shown_totals(model: &Model) -> Totals {
+/// Counts over the sets that are listed; failures of quarantined cases are counted apart.
+fn totals_words(model: &Model) -> String {
     let sets =
         model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
-    let mut totals = Totals::default();
+    let (mut totals, mut quarantined) = (Totals::default(), 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
-        let of_set = model.outcomes.totals(set);
+        let (of_set, apart) = (model.outcomes.totals(set), quarantined_totals(model, set));
         totals.passed += of_set.passed;
-        totals.failed += of_set.failed;
-        totals.errored += of_set.errored;
-        totals.not_evaluated += of_set.not_evaluated;
+        totals.failed += of_set.failed.saturating_sub(apart.failed);
+        totals.errored += of_set.errored.saturating_sub(apart.errored);
+        totals.not_evaluated += of_set.not_evaluated.saturating_sub(apart.not_evaluated);
+        quarantined += apart.ended();
     }
-    totals
+    match quarantined {
+        0 => counts_text(totals),
+        _ => format!("{}  {QUARANTINED} {quarantined}", counts_text(totals)),
+    }
 }
 
 /// Why the case under the cursor did not pass or cannot be read, on the lower border.
@@ -281,6 +288,9 @@ fn sign(
 ) -> (&'static str, Style) {
     match (running, model.outcomes.get(case)) {
         (true, _) => (spinner(model.now), theme.style(Role::Running)),
+        (false, Some(outcome)) if outcome.is_failing() && quarantine_of(model, case).is_some() => {
+            (QUARANTINED, theme.style(Role::Note))
+        }
         (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
         (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
         (false, None) if is_unreadable => (Status::Errored.glyph(), theme.style(Role::Bad)),
@@ -340,8 +350,11 @@ fn case_row(
     if let Some(problem) = problem {
         put(buffer, x, row.y, columns.reason, problem, theme.within(style, theme.style(Role::Bad)));
     } else if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {
+        let decided = model.decided_words(case);
+        let note = theme.within(style, theme.style(Role::Note));
+        let used = put(buffer, x, row.y, columns.reason, &decided, note);
         let look = theme.within(style, theme.status(attempt.status));
-        put(buffer, x, row.y, columns.reason, attempt.reason(), look);
+        put(buffer, x + used, row.y, columns.reason.saturating_sub(used), attempt.reason(), look);
     }
 }
 

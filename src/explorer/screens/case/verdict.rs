@@ -3,7 +3,7 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
-use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, RUN, SCORE};
+use crate::explorer::commands::{APPLY_SUGGESTION, Context, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
 use crate::explorer::model::Model;
 use crate::explorer::widgets::text::fit;
 
@@ -74,8 +74,11 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     failed.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
     if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
         let words = change.words().join(" + ");
-        let key = APPLY_SUGGESTION.key();
-        lines.extend(notes(&format!("would pass with {}  ({key} try it)", clean_line(&words)), width));
+        let hint = match model.screen_context() {
+            Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
+            _ => format!("{} try it", APPLY_SUGGESTION.key()),
+        };
+        lines.extend(notes(&format!("would pass with {}  ({hint})", clean_line(&words)), width));
     }
     others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
     lines

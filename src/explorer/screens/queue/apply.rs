@@ -1,7 +1,7 @@
 //! The end of a triage: a summary of the decisions and of the changes of files. Once it is confirmed, the files are
 //! written as one edit, which can be undone, and cases are run again.
 
-use crate::domain::{Decision, DecisionKind, Quarantine};
+use crate::domain::{Decision, DecisionKind, Quarantine, Status};
 use crate::explorer::authoring;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, ResultEffect};
@@ -11,7 +11,7 @@ use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
 use crate::explorer::screens::queue::state::{Applying, StepChange, count_of, pending};
 use crate::explorer::screens::run;
-use crate::explorer::global;
+use crate::explorer::{global, what_if};
 use crate::store::FileJob;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -141,6 +141,22 @@ fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJo
     Ok((jobs, refused))
 }
 
+/// Decisions on the cases that pass with the what-if.
+fn relaxed(model: &Model) -> Vec<Decision> {
+    let Some(trial) = &model.trial else { return Vec::new() };
+    let note = trial.change.words().join(", ");
+    let passing = trial.flips.iter().filter(|flip| flip.to == Status::Passed);
+    passing
+        .map(|flip| Decision {
+            kind: Some(DecisionKind::Relax),
+            finding: model.finding_of(flip.case),
+            note: note.clone(),
+            is_applied: true,
+            ..model.blank_decision(flip.case)
+        })
+        .collect()
+}
+
 /// Confirmed without changes of files.
 pub(crate) fn finish(model: &mut Model) -> Vec<Effect> {
     applied(model)
@@ -155,17 +171,19 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         Some(DecisionKind::Comment) => Decision { is_applied: true, ..decision.clone() },
         _ => Decision { kind: None, ..decision.clone() },
     };
-    let decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
-    model.take_decisions(&decisions);
+    let mut decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
+    let mut effects = Vec::new();
     if applying.has_criteria {
-        // What is shown now is what the criteria in the files give.
-        model.trial = None;
+        decisions.extend(relaxed(model));
+        // The results are those of the runs again; the next run uses the new criteria.
+        effects.extend(what_if::drop_trial(model));
     }
+    model.take_decisions(&decisions);
     model.queue = None;
     if matches!(&model.screen, Screen::Case(_)) {
         model.screen = Screen::Browse;
     }
-    let mut effects = vec![Effect::Results(ResultEffect::SaveDecisions(decisions))];
+    effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {
         let against = run::against_of(model, &applying.run_again);
         effects.extend(run::start(model, applying.run_again, against));

@@ -1,11 +1,10 @@
-//! State of the triage queue, and which failures are decided.
+//! State of the triage queue.
 
-use crate::domain::{Decision, DecisionKind, Quarantine, Status, causes_of_first_failure, rfc3339};
+use crate::domain::{Decision, DecisionKind};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::edited_cases::real;
 use crate::explorer::model::Model;
 use crate::metrics::WhatIf;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// The triage queue.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +26,8 @@ pub struct Queue {
 pub struct QueueGroup {
     /// The cause in words.
     pub words: String,
+    /// Whether the cases share a cause; if not, each has its own reason.
+    pub is_shared: bool,
     /// The cases.
     pub cases: Vec<CaseRef>,
 }
@@ -92,83 +93,6 @@ impl Queue {
         }
         self.at = new(self.at).unwrap_or(self.at);
     }
-}
-
-/// The current decisions, by file and case id; several of an id if it is not unique.
-pub type Decisions = HashMap<String, HashMap<String, Vec<Decision>>>;
-
-impl Model {
-    /// Replaces the decisions.
-    pub(crate) fn put_decisions(&mut self, decisions: Vec<Decision>) {
-        self.decisions.clear();
-        self.take_decisions(&decisions);
-    }
-
-    /// Applies decisions; one without a kind takes an earlier one back.
-    pub(crate) fn take_decisions(&mut self, decisions: &[Decision]) {
-        for decision in decisions {
-            let of_file = self.decisions.entry(decision.file.clone()).or_default();
-            let of_case = of_file.entry(decision.eval_id.clone()).or_default();
-            of_case.retain(|known| !known.is_about(decision));
-            of_case.extend(decision.kind.map(|_| decision.clone()));
-        }
-    }
-
-    /// The decision on the failure of a case, if it fails for the same reason as when it was decided.
-    pub fn decision(&self, case: CaseRef) -> Option<&Decision> {
-        let of_file = self.decisions.get(&self.sets.get(case.set)?.path.shown)?;
-        let of_case = of_file.get(&*self.eval_id(case)).filter(|decisions| !decisions.is_empty())?;
-        let content = self.case_key(case).content;
-        let decision = of_case.iter().find(|decision| decision.content == content)?;
-        (decision.finding == self.finding_of(case)).then_some(decision)
-    }
-
-    /// A decision on a case without a kind.
-    pub(crate) fn blank_decision(&self, case: CaseRef) -> Decision {
-        let key = self.case_key(case);
-        Decision {
-            file: self.sets[case.set].path.shown.clone(),
-            eval_id: key.eval_id,
-            content: key.content,
-            author: self.author.clone(),
-            ..Decision::default()
-        }
-    }
-
-    /// Why a case failed, without the active what-if: the first cause in words, else the reason.
-    pub(crate) fn finding_of(&self, case: CaseRef) -> String {
-        let Some(outcome) = real(self).get(case) else { return String::new() };
-        let causes = causes_of_first_failure(&outcome.attempts).unwrap_or_default();
-        match causes.first() {
-            Some(cause) => cause.words(),
-            None => outcome.worst_attempt().map(|attempt| attempt.reason().to_string()).unwrap_or_default(),
-        }
-    }
-
-    /// Whether a case fails, is not quarantined, and nothing is decided about it. A case that passes under the active
-    /// what-if is decided.
-    pub(crate) fn is_undecided(&self, case: CaseRef) -> bool {
-        let failing = self.outcomes.get(case).is_some_and(|outcome| {
-            outcome.is_failing() && outcome.worst != Status::Informational
-        });
-        failing && quarantine_of(self, case).is_none() && self.decision(case).is_none()
-    }
-
-    /// The current day, as `2026-12-31`.
-    pub(crate) fn today(&self) -> String {
-        day_of(self.opened_at + self.now)
-    }
-}
-
-/// The day of a time in Unix seconds, as `2026-12-31`.
-pub(super) fn day_of(seconds: f64) -> String {
-    rfc3339(seconds).get(..10).unwrap_or_default().to_string()
-}
-
-/// The quarantine of a case, if it holds today.
-pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine> {
-    let quarantine = model.notes(case)?.quarantine.as_ref()?;
-    quarantine.holds_on(&model.today()).then_some(quarantine)
 }
 
 /// The decisions of the queue that are not carried out yet.

@@ -6,6 +6,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::browse::groups_here;
+use crate::explorer::screens::browse::state::Narrowing;
 use crate::explorer::screens::case;
 use crate::explorer::screens::case::state::{CaseMode, CaseOrigin};
 use crate::explorer::screens::queue::apply::summary;
@@ -28,6 +29,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .into_iter()
         .map(|(what, cases)| QueueGroup {
             words: what.words(),
+            is_shared: what != Narrowing::Alone,
             cases: cases.into_iter().filter(is_open).collect(),
         })
         .filter(|group| !group.cases.is_empty())

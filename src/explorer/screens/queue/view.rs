@@ -40,13 +40,21 @@ fn position(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mu
     let (count, left) = group.map_or((0, 0), |group| {
         (group.cases.len(), group.cases.iter().filter(|case| model.is_undecided(**case)).count())
     });
-    let right = if count > 1 { format!("{left} of {count} of this cause left") } else { String::new() };
+    let right = match group {
+        Some(group) if !group.is_shared => format!("{left} of {count} without a shared cause left"),
+        _ if count > 1 => format!("{left} of {count} of this cause left"),
+        _ => String::new(),
+    };
+    let words = match group {
+        Some(group) if group.is_shared => group.words.clone(),
+        _ => model.finding_of(queue.at),
+    };
     let used = put_right(buffer, area.right() - 1, area.y, area.width / 2, &right, theme.style(Role::Faint));
     let number = format!("[{}/{all}] ", at + 1);
     let x = area.x + 1;
     let x = x + put(buffer, x, area.y, area.width, &number, theme.style(Role::Accent));
     let room = area.right().saturating_sub(x + used + 2);
-    put(buffer, x, area.y, room, group.map_or("", |group| &group.words), theme.style(Role::Title));
+    put(buffer, x, area.y, room, &words, theme.style(Role::Title));
 }
 
 /// What was decided about the case, what is decided in all, and how many are left.
