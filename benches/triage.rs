@@ -70,6 +70,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         index,
         eval_id: format!("case_{index}"),
         content: format!("{index:032x}"),
+        quarantine: None,
     };
     let plan = RunPlan {
         run_id: format!("every-{fails}"),

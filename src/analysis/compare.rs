@@ -4,6 +4,7 @@ use super::statistics::{mcnemar, wilcoxon};
 use crate::domain::{AgentSpec, EndedAttempt, RunState, Status};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,11 +134,43 @@ impl RunComparison {
     }
 }
 
+/// A run to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct RunToCompare<'a> {
+    /// Its plan and attempts.
+    pub state: &'a RunState,
+    /// For each case a hash of what was expected (see [`expectations`]), if the attempts do not contain it; else empty.
+    pub expectations: &'a [Option<u128>],
+}
+
+impl<'a> From<&'a RunState> for RunToCompare<'a> {
+    fn from(state: &'a RunState) -> RunToCompare<'a> {
+        RunToCompare { state, expectations: &[] }
+    }
+}
+
+impl Deref for RunToCompare<'_> {
+    type Target = RunState;
+
+    fn deref(&self) -> &RunState {
+        self.state
+    }
+}
+
+/// For each case of a run a hash of what was expected; `None` if it is not known.
+pub fn expectations(run: &RunState) -> Vec<Option<u128>> {
+    (0..run.plan.cases.len()).map(|case| expectation_of(&run.into(), case)).collect()
+}
+
 /// Compares two runs. A case is identified by its file and id; with several cases of one id, by its content, then by
 /// its order. A case that is missing in one run is the same as one that is missing in the other if their expected
 /// turns, state, rubrics and scenario are equal: it was renamed or moved. A case counts as passed if all its attempts
 /// passed; an error of the agent counts as not passed.
-pub fn compare_runs(before: &RunState, after: &RunState) -> RunComparison {
+pub fn compare_runs<'a>(
+    before: impl Into<RunToCompare<'a>>,
+    after: impl Into<RunToCompare<'a>>,
+) -> RunComparison {
+    let (before, after) = (&before.into(), &after.into());
     let pairs = paired(before, after);
     let cases: Vec<ComparedCase> = pairs.iter().map(|(a, b)| compared_case(before, after, *a, *b)).collect();
     let metrics = compared_metrics(before, after, &cases);
@@ -147,7 +180,7 @@ pub fn compare_runs(before: &RunState, after: &RunState) -> RunComparison {
 type Pair = (Option<usize>, Option<usize>);
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
-fn paired(before: &RunState, after: &RunState) -> Vec<Pair> {
+fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<Pair> {
     let mut found: HashMap<usize, usize> = HashMap::new();
     let mut lost: Vec<usize> = cases_with_results(before).collect();
     pair_by(before, after, &mut lost, &mut found, |run, case| {
@@ -162,11 +195,11 @@ fn paired(before: &RunState, after: &RunState) -> Vec<Pair> {
 /// Pairs the cases of the second run that are not in `found` with the cases of the first run in `lost` that have the
 /// same key, in their order.
 fn pair_by<'a, K: Eq + Hash>(
-    before: &'a RunState,
-    after: &'a RunState,
+    before: &'a RunToCompare<'a>,
+    after: &'a RunToCompare<'a>,
     lost: &mut Vec<usize>,
     found: &mut HashMap<usize, usize>,
-    key: impl Fn(&'a RunState, usize) -> Option<K>,
+    key: impl Fn(&'a RunToCompare<'a>, usize) -> Option<K>,
 ) {
     let open: Vec<usize> = cases_with_results(after).filter(|at| !found.contains_key(at)).collect();
     if lost.is_empty() || open.is_empty() {
@@ -204,7 +237,10 @@ fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> b
 /// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
 /// be read, and for one with neither turns nor a scenario, such as that of a line that is not JSON: such cases are not
 /// the same case.
-fn expectation_of(run: &RunState, case: usize) -> Option<u128> {
+fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
+    if !run.expectations.is_empty() {
+        return run.expectations.get(case).copied().flatten();
+    }
     let attempt = run.attempts_of(case).first()?.read().ok()?;
     if attempt.expected.is_empty() && attempt.scenario.is_none() {
         return None;
@@ -213,7 +249,12 @@ fn expectation_of(run: &RunState, case: usize) -> Option<u128> {
     Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&expected).ok()?))
 }
 
-fn compared_case(before: &RunState, after: &RunState, a: Option<usize>, b: Option<usize>) -> ComparedCase {
+fn compared_case(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    a: Option<usize>,
+    b: Option<usize>,
+) -> ComparedCase {
     let (fate, changed) = match (a, b) {
         (Some(a), Some(b)) => (fate_of(before, a, after, b), changed_conditions(before, a, after, b)),
         (Some(_), None) => (CaseFate::OnlyBefore, Vec::new()),
@@ -222,7 +263,7 @@ fn compared_case(before: &RunState, after: &RunState, a: Option<usize>, b: Optio
     ComparedCase { before: a, after: b, fate, changed }
 }
 
-fn fate_of(before: &RunState, a: usize, after: &RunState, b: usize) -> CaseFate {
+fn fate_of(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> CaseFate {
     if is_edited(before, a, after, b) {
         return CaseFate::Edited;
     }
@@ -247,19 +288,24 @@ fn passed(run: &RunState, case: usize) -> Option<bool> {
 
 /// Whether the case is not the same in both runs. A renamed case was found by its equal expectation. Where the responses
 /// are saved in the cases, new responses are what is compared, so that only what is expected counts.
-fn is_edited(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
+fn is_edited(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> bool {
     if name_of(before, a) != name_of(after, b) || is_same_content(before, a, after, b) {
         return false;
     }
-    let is_saved = |run: &RunState, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
+    let is_saved = |run: &RunToCompare, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
     let both_saved = is_saved(before, a) && is_saved(after, b);
     let expectation = expectation_of(before, a).filter(|_| both_saved);
     expectation.is_none() || expectation != expectation_of(after, b)
 }
 
-fn changed_conditions(before: &RunState, a: usize, after: &RunState, b: usize) -> Vec<ChangedCondition> {
+fn changed_conditions(
+    before: &RunToCompare,
+    a: usize,
+    after: &RunToCompare,
+    b: usize,
+) -> Vec<ChangedCondition> {
     let (old, new) = (before.plan.set_of(a), after.plan.set_of(b));
-    let is_judged = |run: &RunState, case: usize| {
+    let is_judged = |run: &RunToCompare, case: usize| {
         run.attempts_of(case).iter().flat_map(|attempt| &attempt.metrics).any(|metric| metric.judged)
     };
     let judged = is_judged(before, a) || is_judged(after, b);
@@ -278,7 +324,11 @@ fn variant_of(run: &RunState, case: usize) -> Option<&str> {
     run.attempts_of(case).into_iter().find_map(|attempt| attempt.variant())
 }
 
-fn compared_metrics(before: &RunState, after: &RunState, cases: &[ComparedCase]) -> Vec<ComparedMetric> {
+fn compared_metrics(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    cases: &[ComparedCase],
+) -> Vec<ComparedMetric> {
     let comparable = cases.iter().filter(|case| case.fate != CaseFate::Edited);
     let pairs: Vec<(usize, usize)> = comparable.filter_map(|case| case.before.zip(case.after)).collect();
     let mut seen = BTreeSet::new();
@@ -292,8 +342,8 @@ fn compared_metrics(before: &RunState, after: &RunState, cases: &[ComparedCase])
 }
 
 fn compared_metric(
-    before: &RunState,
-    after: &RunState,
+    before: &RunToCompare,
+    after: &RunToCompare,
     pairs: &[(usize, usize)],
     name: &str,
 ) -> Option<ComparedMetric> {
@@ -352,6 +402,7 @@ mod tests {
             index,
             eval_id: id.to_string(),
             content: content.to_string(),
+            quarantine: None,
         };
         let mut plan = RunPlan {
             run_id: "r".into(),

@@ -9,5 +9,8 @@ mod compare;
 mod groups;
 mod statistics;
 
-pub use compare::{CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, compare_runs};
+pub use compare::{
+    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, RunToCompare, compare_runs,
+    expectations,
+};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -40,7 +40,8 @@ pub(super) enum Command {
     Judge(JudgeArgs),
     /// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
     Convert(ConvertArgs),
-    /// List the runs of a folder: yours and ADK's, newest first, then foreign ones
+    /// List the runs of a folder, or name, pin or delete one
+    #[command(args_conflicts_with_subcommands = true)]
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
@@ -105,6 +106,15 @@ pub(super) struct CaseArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(super) color: ColorWhen,
+    /// Exit with 0 if at most N attempts did not pass
+    #[arg(long, value_name = "N")]
+    pub(super) max_failures: Option<usize>,
+    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`)
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "max_failures")]
+    pub(super) fail_on: Option<FailOn>,
+    /// Print annotations for GitHub Actions, and append the Markdown report to $GITHUB_STEP_SUMMARY
+    #[arg(long)]
+    pub(super) github: bool,
     /// Print only cases that did not pass
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -150,6 +160,10 @@ pub(super) struct RunArgs {
     /// Record what the agent does in a file that `replay:` can replay
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
+    /// Start no more attempts after N attempts did not pass
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) fail_fast: Option<u64>,
 }
 
 #[derive(Args, Debug)]
@@ -226,6 +240,8 @@ pub(super) enum ConvertTo {
 
 #[derive(Args, Debug)]
 pub(super) struct RunsArgs {
+    #[command(subcommand)]
+    pub(super) action: Option<RunsAction>,
     /// Folder or file
     #[arg(default_value = ".")]
     pub(super) folder: PathBuf,
@@ -237,9 +253,35 @@ pub(super) struct RunsArgs {
     pub(super) json: bool,
 }
 
+#[derive(Subcommand, Debug)]
+pub(super) enum RunsAction {
+    /// Keep a run when old ones are removed, and make it the baseline that later runs are compared with
+    Pin(OneRunArgs),
+    /// Keep a run no longer
+    Unpin(OneRunArgs),
+    /// Give a run a name; without NAME, remove its name
+    Name {
+        #[command(flatten)]
+        run: OneRunArgs,
+        /// The name
+        name: Option<String>,
+    },
+    /// Delete a run
+    Delete(OneRunArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct OneRunArgs {
+    /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
+    pub(super) run: String,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
 #[derive(Args, Debug)]
 pub(super) struct CompareArgs {
-    /// The first run: `last`, `previous`, the beginning of its id, or its folder
+    /// The first run: `last`, `previous`, `baseline`, the beginning of its id, its name, or its folder
     #[arg(default_value = "previous")]
     pub(super) first: String,
     /// The second run

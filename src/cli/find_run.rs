@@ -1,13 +1,19 @@
 //! Runs as they are named on the command line.
 
-use crate::history::RunHead;
+use crate::history::{History, RunHead};
 use crate::runner::history_of;
 use crate::store::{LoadedRun, RunKey, load_run};
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 use std::path::Path;
 
-/// Finds a run by `last`, by `previous` (the one before it), by its folder, or by the beginning of its id. Errors: for example that it is foreign.
+/// The name that the user gave a run.
+pub(super) fn name_of<'a>(history: &'a History, head: &RunHead) -> Option<&'a str> {
+    history.labels.get(&head.run_id)?.name.as_deref()
+}
+
+/// Finds a run by `last`, by `previous` (the one before it), by its folder, by its name, or by the beginning of its id.
+/// Errors: for example that it is foreign.
 pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
     let folder = Path::new(named);
     let history = history_of(workspace);
@@ -22,6 +28,11 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
             })?;
             let previous = || history.ours().nth(1).context("there is no run before the last one");
             if named == "last" { last.path.clone() } else { previous()?.path.clone() }
+        }
+        _ if history.ours().any(|head| name_of(&history, head) == Some(named)) => {
+            let mut found = history.ours().filter(|head| name_of(&history, head) == Some(named));
+            // The newest run with the name.
+            found.next().map(|head| head.path.clone()).unwrap_or_default()
         }
         _ => {
             let mut found = history.ours().filter(|head| head.run_id.starts_with(named));

@@ -17,6 +17,14 @@ pub(super) fn tell(text: &str) {
     write_line(io::stderr().lock(), &for_people(text, io::stderr().is_terminal()));
 }
 
+/// Prints a command for the log of a CI system, whose texts are cleaned and escaped.
+pub(super) fn print_log_command(line: &str, on_stderr: bool) {
+    match on_stderr {
+        true => write_line(io::stderr().lock(), line),
+        false => write_line(io::stdout().lock(), line),
+    };
+}
+
 /// Prints JSON on standard output. Control characters are escaped if it is a terminal or a CI log.
 pub(super) fn say_json(json: &str) -> bool {
     let mut out = json_output();

@@ -1,10 +1,10 @@
 //! `evaltrail run` and `evaltrail score`.
 
-use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
+use super::args::{CaseArgs, FailOn, ReportTo, RunArgs, ScoreArgs};
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
-use super::{Exit, trust};
+use super::{Exit, github, trust};
 use crate::domain::{
     CancelReason, CaseKey, InMemory, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status, clean_line,
 };
@@ -13,7 +13,7 @@ use crate::formats::recording::recording_line;
 use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{can_write, fill_whole};
+use crate::store::{BASELINE_FILE, Baseline, can_write, fill_whole, read_baseline};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,12 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
         env: args.env.clone(),
         ..request(cases, &workspace, selections)?
     };
-    let how = How { resume: args.resume, record: args.record.clone(), agent: args.agent.clone() };
+    let how = How {
+        resume: args.resume,
+        record: args.record.clone(),
+        agent: args.agent.clone(),
+        fail_fast: args.fail_fast.map(|count| count as usize),
+    };
     carry_out(cases, how, &workspace, request)
 }
 
@@ -49,6 +54,8 @@ struct How {
     resume: bool,
     record: Option<PathBuf>,
     agent: Option<String>,
+    /// No attempts are started after this number of attempts did not pass.
+    fail_fast: Option<usize>,
 }
 
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
@@ -94,20 +101,33 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }
     check_report_files(cases, how.record.as_deref())?;
+    let baseline = baseline(cases, workspace)?;
     let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (state, interrupted) = runtime.block_on(listen(cases, prepared, resumed, &workspace.root))?;
+    let (state, interrupted) =
+        runtime.block_on(listen(cases, prepared, resumed, workspace, how.fail_fast))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     let all_written = finish(cases, how.record.as_deref(), &state)?;
+    let broke = baseline.map(|baseline| runner::compared_with(&baseline, &state));
+    if let Some((_, words)) = broke.as_ref().filter(|_| !cases.json) {
+        say(words);
+    }
+    if cases.github {
+        github::write(&state, cases.json);
+    }
     // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {
         tell(&words);
     }
-    match exit_of(&state, interrupted, bad_input) {
+    let tolerated = Tolerated {
+        failures: cases.max_failures,
+        broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
+    };
+    match exit_of(&state, &tolerated, interrupted, bad_input) {
         Exit::Success | Exit::Failures if !all_written => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
@@ -207,9 +227,10 @@ async fn listen(
     args: &CaseArgs,
     prepared: Prepared,
     resumed: Option<ResumedRun>,
-    root: &Path,
+    workspace: &Workspace,
+    fail_fast: Option<usize>,
 ) -> anyhow::Result<(RunState, bool)> {
-    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, root);
+    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, &workspace.root);
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
@@ -239,6 +260,11 @@ async fn listen(
                     tell(&format!("warning: {}", crate::domain::clean_line(warning)));
                 }
                 state.apply(event);
+                if state.cancelling.is_none() && fail_fast.is_some_and(|most| counted_failures(&state) >= most) {
+                    reporter.erase();
+                    tell("stopping after the first failures (--fail-fast); attempts in flight are finished");
+                    handle.cancel(CancelReason::Finish);
+                }
             }
             _ = tick.tick() => reporter.draw(&state, began.elapsed().as_secs_f64()),
         }
@@ -336,11 +362,44 @@ pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyho
     reports.iter().filter_map(|to| write(to).err()).collect()
 }
 
-fn exit_of(state: &RunState, interrupted: bool, bad_input: bool) -> Exit {
-    let all_passed = state.finished.iter().all(|attempt| attempt.status == Status::Passed);
+/// The attempts that did not pass, without those of quarantined cases.
+fn counted_failures(state: &RunState) -> usize {
+    (state.totals.ended() - state.totals.passed).saturating_sub(state.quarantined().ended())
+}
+
+/// The failures with which a run is successful.
+struct Tolerated {
+    /// The maximum number of attempts that did not pass.
+    failures: Option<usize>,
+    /// The number of cases that broke since the baseline, if only those count.
+    broke: Option<usize>,
+}
+
+/// The baseline to compare the run with. Errors: it is needed and not there, or cannot be read.
+fn baseline(cases: &CaseArgs, workspace: &Workspace) -> anyhow::Result<Option<Baseline>> {
+    let found = read_baseline(&workspace.root);
+    match (found, cases.fail_on) {
+        (Ok(None), Some(FailOn::Broke)) => {
+            anyhow::bail!(
+                "--fail-on broke: there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one"
+            )
+        }
+        (Err(error), None) => {
+            tell(&format!("not compared with the baseline: {error}"));
+            Ok(None)
+        }
+        (found, _) => Ok(found?),
+    }
+}
+
+fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
+    let failed = match tolerated.broke {
+        Some(broke) => broke > 0,
+        None => counted_failures(state) > tolerated.failures.unwrap_or(0),
+    };
     if interrupted {
         Exit::Interrupted
-    } else if !all_passed || !state.outstanding().is_empty() {
+    } else if failed || !state.outstanding().is_empty() {
         Exit::Failures
     } else if bad_input {
         Exit::UsageError

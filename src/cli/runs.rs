@@ -1,10 +1,11 @@
 //! `evaltrail runs`: lists the runs of a folder.
 
-use super::Exit;
 use super::args::{ColorWhen, RunsArgs};
+use super::find_run::name_of;
 use super::output::{paint, say, say_json};
+use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
-use crate::history::{RunHead, RunSource};
+use crate::history::{History, RunHead, RunSource};
 use crate::report::{Paint, started_words};
 use crate::runner::history_of;
 use crate::workspace::{SetPath, Workspace};
@@ -12,11 +13,14 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
+    if let Some(action) = args.action {
+        return run_labels::change(action);
+    }
     let workspace = Workspace::open(&args.folder)?;
     let history = history_of(&workspace);
     let shown = history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
     if args.json {
-        let runs: Vec<Value> = shown.map(|head| run_json(head, &workspace.root)).collect();
+        let runs: Vec<Value> = shown.map(|head| run_json(&history, head, &workspace.root)).collect();
         say_json(&serde_json::to_string_pretty(
             &json!({"evaltrail": env!("CARGO_PKG_VERSION"), "runs": runs}),
         )?);
@@ -32,16 +36,17 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
     )));
     for head in shown {
-        if !say(&run_line(head, &workspace.root, paint)) {
+        if !say(&run_line(&history, head, &workspace.root, paint)) {
             break;
         }
     }
     Ok(Exit::Success)
 }
 
-fn run_line(head: &RunHead, root: &Path, paint: Paint) -> String {
+fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> String {
     let totals = &head.totals;
-    let id: String = clean_line(&head.run_id).chars().take(14).collect();
+    let name = name_of(history, head).unwrap_or(&head.run_id);
+    let id: String = clean_line(name).chars().take(14).collect();
     let started = started_words(&head.started);
     let passed = format!("{}/{}", totals.passed, head.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
@@ -54,13 +59,16 @@ fn run_line(head: &RunHead, root: &Path, paint: Paint) -> String {
         count(Status::Failed, totals.failed, 7),
         count(Status::Errored, totals.errored, 7),
         count(Status::NotEvaluated, totals.not_evaluated, 10),
-        clean_line(&what_ran(head, root))
+        clean_line(&what_ran(history, head, root))
     )
 }
 
 /// The sets and the agent, and what is special about the run.
-fn what_ran(head: &RunHead, root: &Path) -> String {
+fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
     let mut words = vec![sets_of(head, root).join(", ")];
+    if is_pinned(history, head) {
+        words.insert(0, "pinned".into());
+    }
     if !head.agent.is_empty() {
         words.push(head.agent.clone());
     }
@@ -90,7 +98,11 @@ fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
     }
 }
 
-fn run_json(head: &RunHead, root: &Path) -> Value {
+fn is_pinned(history: &History, head: &RunHead) -> bool {
+    history.labels.get(&head.run_id).is_some_and(|label| label.pinned)
+}
+
+fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
     let (by, foreign) = match &head.source {
         RunSource::Adk { by_evaltrail: false, .. } => ("adk", false),
         RunSource::Adk { by_evaltrail: true, .. } => ("evaltrail_for_adk", false),
@@ -98,6 +110,8 @@ fn run_json(head: &RunHead, root: &Path) -> Value {
     };
     json!({
         "run_id": head.run_id,
+        "name": name_of(history, head),
+        "pinned": is_pinned(history, head),
         "started": head.started,
         "by": by,
         "foreign": foreign,
@@ -106,6 +120,8 @@ fn run_json(head: &RunHead, root: &Path) -> Value {
         "turn": head.turn,
         "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
         "sets": sets_of(head, root),
+        "criteria": head.criteria,
+        "judge": head.judge,
         "attempts": head.attempts,
         "passed": head.totals.passed,
         "failed": head.totals.failed,

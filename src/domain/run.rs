@@ -1,8 +1,8 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, Rubric, Status, UserSpec,
-    Variant,
+    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, Quarantine, Rubric, Status,
+    UserSpec, Variant,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -101,6 +101,9 @@ pub struct PlannedCase {
     /// The case's content hash (`SetFile::content_hash`); empty in plans of format 1.
     #[serde(default)]
     pub content: String,
+    /// The quarantine of the case that held when the run was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
 }
 
 /// Options of a run.

@@ -187,6 +187,19 @@ impl RunState {
         Some(&self.finished[*found])
     }
 
+    /// The attempts of quarantined cases that did not pass. They are among `totals`, and do not fail the run.
+    pub fn quarantined(&self) -> Totals {
+        let mut totals = Totals::default();
+        let is_quarantined =
+            |attempt: &&Arc<EndedAttempt>| self.plan.cases[attempt.key.case].quarantine.is_some();
+        for attempt in self.finished.iter().filter(is_quarantined) {
+            if attempt.status != Status::Passed {
+                totals.add(attempt.status);
+            }
+        }
+        totals
+    }
+
     /// Counts the attempts of a case.
     pub fn tally(&self, case: usize) -> CaseTally {
         let mut tally = CaseTally::default();
@@ -228,7 +241,13 @@ mod tests {
     use crate::domain::{Attempt, PlannedCase, RunOptions};
 
     fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
-        let case = |index| PlannedCase { set: 0, index, eval_id: index.to_string(), content: String::new() };
+        let case = |index| PlannedCase {
+            set: 0,
+            index,
+            eval_id: index.to_string(),
+            content: String::new(),
+            quarantine: None,
+        };
         Arc::new(RunPlan {
             judge: crate::domain::JudgeSpec::standard(),
             run_id: "r".into(),

@@ -60,9 +60,10 @@ impl Model {
     /// Whether a case fails, is not quarantined, and nothing is decided about it. A case that passes under the active
     /// what-if is decided.
     pub(crate) fn is_undecided(&self, case: CaseRef) -> bool {
-        let failing = self.outcomes.get(case).is_some_and(|outcome| {
-            outcome.is_failing() && outcome.worst != Status::Informational
-        });
+        let failing = self
+            .outcomes
+            .get(case)
+            .is_some_and(|outcome| outcome.is_failing() && outcome.worst != Status::Informational);
         failing && quarantine_of(self, case).is_none() && self.decision(case).is_none()
     }
 

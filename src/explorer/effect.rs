@@ -199,6 +199,8 @@ pub enum ResultEffect {
     /// Compute how these changed criteria would change the configs of these sets. The reply is
     /// [`crate::explorer::ResultMsg::CriteriaPlanned`].
     PlanCriteria(WhatIf, Vec<usize>),
+    /// Compare the last run with the baseline. The reply is [`crate::explorer::ResultMsg::BaselineCompared`].
+    CompareBaseline,
     /// Save decisions on failures.
     SaveDecisions(Vec<Decision>),
     /// Build the comparison of large turns in the background.
@@ -222,6 +224,8 @@ pub enum HistoryEffect {
     Compare(Box<RunHead>, Box<RunHead>),
     /// Save the name and pin of a run, and list the runs again.
     Label(RunLabel, Ticket),
+    /// Keep a run when old ones are removed, write it as the baseline, and list the runs again.
+    Pin(Box<RunHead>, Ticket),
     /// Delete the run in this folder, and list the runs again.
     Remove(PathBuf, Ticket),
 }

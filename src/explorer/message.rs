@@ -100,6 +100,8 @@ pub enum ResultMsg {
     Verdicts(Vec<HumanVerdict>),
     /// The current decisions on failures.
     Decisions(Vec<Decision>),
+    /// How the last run compares with the baseline; `None` without a baseline or a run.
+    BaselineCompared(Option<String>),
     /// The reply to [`crate::explorer::ResultEffect::PlanCriteria`]: the changes of files, or why they cannot be made.
     CriteriaPlanned(Result<Vec<FileJob>, String>),
     /// The reply to [`crate::explorer::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
@@ -131,6 +133,15 @@ pub enum HistoryMsg {
     },
     /// Two runs were compared.
     Compared(Arc<ComparedPair>),
+    /// A run was pinned.
+    Pinned {
+        /// What was done.
+        words: String,
+        /// Identifies the request.
+        ticket: Ticket,
+        /// The runs.
+        history: Arc<History>,
+    },
     /// A run was deleted.
     Removed {
         /// Its id.

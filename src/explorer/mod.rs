@@ -60,7 +60,7 @@ pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
 pub use screens::browse::order::Order;
 pub use screens::browse::state::{Browse, Node, Pane};
 pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build_body};
-pub use screens::case::state::{CaseMode, CaseScreen};
+pub use screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::comparison::state::{ComparedPair, ComparedRun};

@@ -101,6 +101,8 @@ pub struct Model {
     pub decisions: Decisions,
     /// The triage queue, once it was opened. It is kept while another screen is open.
     pub queue: Option<Queue>,
+    /// How the last run compares with the baseline, if there is one.
+    pub vs_baseline: Option<String>,
     /// Verdicts given by people.
     pub verdicts: Vec<HumanVerdict>,
     /// Increases whenever `verdicts` changes.
@@ -184,6 +186,7 @@ impl Model {
             author: String::new(),
             decisions: Decisions::new(),
             queue: None,
+            vs_baseline: None,
             verdicts: Vec::new(),
             verdicts_version: 0,
         }

@@ -4,7 +4,7 @@ use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
 use crate::explorer::commands::{Command, Context};
 use crate::explorer::effect::Effect;
-use crate::explorer::effect::SetEffect;
+use crate::explorer::effect::{ResultEffect, SetEffect};
 use crate::explorer::message::EditMsg;
 use crate::explorer::message::HistoryMsg;
 use crate::explorer::message::ResultMsg;
@@ -90,6 +90,10 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             Vec::new()
         }
         ResultMsg::CriteriaPlanned(jobs) => queue::criteria_planned(model, jobs),
+        ResultMsg::BaselineCompared(words) => {
+            model.vs_baseline = words;
+            Vec::new()
+        }
         ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
         ResultMsg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
@@ -105,6 +109,11 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
         HistoryMsg::Listed { ticket, history } => runs::listed(model, ticket, history),
         HistoryMsg::Opened { past, name } => opened_run::open(model, *past, name),
         HistoryMsg::Compared(pair) => comparison::compared(model, pair),
+        HistoryMsg::Pinned { words, ticket, history } => {
+            runs::listed(model, ticket, history);
+            global::notify(model, words, false);
+            vec![Effect::Results(ResultEffect::CompareBaseline)]
+        }
         HistoryMsg::Removed { run_id, ticket, history } => runs::removed(model, &run_id, ticket, history),
     }
 }

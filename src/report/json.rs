@@ -28,6 +28,8 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
+            // Among those that did not pass.
+            "quarantined": state.quarantined().ended(),
             "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
             "groups": groups(state),
         },
@@ -72,6 +74,9 @@ fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {
     });
     if let Some(turn) = attempt.turn {
         case["turn"] = turn.into();
+    }
+    if let Some(quarantine) = &plan.cases[attempt.key.case].quarantine {
+        case["quarantine"] = json!(quarantine);
     }
     if ended.unsteady {
         case["unsteady"] = true.into();

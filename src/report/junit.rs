@@ -1,5 +1,6 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
+use super::quarantine_words;
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
@@ -9,14 +10,17 @@ use std::io::{self, Write};
 pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let totals = state.totals;
+    let (totals, apart) = (state.totals, state.quarantined());
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaltrail"))
         .with_attribute(("tests", totals.ended().to_string().as_str()))
-        .with_attribute(("failures", totals.failed.to_string().as_str()))
-        .with_attribute(("errors", totals.errored.to_string().as_str()))
-        .with_attribute(("skipped", totals.not_evaluated.to_string().as_str()))
+        .with_attribute(("failures", (totals.failed - apart.failed).to_string().as_str()))
+        .with_attribute(("errors", (totals.errored - apart.errored).to_string().as_str()))
+        .with_attribute((
+            "skipped",
+            (totals.not_evaluated + apart.failed + apart.errored).to_string().as_str(),
+        ))
         .write_inner_content(|writer| {
             (0..state.plan.sets.len()).try_for_each(|set| suite(writer, state, set))
         })?;
@@ -29,48 +33,58 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
         .flat_map(|case| state.attempts_of(case))
         .map(|attempt| attempt.as_ref())
         .collect();
-    let count = |status| attempts.iter().filter(|attempt| attempt.status == status).count().to_string();
+    let element = |attempt: &&EndedAttempt| element_of(state, attempt);
+    let count = |kind| attempts.iter().filter(|attempt| element(attempt) == Some(kind)).count().to_string();
     let planned = &state.plan.sets[set];
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&planned.file).as_str()))
         .with_attribute(("tests", attempts.len().to_string().as_str()))
-        .with_attribute(("failures", count(Status::Failed).as_str()))
-        .with_attribute(("errors", count(Status::Errored).as_str()))
-        .with_attribute(("skipped", count(Status::NotEvaluated).as_str()))
+        .with_attribute(("failures", count("failure").as_str()))
+        .with_attribute(("errors", count("error").as_str()))
+        .with_attribute(("skipped", count("skipped").as_str()))
         .write_inner_content(|writer| {
-            attempts
-                .iter()
-                .try_for_each(|attempt| case(writer, &planned.id, attempt, state.plan.options.repeat))
+            attempts.iter().try_for_each(|attempt| case(writer, state, &planned.id, attempt))
         })?;
     Ok(())
 }
 
 fn case(
     writer: &mut Writer<&mut dyn Write>,
+    state: &RunState,
     set_id: &str,
     attempt: &AttemptSummary,
-    repeat: u32,
 ) -> io::Result<()> {
-    let name = attempt.title(repeat);
+    let name = attempt.title(state.plan.options.repeat);
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", valid(set_id).as_str()))
         .with_attribute(("name", valid(&name).as_str()))
         .with_attribute(("time", format!("{:.3}", attempt.latency_s).as_str()));
-    let kind = match attempt.status {
-        Status::Passed => return element.write_empty().map(|_| ()),
-        Status::Failed => "failure",
-        Status::Errored => "error",
-        Status::NotEvaluated | Status::Informational => "skipped",
-    };
-    let said = valid(&why(attempt));
+    let Some(kind) = element_of(state, attempt) else { return element.write_empty().map(|_| ()) };
+    let said = valid(&format!("{}{}", quarantine_words(state, attempt), why(attempt)));
     let first = said.lines().next().unwrap_or_default().to_string();
     element.write_inner_content(|writer| {
-        let element = writer.create_element(kind).with_attribute(("message", first.as_str()));
+        let mut element = writer.create_element(kind).with_attribute(("message", first.as_str()));
+        // Failures with the same type have the same cause.
+        if let Some(cause) = attempt.causes.first().filter(|_| kind != "skipped") {
+            element = element.with_attribute(("type", valid(&cause.words()).as_str()));
+        }
         element.write_text_content(BytesText::new(&said)).map(|_| ())
     })?;
     Ok(())
+}
+
+/// The element for the result of an attempt; `None` if it passed. Failures of quarantined cases are skipped.
+fn element_of(state: &RunState, attempt: &AttemptSummary) -> Option<&'static str> {
+    let is_quarantined = state.plan.cases[attempt.key.case].quarantine.is_some();
+    match attempt.status {
+        Status::Passed => None,
+        _ if is_quarantined => Some("skipped"),
+        Status::Failed => Some("failure"),
+        Status::Errored => Some("error"),
+        Status::NotEvaluated | Status::Informational => Some("skipped"),
+    }
 }
 
 fn why(attempt: &AttemptSummary) -> String {

@@ -1,7 +1,7 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
-use super::attempts_in_order;
 use super::failures::{failed_cases, groups_headline, groups_of};
+use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -32,6 +32,13 @@ pub(super) fn markdown_report(state: &RunState) -> String {
         cell(&state.plan.agent_label()),
         cell(&state.plan.run_id)
     );
+    match state.quarantined().ended() {
+        0 => {}
+        1 => out.push_str("1 of those that did not pass is quarantined\n\n"),
+        count => {
+            let _ = write!(out, "{count} of those that did not pass are quarantined\n\n");
+        }
+    }
     metrics_table(&aggregates(attempts.iter().map(|attempt| attempt.summary())), &mut out);
     let bad: Vec<&&EndedAttempt> =
         attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
@@ -48,7 +55,7 @@ pub(super) fn markdown_report(state: &RunState) -> String {
             "| {} {} | {name} | {} |",
             attempt.status.glyph(),
             attempt.status.label(),
-            cell(attempt.reason())
+            cell(&format!("{}{}", quarantine_words(state, attempt), attempt.reason()))
         );
     }
     if bad.len() > LISTED {

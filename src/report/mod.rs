@@ -4,6 +4,7 @@ mod comparison;
 mod csv;
 mod failures;
 mod format;
+mod github;
 mod html;
 mod json;
 mod junit;
@@ -13,10 +14,21 @@ mod vertex;
 
 pub use comparison::{ComparedRuns, started_words};
 pub use format::ReportFormat;
+pub use github::github_annotations;
 pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};
 
-use crate::domain::{EndedAttempt, RunState};
+use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status};
+
+/// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.
+fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {
+    let quarantine = state.plan.cases.get(attempt.key.case).and_then(|case| case.quarantine.as_ref());
+    let Some(quarantine) = quarantine.filter(|_| attempt.status != Status::Passed) else {
+        return String::new();
+    };
+    let why = if quarantine.why.is_empty() { String::new() } else { format!(" ({})", quarantine.why) };
+    format!("quarantined {} to {}{why}: ", quarantine.since, quarantine.until)
+}
 
 /// The attempts in the plan's order.
 fn attempts_in_order(state: &RunState) -> Vec<&EndedAttempt> {
@@ -40,7 +52,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AgentSpec, Attempt, AttemptKey, AttemptRecords, InMemory, JudgeSpec, PlannedCase, PlannedSet,
-        RecordedAt, RunEvent, RunOptions, RunPlan, Status,
+        RecordedAt, RunEvent, RunOptions, RunPlan,
     };
     use std::sync::Arc;
 
@@ -70,7 +82,13 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],
-            cases: vec![PlannedCase { set: 0, index: 0, eval_id: "a".into(), content: String::new() }],
+            cases: vec![PlannedCase {
+                set: 0,
+                index: 0,
+                eval_id: "a".into(),
+                content: String::new(),
+                quarantine: None,
+            }],
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         }));

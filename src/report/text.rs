@@ -1,6 +1,7 @@
 //! Text output for a terminal or a log.
 
 use super::failures::{FailedCase, failed_cases, groups_headline, groups_of};
+use super::quarantine_words;
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -98,6 +99,10 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     if unsteady > 0 {
         parts.push(format!("{unsteady} of them unsteady"));
     }
+    let quarantined = state.quarantined().ended();
+    if quarantined > 0 {
+        parts.push(format!("{quarantined} of them quarantined"));
+    }
     let not_run = state.plan.attempts() - totals.ended();
     if not_run > 0 {
         parts.push(format!("{not_run} not run"));
@@ -172,7 +177,8 @@ fn list<'a>(
         let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
         let glyph = paint.status(attempt.status, attempt.status.glyph());
         let rate = if *ended > 1 { format!("  {passed}/{ended}") } else { String::new() };
-        let reason = clean_line(attempt.reason()).into_owned();
+        let reason = format!("{}{}", quarantine_words(state, attempt), attempt.reason());
+        let reason = clean_line(&reason).into_owned();
         let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }
     if more > 0 {

@@ -12,6 +12,7 @@
 //! (`journal`) or for the listener (`outbox`).
 
 mod attempt;
+mod baseline;
 mod capture;
 mod chat;
 mod conversation;
@@ -27,6 +28,7 @@ mod scoring;
 mod start;
 mod trust;
 
+pub use baseline::{PinError, compared_with, label_run, pin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use chat::{ChatEvent, chat};
 pub use past::{history_of, past_results, remove_old};

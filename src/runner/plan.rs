@@ -2,8 +2,8 @@
 
 use super::past::past_results;
 use crate::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Query,
-    RunOptions, RunPlan, Subject, causes_of_first_failure,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Quarantine,
+    Query, RunOptions, RunPlan, Subject, causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -100,6 +100,12 @@ impl Stamp {
     }
 }
 
+/// The quarantine of a case, if it holds on this day.
+fn quarantine_on(notes: &Notes, eval_id: &str, day: &str) -> Option<Quarantine> {
+    let quarantine = notes.of(eval_id)?.quarantine.clone();
+    quarantine.filter(|quarantine| quarantine.holds_on(day))
+}
+
 /// Creates the plan. It depends only on the request, the workspace's files and the stamp.
 pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Result<Prepared, PlanError> {
     let mut plan = RunPlan {
@@ -110,6 +116,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         options: request.options.clone(),
         judge: request.judge.clone(),
     };
+    let day = stamp.started.get(..10).unwrap_or_default().to_string();
     let mut sets = Vec::new();
     let mut notes = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
@@ -131,6 +138,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                     index,
                     eval_id: file.eval_id(index).into_owned(),
                     content: file.content_hash(index),
+                    quarantine: quarantine_on(&beside, &file.eval_id(index), &day),
                 }));
                 plan.sets.push(planned);
                 notes.push(beside);

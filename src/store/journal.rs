@@ -347,6 +347,7 @@ mod tests {
                     index,
                     eval_id: index.to_string(),
                     content: String::new(),
+                    quarantine: None,
                 })
                 .collect(),
             options: RunOptions::default(),

@@ -11,6 +11,7 @@
 //! ```
 
 mod answers;
+mod baseline;
 mod decisions;
 mod edits;
 mod journal;
@@ -29,6 +30,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, CachedResponse};
+pub use baseline::{BASELINE_FILE, Baseline, baseline_path, read_baseline, write_baseline};
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{

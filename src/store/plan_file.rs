@@ -51,11 +51,7 @@ pub(super) fn plan_text(
     number: u64,
 ) -> serde_json::Result<String> {
     let mut stored = plan.clone();
-    each_path(&mut stored, |path| {
-        if let Ok(inside) = path.strip_prefix(workspace) {
-            *path = inside.to_path_buf();
-        }
-    });
+    each_path(&mut stored, |path| relative_to(workspace, path));
     let mut value = serde_json::to_value(&stored)?;
     if let Some(members) = value.as_object_mut() {
         members.shift_insert(0, "format".into(), RUN_FORMAT.into());
@@ -121,8 +117,15 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
+/// Makes a path inside the workspace relative to it.
+pub(super) fn relative_to(workspace: &Path, path: &mut PathBuf) {
+    if let Ok(inside) = path.strip_prefix(workspace) {
+        *path = inside.to_path_buf();
+    }
+}
+
 /// Calls `change` for every path of a plan.
-fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
+pub(super) fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
     for set in &mut plan.sets {
         change(&mut set.path);
         set.app_dir.iter_mut().for_each(&mut change);

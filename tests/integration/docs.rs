@@ -35,6 +35,10 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Edit => "editor",
         Context::Chat => "chat",
         Context::Live => "attempt",
+        Context::Runs => "runs",
+        Context::Comparison => "comparison",
+        Context::ComparedCase => "compared case",
+        Context::Queue => "triage",
         Context::Confirm | Context::Trust => return None,
     })
 }

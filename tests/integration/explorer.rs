@@ -8,9 +8,9 @@ use evaltrail::domain::{
     RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
-    Against, CaptureTarget, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
-    OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect,
-    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
+    MouseKind, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen,
+    SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::{RecordedConversation, TrustQuestion};
@@ -64,7 +64,13 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         app_dir: None,
         criteria: vec![],
     };
-    let case = |index| PlannedCase { set: 0, index, eval_id: IDS[index].into(), content: String::new() };
+    let case = |index| PlannedCase {
+        set: 0,
+        index,
+        eval_id: IDS[index].into(),
+        content: String::new(),
+        quarantine: None,
+    };
     RunState::new(Arc::new(RunPlan {
         judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
@@ -796,7 +802,10 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     }
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key(0)))]);
     tell(&mut model, vec![ended(0, Status::Failed)]);
-    assert!(matches!(&model.screen, Screen::Case(case) if case.from_run), "its result takes the place");
+    assert!(
+        matches!(&model.screen, Screen::Case(case) if case.from == CaseOrigin::Run),
+        "its result takes the place"
+    );
     press(&mut model, "esc");
     tell(&mut model, vec![RunEvent::Dropped(key(1)), RunEvent::Ended { duration_s: 1.0 }]);
     let shown = screen_text(&model);

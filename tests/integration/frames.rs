@@ -93,6 +93,7 @@ fn plan(model: &Model) -> RunPlan {
             index,
             eval_id: file.eval_id(index).into_owned(),
             content: file.content_hash(index),
+            quarantine: None,
         }));
     }
     plan

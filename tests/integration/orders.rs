@@ -206,6 +206,7 @@ impl World {
             index: *index,
             eval_id: open.file.eval_id(*index).into_owned(),
             content: open.file.content_hash(*index),
+            quarantine: None,
         });
         let plan = RunPlan {
             judge: evaltrail::domain::JudgeSpec::standard(),

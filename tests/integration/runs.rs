@@ -347,7 +347,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
     assert_eq!(keys(&report), ["evaltrail", "run_id", "started", "duration_s", "agent", "summary", "cases"]);
     assert_eq!(
         keys(&report["summary"]),
-        ["cases", "passed", "failed", "errored", "not_evaluated", "metrics", "groups"]
+        ["cases", "passed", "failed", "errored", "not_evaluated", "quarantined", "metrics", "groups"]
     );
     assert_eq!(
         keys(&report["summary"]["metrics"][0]),

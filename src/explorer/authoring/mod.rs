@@ -97,12 +97,12 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     }
 }
 
+/// Cases whose actual side cannot be accepted, with the reasons.
+pub(crate) type NotAccepted = Vec<(CaseRef, String)>;
+
 /// The edits that make everything the agent did in these cases expected, by set, and the cases for which there are
 /// none, with the reasons.
-pub(crate) fn accepting_edits(
-    model: &Model,
-    cases: &[CaseRef],
-) -> (BTreeMap<usize, Vec<Edit>>, Vec<(CaseRef, String)>) {
+pub(crate) fn accepting_edits(model: &Model, cases: &[CaseRef]) -> (BTreeMap<usize, Vec<Edit>>, NotAccepted) {
     let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut refused = Vec::new();
     for at in cases {

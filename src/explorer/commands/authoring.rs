@@ -6,7 +6,7 @@
 use super::enabled::{
     always, can_accept_all, can_accept_here, can_capture, can_edit, can_write_set, has_set,
 };
-use super::{Command, Context, Group, LISTS, SCREENS, LIST_OR_CASE};
+use super::{Command, Context, Group, LIST_OR_CASE, LISTS, SCREENS};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{always, can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
-use super::{Command, Context, Group, LISTS, SCREENS, ONE_CASE, LIST_OR_CASE};
+use super::{Command, Context, Group, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
 use crate::explorer::screens::case::state::CaseMode;
 use crate::explorer::screens::{self, case, run};
 use crate::explorer::{overlays, what_if};

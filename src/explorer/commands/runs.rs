@@ -57,13 +57,13 @@ pub static NAME_RUN: Command = Command {
 
 pub static PIN_RUN: Command = Command {
     name: "pin",
-    help: "keep the run when old runs are removed; again to keep it no longer",
+    help: "keep the run and make it the baseline, in a file that can be committed; again to keep it no longer",
     hint: Some("pin"),
     scope: None,
     group: Group::Runs,
     contexts: &[Context::Runs],
     default_keys: &["P"],
-    enabled: runs::can_change,
+    enabled: runs::can_pin,
     run: runs::pin,
 };
 

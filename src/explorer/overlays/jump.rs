@@ -2,12 +2,12 @@
 
 use super::{Dialog, Overlay};
 use crate::domain::Query;
-use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{browse, case};
 use crate::explorer::theme::Theme;
 use crate::explorer::widgets::picker::{Picker, pick};

@@ -20,9 +20,9 @@ use super::message::Mouse;
 use super::model::{Model, Screen};
 use super::overlays;
 use super::theme::Theme;
-use case::state::CaseOrigin;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
+use case::state::CaseOrigin;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

@@ -14,7 +14,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The changes of files that a change of criteria makes. Errors: the new text of a file cannot be built.
-pub(crate) fn jobs(workspace: &Workspace, sets: &[&SetPath], change: &WhatIf) -> anyhow::Result<Vec<FileJob>> {
+pub(crate) fn jobs(
+    workspace: &Workspace,
+    sets: &[&SetPath],
+    change: &WhatIf,
+) -> anyhow::Result<Vec<FileJob>> {
     let mut jobs = Vec::new();
     let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
     if !criteria.is_empty() {
@@ -67,7 +71,8 @@ pub(crate) fn write(
 ) -> anyhow::Result<String> {
     let jobs = jobs(workspace, sets, change)?;
     let words = format!("change the criteria: {}", change.words().join(", "));
-    log.make(Some(&workspace.root), &words, &jobs).map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
+    log.make(Some(&workspace.root), &words, &jobs)
+        .map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
     let shown = |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
     let names: Vec<String> = jobs.iter().map(|job| shown(&job.path)).collect();
     Ok(format!("written to {}; the next run uses it", names.join(", ")))

@@ -126,6 +126,7 @@ impl EffectExecutor {
             ResultEffect::ReadAttempt(key, attempt) => {
                 self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
+            ResultEffect::CompareBaseline => self.compare_with_baseline(),
             ResultEffect::ReadAgain(ticket) => self.read_history(ticket),
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = save_verdicts(&context.workspace.root, &verdicts);
@@ -229,8 +230,16 @@ impl EffectExecutor {
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
         });
+        self.compare_with_baseline();
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Decisions(read_decisions(&context.workspace.root))))
+        });
+    }
+
+    /// Compares the last run with the baseline.
+    fn compare_with_baseline(&self) {
+        self.elsewhere(move |context| {
+            Some(Msg::Results(ResultMsg::BaselineCompared(runs::compared_with_baseline(context))))
         });
     }
 

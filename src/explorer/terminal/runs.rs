@@ -4,8 +4,8 @@ use crate::analysis::compare_runs;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, RunHead};
-use crate::runner::history_of;
-use crate::store::{RunLabel, remove_run, save_run_label};
+use crate::runner::{compared_with, history_of, pin_run};
+use crate::store::{RunLabel, read_baseline, remove_run, save_run_label};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
         HistoryEffect::Label(label, ticket) => {
             ("name and pin of the run are not saved", set_label(context, &label, ticket))
         }
+        HistoryEffect::Pin(head, ticket) => ("the run is not pinned", pin(context, &head, ticket)),
         HistoryEffect::Remove(path, ticket) => ("the run is not deleted", remove(context, &path, ticket)),
     };
     replied.unwrap_or_else(|why| Msg::Failed(format!("{what}: {why}")))
@@ -55,6 +56,13 @@ fn set_label(context: &TaskContext, label: &RunLabel, ticket: Ticket) -> Result<
     Ok(listed(context, ticket))
 }
 
+fn pin(context: &TaskContext, head: &RunHead, ticket: Ticket) -> Result<Msg, String> {
+    let state = history_of(&context.workspace).run_state(head)?;
+    let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
+    let history = Arc::new(history_of(&context.workspace));
+    Ok(Msg::History(HistoryMsg::Pinned { words, ticket, history }))
+}
+
 fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, String> {
     match remove_run(path) {
         Ok(true) => {
@@ -65,4 +73,17 @@ fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, Str
         Ok(false) => Err("it is being written".into()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// How the last run compares with the baseline; `None` without a baseline that can be read, or without a run of all
+/// turns.
+pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
+    let baseline = read_baseline(&context.workspace.root).ok()??;
+    let history = history_of(&context.workspace);
+    let last = history.ours().find(|head| head.turn.is_none() && head.is_finished())?;
+    if last.run_id == baseline.state.plan.run_id {
+        return Some("is the baseline".into());
+    }
+    let state = history.run_state(last).ok()?;
+    Some(compared_with(&baseline, &state).1)
 }

@@ -1,7 +1,6 @@
 //! Updates of the home screen.
 
 use crate::domain::{Query, Status, Subject, causes_of_first_failure};
-use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -13,6 +12,7 @@ use crate::explorer::screens::browse::causes::{by_cause, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Browse, NarrowedTo, Narrowing, Node, Pane};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{case, layout};
 use crate::explorer::set_view::SetState;
 use crate::formats::SetFile;

@@ -10,6 +10,7 @@ use crate::explorer::{Layout, Model, SetState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
 /// Columns of the tree; where there is a preview, or not much room, it has fewer.
 const TREE_WIDTH: u16 = 28;
@@ -47,7 +48,15 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     }
     let used = put(buffer, area.x, area.y, area.width, "evaltrail  ", theme.style(Role::Title));
     let room = area.width.saturating_sub(used);
-    put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+    let folder = put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+    if let Some(words) = &model.vs_baseline {
+        let words = format!("   last run {words}");
+        let room = room.saturating_sub(folder);
+        // A part of it could be misread.
+        if words.width() <= usize::from(room) {
+            put(buffer, area.x + used + folder, area.y, room, &words, theme.style(Role::Text));
+        }
+    }
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

@@ -10,8 +10,8 @@ pub use super::complete::{Tools, completions};
 pub use super::field::{Adding, Field, FieldRow, adding_after, fields, value_of};
 
 use crate::domain::EvalCase;
-use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::formats::SetFile;
 use std::sync::Arc;
 use tui_input::Input;

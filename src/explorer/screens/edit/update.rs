@@ -1,7 +1,6 @@
 //! Updates of the case editor.
 
 use crate::domain::{EvalCase, Part, eval_id_error};
-use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::SetEffect;
@@ -12,6 +11,7 @@ use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::proposal::{NOTHING, Proposal};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::edit::state::{
     self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
     wrong_value,

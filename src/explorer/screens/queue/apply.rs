@@ -2,7 +2,7 @@
 //! written as one edit, which can be undone, and cases are run again.
 
 use crate::domain::{Decision, DecisionKind, Quarantine, Status};
-use crate::explorer::authoring;
+use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::model::{Model, Screen};
@@ -85,7 +85,9 @@ fn summary_lines(
     has_criteria: bool,
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    for kind in [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment] {
+    for kind in
+        [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment]
+    {
         match count_of(decided, kind) {
             0 => {}
             1 => lines.push(format!("{}: 1 case", kind.label())),
@@ -108,10 +110,8 @@ fn summary_lines(
     lines
 }
 
-type Refused = Vec<(CaseRef, String)>;
-
 /// The changes of the sets' files and of the files beside them, and the cases that cannot be accepted.
-fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJob>, Refused), String> {
+fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJob>, NotAccepted), String> {
     let of_kind = |kind| decided.iter().filter(move |(_, decision)| decision.kind == Some(kind));
     let accepted: Vec<CaseRef> = of_kind(DecisionKind::Accept).map(|(case, _)| *case).collect();
     let (edits, refused) = authoring::accepting_edits(model, &accepted);
@@ -190,4 +190,3 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     }
     effects
 }
-

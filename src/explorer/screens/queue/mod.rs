@@ -13,7 +13,8 @@ mod view;
 
 pub(crate) use apply::{applied, criteria_planned, finish, summary};
 pub(crate) use decide::{
-    Choice, can_accept, can_decide, can_relax, can_undo, decide, decide_group, has_rest_of_group, relax, take, undo,
+    Choice, can_accept, can_decide, can_relax, can_undo, decide, decide_group, has_rest_of_group, relax,
+    take, undo,
 };
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 

@@ -130,6 +130,8 @@ pub(super) fn back(model: &mut Model) -> Vec<Effect> {
     match open {
         0 => Vec::new(),
         1 => global::notify(model, "1 decision is not carried out yet; T goes on".into(), false),
-        count => global::notify(model, format!("{count} decisions are not carried out yet; T goes on"), false),
+        count => {
+            global::notify(model, format!("{count} decisions are not carried out yet; T goes on"), false)
+        }
     }
 }

@@ -65,10 +65,13 @@ fn tally(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut B
     let y = area.y + 1;
     let left = queue.cases().filter(|case| model.is_undecided(*case)).count();
     let pending = pending(model, queue);
-    let kinds = [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment];
+    let kinds =
+        [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment];
     let counts = kinds.into_iter().map(|kind| (kind, count_of(&pending, kind)));
     let mut words: Vec<String> = vec![format!("{left} undecided")];
-    words.extend(counts.filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{} {count}", kind.label())));
+    words.extend(
+        counts.filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{} {count}", kind.label())),
+    );
     let all = words.join(" · ");
     let room = area.width.saturating_sub(2);
     let wide = (all.width() as u16).min(room);

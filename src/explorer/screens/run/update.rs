@@ -1,11 +1,10 @@
 //! Updates of the run screen; starting and cancelling runs.
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
-use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
-use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::{Against, Effect};
+use crate::explorer::effect::{ResultEffect, RunEffect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
 use crate::explorer::model::{Model, Screen};
@@ -14,6 +13,7 @@ use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::browse::{self, relist};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::run::view::without_result_words;
 use crate::explorer::screens::{case, layout, live};
@@ -187,6 +187,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             global::notify(model, ended_words(&run), false);
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
+            effects.push(Effect::Results(ResultEffect::CompareBaseline));
         }
         _ => {}
     }

@@ -75,6 +75,18 @@ pub(crate) fn can_change(model: &Model) -> Enabled {
     is_evaltrails.then_some(()).ok_or("it is a result of ADK, which evaltrail does not change")
 }
 
+/// Only own, finished runs of all turns can be the baseline.
+pub(crate) fn can_pin(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let head = screen(model).and_then(RunsScreen::head).ok_or("there is no run here")?;
+    match () {
+        () if !head.is_ours() => Err("only your own runs can be pinned"),
+        () if !head.is_finished() => Err("the run is unfinished"),
+        () if head.turn.is_some() => Err("the run is of one turn alone"),
+        () => Ok(()),
+    }
+}
+
 pub(crate) fn can_compare(model: &Model) -> Enabled {
     has_run_here(model)?;
     let runs = screen(model).ok_or("there is no run here")?;
@@ -125,14 +137,16 @@ fn label_of(model: &Model, run_id: &str) -> RunLabel {
     known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() })
 }
 
-/// Pins the run under the cursor, so that it is not removed as an old one; a pinned one is not pinned any more.
+/// Pins the run under the cursor: it is kept, and is the baseline. A pinned one is pinned no longer.
 pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
-    let Some(run_id) = screen(model).and_then(RunsScreen::head).map(|head| head.run_id.clone()) else {
-        return Vec::new();
-    };
-    let mut label = label_of(model, &run_id);
-    label.pinned = !label.pinned;
-    vec![Effect::History(HistoryEffect::Label(label, model.ticket()))]
+    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let mut label = label_of(model, &head.run_id);
+    let ticket = model.ticket();
+    if !label.pinned {
+        return vec![Effect::History(HistoryEffect::Pin(Box::new(head), ticket))];
+    }
+    label.pinned = false;
+    vec![Effect::History(HistoryEffect::Label(label, ticket))]
 }
 
 /// Asks for a name for the run under the cursor.

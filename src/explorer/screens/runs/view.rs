@@ -76,12 +76,15 @@ fn name_of(runs: &RunsScreen, head: &RunHead) -> String {
 /// Number of characters of an id that are shown instead of a name.
 const ID_SHOWN: usize = 12;
 
+/// The text and style of a run in a column.
+type Cell<'a> = Box<dyn Fn(&RunHead) -> (String, Style) + 'a>;
+
 /// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
 struct Column<'a> {
     heading: &'static str,
     width: u16,
     right: bool,
-    cell: Box<dyn Fn(&RunHead) -> (String, Style) + 'a>,
+    cell: Cell<'a>,
 }
 
 /// The columns that fit, the most important first. The last one takes the rest of the width.
@@ -90,7 +93,7 @@ fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Th
     let shown = || (0..runs.rows.len()).skip(runs.offset).take(100).filter_map(|row| runs.row(row));
     let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0).clamp(4, 24) as u16;
     let agent = shown().map(|head| head.agent.width()).max().unwrap_or(0).clamp(5, 24) as u16;
-    let column = |heading, width, right, cell| Column { heading, width, right, cell };
+    let column = |heading, width, right, cell: Cell<'a>| Column { heading, width, right, cell };
     let all: Vec<Column<'a>> = vec![
         column("run", name + 2, false, Box::new(move |head| (name_of(runs, head), text))),
         column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),

@@ -1,0 +1,22 @@
+//! Output for GitHub Actions: annotations, and the summary of the step.
+
+use super::output::{print_log_command, tell};
+use crate::domain::RunState;
+use crate::report::{ReportFormat, github_annotations};
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+
+/// Prints an annotation for each cause, and appends the Markdown report to the file that `GITHUB_STEP_SUMMARY` names.
+/// With the JSON report on standard output, the annotations are on standard error, where GitHub reads them, too.
+pub(super) fn write(state: &RunState, is_output_json: bool) {
+    for line in github_annotations(state) {
+        print_log_command(&line, is_output_json);
+    }
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
+    let path = PathBuf::from(path);
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    let written = file.and_then(|mut file| ReportFormat::Markdown.write(state, &mut file));
+    if let Err(error) = written {
+        tell(&format!("the summary of the step is not written: {}: {error}", path.display()));
+    }
+}

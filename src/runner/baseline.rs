@@ -1,0 +1,68 @@
+//! The baseline of a workspace: pins a run as the baseline, and compares a run with it.
+
+use super::past::history_of;
+use crate::analysis::{CaseFate, RunToCompare, compare_runs, expectations};
+use crate::domain::{RunState, clean_line};
+use crate::store::{BASELINE_FILE, Baseline, RunLabel, save_run_label, write_baseline};
+use crate::workspace::Workspace;
+
+/// Why a run cannot be pinned.
+#[derive(Debug, thiserror::Error)]
+pub enum PinError {
+    /// Attempts are missing.
+    #[error("run {0} is unfinished ({1} attempts are missing), so it cannot be the baseline")]
+    Unfinished(String, usize),
+    /// Only one turn was run.
+    #[error("run {0} is of turn {1} alone, so it cannot be the baseline")]
+    OneTurn(String, u32),
+    /// A file cannot be written.
+    #[error("{0}: {1}")]
+    Io(&'static str, std::io::Error),
+}
+
+/// Keeps a run when old ones are removed, and writes it as the baseline. Returns a message.
+pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinError> {
+    let run_id = state.plan.run_id.clone();
+    let missing = state.outstanding().len();
+    if missing > 0 {
+        return Err(PinError::Unfinished(run_id, missing));
+    }
+    if let Some(turn) = state.plan.options.turn {
+        return Err(PinError::OneTurn(run_id, turn));
+    }
+    label_run(workspace, &run_id, |label| label.pinned = true)
+        .map_err(|error| PinError::Io("the pin is not saved", error))?;
+    let baseline = Baseline { expectations: expectations(state), state: state.clone() };
+    write_baseline(&workspace.root, &baseline).map_err(|error| PinError::Io(BASELINE_FILE, error))?;
+    Ok(format!(
+        "run {} is pinned, and written as the baseline to {BASELINE_FILE}, which can be committed",
+        clean_line(&run_id)
+    ))
+}
+
+/// Changes the name or the pin of a run.
+pub fn label_run(
+    workspace: &Workspace,
+    run_id: &str,
+    change: impl FnOnce(&mut RunLabel),
+) -> std::io::Result<()> {
+    let known = history_of(workspace).labels.get(run_id).cloned();
+    let mut label = known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() });
+    change(&mut label);
+    save_run_label(&workspace.root, &label)
+}
+
+/// The number of cases that broke since the baseline, and a sentence about the comparison.
+pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
+    let before = RunToCompare { state: &baseline.state, expectations: &baseline.expectations };
+    let found = compare_runs(before, state);
+    let count = |fate| found.of(fate).count();
+    let (broke, fixed) = (count(CaseFate::Broke), count(CaseFate::Fixed));
+    let mut words = format!("vs baseline: {broke} broke, {fixed} fixed");
+    for (fate, label) in [(CaseFate::Edited, "edited, not comparable"), (CaseFate::OnlyAfter, "new")] {
+        if count(fate) > 0 {
+            words += &format!(", {} {label}", count(fate));
+        }
+    }
+    (broke, words)
+}
