@@ -45,6 +45,10 @@ pub(super) enum Command {
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
+    /// Write a run to one file that evaltrail open can open anywhere, without known secrets
+    Export(ExportArgs),
+    /// Explore a run from the file that evaltrail export wrote
+    Open(OpenArgs),
     /// Accept what the agent did in a run as expected: shows the change, or writes it with --write
     Accept(AcceptArgs),
     /// Save a conversation from a run, an ADK session, a recording or a trace as a case
@@ -277,6 +281,30 @@ pub(super) struct OneRunArgs {
     /// The folder of the runs
     #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
     pub(super) folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExportArgs {
+    /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
+    #[arg(default_value = "last")]
+    pub(super) run: String,
+    /// The file; by default run-ID.evaltrail
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct OpenArgs {
+    /// The file
+    pub(super) file: PathBuf,
+    /// Id of the case to open
+    pub(super) case: Option<String>,
+    /// Colour theme
+    #[arg(long)]
+    pub(super) theme: Option<String>,
 }
 
 #[derive(Args, Debug)]

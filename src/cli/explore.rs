@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::output::tell;
-use crate::explorer::{Explorer, Leaving, explore};
+use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore};
 use crate::workspace::named_path;
 use anyhow::Context;
 use std::io::IsTerminal;
@@ -45,7 +45,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = home_relative(&opened);
-    match explore(Explorer { opened, title, theme: theme.clone() })? {
+    match explore(Explorer { opened, title, theme: theme.clone(), run: None })? {
         Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),
     }
@@ -65,10 +65,23 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         return Ok(exit);
     }
     let title = "the sample workspace".into();
-    explore(Explorer { opened: folder, title, theme })?;
+    explore(Explorer { opened: folder, title, theme, run: None })?;
     if temporary.is_some() {
         tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
     }
+    Ok(Exit::Success)
+}
+
+/// Opens a run that was unpacked into a folder, and one of its cases.
+pub(super) fn open_run(
+    folder: &Path,
+    run: PathBuf,
+    title: String,
+    case: Option<String>,
+    theme: Option<String>,
+) -> anyhow::Result<Exit> {
+    let opened = folder.to_path_buf();
+    explore(Explorer { opened, title, theme, run: Some(OpenedRunFile { run, case }) })?;
     Ok(Exit::Success)
 }
 
@@ -86,7 +99,7 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Without a terminal, prints which command to use instead of the explorer.
-fn no_terminal(instead: &str) -> Option<Exit> {
+pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb {
         return None;

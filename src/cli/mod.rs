@@ -21,6 +21,7 @@ mod progress;
 mod run;
 mod run_labels;
 mod runs;
+mod share;
 mod trust;
 mod write;
 
@@ -89,6 +90,8 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Runs(args)) => runs::runs(args),
         Some(Command::Compare(args)) => compare::compare(args),
+        Some(Command::Export(args)) => share::export(args),
+        Some(Command::Open(args)) => share::open(args),
         Some(Command::Accept(args)) => accept::accept(args),
         Some(Command::Capture(args)) => capture::capture(args),
         Some(Command::Edit(args)) => edit::edit(args),

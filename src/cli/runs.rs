@@ -66,7 +66,9 @@ fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> Str
 /// The sets and the agent, and what is special about the run.
 fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
     let mut words = vec![sets_of(head, root).join(", ")];
-    if is_pinned(history, head) {
+    if history.baseline.as_deref() == Some(head.run_id.as_str()) {
+        words.insert(0, "baseline".into());
+    } else if is_pinned(history, head) {
         words.insert(0, "pinned".into());
     }
     if !head.agent.is_empty() {
@@ -112,6 +114,7 @@ fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
         "run_id": head.run_id,
         "name": name_of(history, head),
         "pinned": is_pinned(history, head),
+        "baseline": history.baseline.as_deref() == Some(head.run_id.as_str()),
         "started": head.started,
         "by": by,
         "foreign": foreign,

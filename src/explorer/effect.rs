@@ -220,6 +220,10 @@ pub enum HistoryEffect {
     List(Ticket),
     /// Read a run with its cases as they were.
     Open(Box<RunHead>),
+    /// Read the run in a folder with its cases, and open the case with this id.
+    OpenFolder(PathBuf, Option<String>),
+    /// Write a run to a file.
+    Export(Box<RunHead>, PathBuf),
     /// Compare the first run with the second.
     Compare(Box<RunHead>, Box<RunHead>),
     /// Save the name and pin of a run, and list the runs again.

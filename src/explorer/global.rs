@@ -34,10 +34,7 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
 /// Closes the past run that is open; without one, quits.
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     match model.opened_run {
-        Some(_) => {
-            opened_run::close(model);
-            Vec::new()
-        }
+        Some(_) => opened_run::leave(model),
         None => quit(model),
     }
 }

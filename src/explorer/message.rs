@@ -130,6 +130,8 @@ pub enum HistoryMsg {
         past: Box<PastRun>,
         /// The name that a person gave it.
         name: Option<String>,
+        /// Id of the case to open.
+        case: Option<String>,
     },
     /// Two runs were compared.
     Compared(Arc<ComparedPair>),

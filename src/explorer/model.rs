@@ -53,6 +53,8 @@ pub struct Model {
     pub screen: Screen,
     /// The past run that is shown in place of the workspace, if one is open.
     pub opened_run: Option<Box<OpenedRun>>,
+    /// Whether a run from a file was opened instead of a folder: closing it quits.
+    pub is_run_file: bool,
     /// State of the screen of past runs while another screen is open.
     pub runs: RunsScreen,
     /// The open dialog, if any.
@@ -162,6 +164,7 @@ impl Model {
             browse: Browse::new(nodes, node),
             screen: Screen::Browse,
             opened_run: None,
+            is_run_file: false,
             runs: RunsScreen::default(),
             overlay: None,
             pressed: Vec::new(),

@@ -6,6 +6,7 @@
 use crate::domain::RunRef;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, SetEffect};
+use crate::explorer::global;
 use crate::explorer::message::{EditMsg, Msg, ResultMsg, RunMsg, SetMsg};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::Outcomes;
@@ -99,6 +100,15 @@ pub(crate) fn close(model: &mut Model) {
             case.key = None;
         }
     }
+}
+
+/// Closes the open run; quits if it was opened instead of a folder.
+pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
+    if model.is_run_file {
+        return global::quit(model);
+    }
+    close(model);
+    Vec::new()
 }
 
 /// Applies `change` to the workspace, although a run may be open.

@@ -12,6 +12,7 @@ use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
 use crate::explorer::overlays::{self, Overlay};
+use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs};
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
 
@@ -104,10 +105,25 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
     }
 }
 
+/// Opens the first case with this id in the run that was opened.
+fn open_case(model: &mut Model, id: &str) {
+    let found = model.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
+    match found {
+        Some(case) => case::open(model, case, CaseOrigin::List),
+        None => drop(global::notify(model, format!("the run has no case {id}"), true)),
+    }
+}
+
 fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
     match msg {
         HistoryMsg::Listed { ticket, history } => runs::listed(model, ticket, history),
-        HistoryMsg::Opened { past, name } => opened_run::open(model, *past, name),
+        HistoryMsg::Opened { past, name, case } => {
+            let effects = opened_run::open(model, *past, name);
+            if let Some(id) = case {
+                open_case(model, &id);
+            }
+            effects
+        }
         HistoryMsg::Compared(pair) => comparison::compared(model, pair),
         HistoryMsg::Pinned { words, ticket, history } => {
             runs::listed(model, ticket, history);

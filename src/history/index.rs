@@ -6,8 +6,8 @@ use crate::domain::{
 };
 use crate::formats::adk::{ResultFile, app_history};
 use crate::store::{
-    Places, RunKey, RunLabel, fingerprint, load_run, read_run_labels, read_text_file, run_folders,
-    write_whole,
+    Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels, read_text_file,
+    run_folders, write_whole,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -126,6 +126,8 @@ pub struct History {
     pub runs: Vec<RunHead>,
     /// Names and pins, by the run's id.
     pub labels: HashMap<String, RunLabel>,
+    /// The id of the run that is the baseline, if there is one.
+    pub baseline: Option<String>,
     /// The key that signs this user's runs.
     pub(super) key: Option<RunKey>,
 }
@@ -180,7 +182,7 @@ impl History {
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
-        History { runs, labels: read_run_labels(root), key }
+        History { runs, labels: read_run_labels(root), baseline: baseline_run_id(root), key }
     }
 
     /// The runs that are signed with this user's key, newest first.

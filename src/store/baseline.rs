@@ -3,7 +3,7 @@
 //! judges nor error messages.
 
 use super::plan_file::{each_path, relative_to};
-use super::read::read_text_file;
+use super::read::{read_head, read_text_file};
 use super::save::write_whole;
 use crate::domain::{
     Attempt, AttemptKey, EndedAttempt, MetricResult, PlannedCase, RunEvent, RunPlan, RunState, Status,
@@ -30,7 +30,7 @@ pub struct Baseline {
     pub expectations: Vec<Option<u128>>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Head {
     format: u32,
     /// The plan without its cases.
@@ -39,16 +39,15 @@ struct Head {
 
 #[derive(Deserialize)]
 struct WholeFile {
-    #[serde(flatten)]
-    head: Head,
+    format: u32,
+    plan: RunPlan,
     cases: Vec<CaseLine>,
 }
 
 /// A case with its outcomes.
 #[derive(Serialize, Deserialize)]
 struct CaseLine {
-    #[serde(flatten)]
-    planned: PlannedCase,
+    case: PlannedCase,
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expectation: Option<String>,
@@ -86,7 +85,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
     for (at, planned) in state.plan.cases.iter().enumerate() {
         let expectation = baseline.expectations.get(at).copied().flatten();
         let line = CaseLine {
-            planned: planned.clone(),
+            case: planned.clone(),
             expectation: expectation.map(|hash| format!("{hash:032x}")),
             attempts: state.attempts_of(at).into_iter().map(|attempt| attempt_line(attempt)).collect(),
         };
@@ -111,6 +110,14 @@ fn attempt_line(attempt: &EndedAttempt) -> AttemptLine {
     }
 }
 
+/// The id of the run that is the baseline, from the beginning of the file.
+pub fn baseline_run_id(workspace: &Path) -> Option<String> {
+    let head = read_head(&baseline_path(workspace), 256).ok()?;
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let (_, rest) = head.split_once("\"run_id\": \"")?;
+    Some(rest.split_once('"')?.0.to_string())
+}
+
 /// Reads the baseline of a workspace; `None` if there is none. Errors: the file cannot be read, or its format is newer.
 pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     let path = baseline_path(workspace);
@@ -121,21 +128,21 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     let invalid =
         |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()));
     let file: WholeFile = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
-    if file.head.format > FORMAT {
-        return Err(invalid(format!("format {} was written by a newer evaltrail", file.head.format)));
+    if file.format > FORMAT {
+        return Err(invalid(format!("format {} was written by a newer evaltrail", file.format)));
     }
-    let mut plan = file.head.plan;
+    let mut plan = file.plan;
     each_path(&mut plan, |path| *path = workspace.join(&*path));
-    if let Some(line) = file.cases.iter().find(|line| line.planned.set >= plan.sets.len()) {
-        return Err(invalid(format!("case {:?} refers to a set that is not there", line.planned.eval_id)));
+    if let Some(line) = file.cases.iter().find(|line| line.case.set >= plan.sets.len()) {
+        return Err(invalid(format!("case {:?} refers to a set that is not there", line.case.eval_id)));
     }
-    plan.cases = file.cases.iter().map(|line| line.planned.clone()).collect();
+    plan.cases = file.cases.iter().map(|line| line.case.clone()).collect();
     let expectation = |line: &CaseLine| u128::from_str_radix(line.expectation.as_deref()?, 16).ok();
     let expectations = file.cases.iter().map(expectation).collect();
     let mut state = RunState::new(Arc::new(plan));
     for (case, line) in file.cases.iter().enumerate() {
         for attempt in &line.attempts {
-            let attempt = attempt_of(case, &line.planned.eval_id, attempt);
+            let attempt = attempt_of(case, &line.case.eval_id, attempt);
             state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
         }
     }

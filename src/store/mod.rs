@@ -22,6 +22,7 @@ mod places;
 mod plan_file;
 mod read;
 mod remembered;
+mod run_export;
 mod run_key;
 mod run_labels;
 mod save;
@@ -30,7 +31,7 @@ mod trust;
 mod verdicts;
 
 pub use answers::{Answers, CachedResponse};
-pub use baseline::{BASELINE_FILE, Baseline, baseline_path, read_baseline, write_baseline};
+pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
@@ -40,6 +41,7 @@ pub use places::Places;
 pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
+pub use run_export::{export_run, unpack_run};
 pub use run_key::RunKey;
 pub use run_labels::{RUN_NAME_AT_MOST, RunLabel, read_run_labels, save_run_label};
 pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};

@@ -34,8 +34,8 @@ pub static SELECT_ALL: Command = Command {
 
 pub static CLEAR: Command = Command {
     name: "clear",
-    help: "clear the selection, then the cause, then the filter",
-    hint: None,
+    help: "clear the selection, then the cause, then the filter; in a past run, go back to the runs",
+    hint: Some("back"),
     scope: None,
     group: Group::List,
     contexts: &[Context::Browse],

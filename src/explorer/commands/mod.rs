@@ -244,7 +244,7 @@ impl Command {
     /// Whether the command is enabled now. In a past run, commands that change something are not.
     pub fn is_enabled(&self, model: &Model) -> Enabled {
         if model.opened_run.is_some() && !self.only_reads() {
-            return Err("a past run is open, which cannot be changed; esc goes back to the runs");
+            return Err("a past run is open, which cannot be changed; esc goes back");
         }
         (self.enabled)(model)
     }
@@ -347,6 +347,7 @@ pub static COMMANDS: &[&Command] = &[
     &MARK_RUN,
     &NAME_RUN,
     &PIN_RUN,
+    &EXPORT_RUN,
     &DELETE_RUN,
     &NEXT_COMPARED,
     &PREVIOUS_COMPARED,

@@ -15,7 +15,7 @@ pub static RUNS: Command = Command {
     group: Group::Runs,
     contexts: SCREENS,
     default_keys: &["H"],
-    enabled: always,
+    enabled: runs::has_folder,
     run: runs::show,
 };
 
@@ -113,4 +113,16 @@ pub static WITHOUT_EXPECTED: Command = Command {
     default_keys: &["b"],
     enabled: always,
     run: comparison::without_expected,
+};
+
+pub static EXPORT_RUN: Command = Command {
+    name: "export",
+    help: "write the run to one file that evaltrail open can open anywhere, without known secrets",
+    hint: None,
+    scope: None,
+    group: Group::Runs,
+    contexts: &[Context::Runs],
+    default_keys: &["ctrl-s"],
+    enabled: runs::can_export,
+    run: runs::export,
 };

@@ -26,4 +26,4 @@ mod task_context;
 mod tools;
 
 pub use editor::edit_text;
-pub use event_loop::{Explorer, Leaving, explore};
+pub use event_loop::{Explorer, Leaving, OpenedRunFile, explore};

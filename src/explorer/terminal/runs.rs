@@ -4,8 +4,8 @@ use crate::analysis::compare_runs;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, RunHead};
-use crate::runner::{compared_with, history_of, pin_run};
-use crate::store::{RunLabel, read_baseline, remove_run, save_run_label};
+use crate::runner::{self, compared_with, history_of, pin_run};
+use crate::store::{RunKey, RunLabel, load_run, read_baseline, remove_run, save_run_label};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,10 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
     let (what, replied) = match effect {
         HistoryEffect::List(ticket) => return listed(context, ticket),
         HistoryEffect::Open(head) => ("the run cannot be opened", open(context, &head)),
+        HistoryEffect::OpenFolder(run, case) => {
+            ("the run cannot be opened", open_folder(context, &run, case))
+        }
+        HistoryEffect::Export(head, to) => ("the run is not exported", export(context, &head, &to)),
         HistoryEffect::Compare(before, after) => {
             ("the runs cannot be compared", compare(context, &before, &after))
         }
@@ -35,7 +39,27 @@ fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
     let past = history.past_run(head)?;
     let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
-    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name }))
+    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name, case: None }))
+}
+
+fn open_folder(context: &TaskContext, run: &Path, case: Option<String>) -> Result<Msg, String> {
+    let history = history_of(&context.workspace);
+    let head = history.runs.iter().find(|head| head.path == run);
+    let past = history.past_run(head.ok_or("its plan or journal cannot be read")?)?;
+    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name: None, case }))
+}
+
+fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, String> {
+    let run = load_run(&head.path, RunKey::find().as_ref()).map_err(|error| error.to_string())?;
+    let to = context.workspace.root.join(to);
+    if to.exists() {
+        return Err(format!("{} exists already", to.display()));
+    }
+    runner::export(&context.workspace, &run, &to).map_err(|error| error.to_string())?;
+    Ok(Msg::Notice(format!(
+        "the run is in {0}, without known secrets; evaltrail open {0} opens it anywhere",
+        to.display()
+    )))
 }
 
 fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<Msg, String> {

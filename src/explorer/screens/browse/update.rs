@@ -69,7 +69,7 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
     } else if model.browse.narrowing.is_some() {
         narrow(model, None);
     } else if model.browse.filter.is_empty() {
-        opened_run::close(model);
+        return opened_run::leave(model);
     } else {
         set_filter(model, String::new(), Query::default());
     }

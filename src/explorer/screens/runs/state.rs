@@ -58,6 +58,12 @@ impl RunsScreen {
         label.is_some_and(|label| label.pinned)
     }
 
+    /// Whether a run is the baseline.
+    pub fn is_baseline(&self, head: &RunHead) -> bool {
+        let history = self.history.as_ref();
+        history.is_some_and(|history| history.baseline.as_deref() == Some(head.run_id.as_str()))
+    }
+
     /// The run that is compared with the one under the cursor: the marked one, else the user's own run before it.
     pub fn first_of_comparison(&self) -> Option<&RunHead> {
         let history = self.history.as_ref()?;

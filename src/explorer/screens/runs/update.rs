@@ -64,6 +64,11 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Condition for showing the runs of the folder: a run from a file has none.
+pub(crate) fn has_folder(model: &Model) -> Enabled {
+    if model.is_run_file { Err("this run is from a file") } else { Ok(()) }
+}
+
 pub(crate) fn has_run_here(model: &Model) -> Enabled {
     screen(model).and_then(RunsScreen::head).map(|_| ()).ok_or("there is no run here")
 }
@@ -181,6 +186,42 @@ impl Purpose for NameOfRun {
         let name = Some(typed.to_string()).filter(|name| !name.is_empty());
         let label = RunLabel { name, ..label_of(model, &self.run_id) };
         vec![Effect::History(HistoryEffect::Label(label, model.ticket()))]
+    }
+}
+
+pub(crate) fn can_export(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let is_ours = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_ours);
+    is_ours.then_some(()).ok_or("only your own runs can be exported")
+}
+
+/// Asks for the file to which the run under the cursor is written.
+pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
+    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let value = format!("run-{}.evaltrail", head.run_id);
+    ask::open(model, ExportFile { head: Box::new(head) }, value)
+}
+
+#[derive(Debug)]
+struct ExportFile {
+    head: Box<RunHead>,
+}
+
+impl Purpose for ExportFile {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
+        "export the run to ".into()
+    }
+
+    fn example(&self) -> &'static str {
+        "a file"
+    }
+
+    fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
+        typed.trim().is_empty().then(|| "a file is needed".into())
+    }
+
+    fn accept(&self, _: &mut Model, typed: &str) -> Vec<Effect> {
+        vec![Effect::History(HistoryEffect::Export(self.head.clone(), typed.trim().into()))]
     }
 }
 

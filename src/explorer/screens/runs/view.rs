@@ -21,8 +21,10 @@ const DETAILS_FROM: u16 = 100;
 const SIGNS: u16 = 4;
 /// Sign of the run that is the first of a comparison.
 const MARKED: &str = "●";
-/// Sign of a run that is not removed as an old one.
-const PINNED: &str = "◆";
+/// Sign of the run that is the baseline.
+const BASELINE: &str = "◆";
+/// Sign of another run that is not removed as an old one.
+const PINNED: &str = "◇";
 
 pub(super) fn layout(base: Layout, _: &Model) -> Layout {
     let body = base.body;
@@ -187,7 +189,9 @@ fn list(model: &Model, runs: &RunsScreen, rows: Rect, theme: &Theme, buffer: &mu
         if runs.marked.as_ref() == Some(&head.path) {
             put(buffer, row.x, row.y, 1, MARKED, sign);
         }
-        if runs.is_pinned(head) {
+        if runs.is_baseline(head) {
+            put(buffer, row.x + 2, row.y, 1, BASELINE, sign);
+        } else if runs.is_pinned(head) {
             put(buffer, row.x + 2, row.y, 1, PINNED, sign);
         }
         let mut x = row.x + SIGNS;
@@ -229,7 +233,9 @@ fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str,
     let day = head.started.get(..19).unwrap_or(&head.started).replace('T', " ");
     facts.push(("started", format!("{day} UTC, {}", model.started_words(&head.started))));
     facts.extend(special_words(head).map(|words| ("", words)));
-    if runs.is_pinned(head) {
+    if runs.is_baseline(head) {
+        facts.push(("", format!("{BASELINE} the baseline of the folder")));
+    } else if runs.is_pinned(head) {
         facts.push(("", format!("{PINNED} pinned: not removed as an old run")));
     }
     let counts = counts_text(head.totals);

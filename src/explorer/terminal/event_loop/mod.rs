@@ -34,6 +34,16 @@ pub struct Explorer {
     pub title: String,
     /// The requested theme.
     pub theme: Option<String>,
+    /// The run to show instead of the folder.
+    pub run: Option<OpenedRunFile>,
+}
+
+/// A run from a file, to be shown instead of a folder.
+pub struct OpenedRunFile {
+    /// The folder into which it was unpacked.
+    pub run: PathBuf,
+    /// Id of the case to open.
+    pub case: Option<String>,
 }
 
 struct Loop {

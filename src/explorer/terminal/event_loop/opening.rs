@@ -1,6 +1,7 @@
 //! The loop at the start: the folder, what was remembered of it, the theme and the terminal.
 
 use super::{Explorer, Loop, judge_of, theme_named};
+use crate::explorer::effect::HistoryEffect;
 use crate::explorer::message::SetMsg;
 use crate::explorer::screens::browse::columns::hidden_columns;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
@@ -54,7 +55,11 @@ impl Loop {
         model.browse.hidden = hidden_columns(&remembered.hidden_columns);
         let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
         model.browse.order = order.unwrap_or(Order::File);
-        let first = first_sets(&mut model, &executor, &remembered);
+        let mut first = first_sets(&mut model, &executor, &remembered);
+        if let Some(file) = explorer.run {
+            model.is_run_file = true;
+            first = vec![Effect::History(HistoryEffect::OpenFolder(file.run, file.case))];
+        }
         let true_colour =
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -1,0 +1,36 @@
+//! `evaltrail export` and `evaltrail open`: a run as a file.
+
+use super::Exit;
+use super::args::{ExportArgs, OpenArgs};
+use super::explore::{no_terminal, open_run};
+use super::find_run::find_run;
+use super::output::tell;
+use crate::domain::clean_line;
+use crate::runner;
+use crate::store::unpack_run;
+use crate::workspace::Workspace;
+use anyhow::Context;
+
+pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
+    let workspace = Workspace::open(&args.folder)?;
+    let run = find_run(&workspace, &args.run)?;
+    let to = args.output.unwrap_or_else(|| format!("run-{}.evaltrail", run.state.plan.run_id).into());
+    runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
+    let shown = to.display();
+    tell(&format!(
+        "run {} is in {shown}, without known secrets; evaltrail open {shown} opens it anywhere",
+        clean_line(&run.state.plan.run_id)
+    ));
+    Ok(Exit::Success)
+}
+
+pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
+    // Checked first, so that an invalid file is reported without a terminal as well.
+    let folder = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
+    let run = unpack_run(&args.file, folder.path()).with_context(|| args.file.display().to_string())?;
+    if let Some(exit) = no_terminal("evaltrail runs in the folder of the run") {
+        return Ok(exit);
+    }
+    let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    open_run(folder.path(), run, title, args.case, args.theme)
+}
