@@ -35,4 +35,5 @@ mod run_records;
 mod runs;
 mod score;
 mod trial;
+mod queue;
 mod triage;

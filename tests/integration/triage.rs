@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The planted causes, in the words of the groups.
-const CAUSES: [&str; 6] = [
+pub(crate) const CAUSES: [&str; 6] = [
     "set_light is not called",
     "level of set_light differs",
     "log is called and not expected",
@@ -15,15 +15,15 @@ const CAUSES: [&str; 6] = [
 ];
 
 /// The planted cause of a case, by its position in [`CAUSES`]: every fifth case fails.
-fn planted(case: usize) -> Option<usize> {
+pub(crate) fn planted(case: usize) -> Option<usize> {
     case.is_multiple_of(5).then_some(case / 5 % CAUSES.len())
 }
 
-fn id(case: usize) -> String {
+pub(crate) fn id(case: usize) -> String {
     format!("case_{case:03}")
 }
 
-fn row(case: usize) -> Value {
+pub(crate) fn row(case: usize) -> Value {
     let call = |tool: &str, input: Value| json!({"tool_name": tool, "tool_input": input});
     let find = || call("find", json!({"room": format!("r{case}")}));
     let light = |device: String, level: usize| call("set_light", json!({"device": device, "level": level}));
@@ -48,7 +48,7 @@ fn place() -> Place {
     Place::new(&[("rows.jsonl", rows)])
 }
 
-fn members(cause: usize) -> Vec<String> {
+pub(crate) fn members(cause: usize) -> Vec<String> {
     (0..200).filter(|case| planted(*case) == Some(cause)).map(id).collect()
 }
 

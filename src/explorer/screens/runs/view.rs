@@ -95,10 +95,12 @@ fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Th
     let shown = || (0..runs.rows.len()).skip(runs.offset).take(100).filter_map(|row| runs.row(row));
     let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0).clamp(4, 24) as u16;
     let agent = shown().map(|head| head.agent.width()).max().unwrap_or(0).clamp(5, 24) as u16;
+    let kind = if shown().any(|head| !kind_words(head).is_empty()) { 11 } else { 0 };
     let column = |heading, width, right, cell: Cell<'a>| Column { heading, width, right, cell };
     let all: Vec<Column<'a>> = vec![
         column("run", name + 2, false, Box::new(move |head| (name_of(runs, head), text))),
         column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),
+        column("", kind, false, Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note)))),
         column("passed", 10, true, Box::new(move |head| passed_words(head, theme))),
         column("others", 16, false, Box::new(move |head| (others_words(head), others_style(head, theme)))),
         column("time", 9, true, Box::new(move |head| (time_words(head), faint))),
@@ -145,18 +147,25 @@ fn time_words(head: &RunHead) -> String {
     }
 }
 
-/// What is special about a run, and the files of its cases.
+/// Why a run is not one of the user's own complete runs of all turns.
+fn kind_words(head: &RunHead) -> &'static str {
+    match &head.source {
+        RunSource::Adk { .. } => "ADK",
+        RunSource::Evaltrail { is_foreign: true, .. } => "foreign",
+        RunSource::Evaltrail { .. } if !head.is_finished() => "unfinished",
+        RunSource::Evaltrail { .. } if head.turn.is_some() => "one turn",
+        RunSource::Evaltrail { .. } => "",
+    }
+}
+
+/// The files of the cases of a run.
 fn sets_words(model: &Model, head: &RunHead) -> String {
-    let sets = match &head.source {
+    match &head.source {
         RunSource::Adk { set_id, .. } => set_id.clone(),
         RunSource::Evaltrail { sets, .. } => {
             let stem = |path| SetPath::of_file(path, &model.folder).stem;
             sets.iter().map(|set| stem(&set.path)).collect::<Vec<_>>().join(", ")
         }
-    };
-    match special_words(head) {
-        Some(special) => format!("{special} · {sets}"),
-        None => sets,
     }
 }
 

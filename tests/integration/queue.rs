@@ -1,0 +1,170 @@
+//! The triage queue in a pseudo-terminal: 200 cases against a recorded agent, of which 40 fail for six planted causes.
+
+#![cfg(unix)]
+
+use crate::common::terminal::Terminal;
+use crate::common::{Place, both, evaltrail, output};
+use crate::triage::{CAUSES, id, members, row};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A case of ADK's format, and what the recorded agent does in it, from a row with both.
+fn case_and_recording(case: usize) -> (Value, Value) {
+    let row = row(case);
+    let uses = |key: &str| -> Vec<Value> {
+        let calls = row[key].as_array().unwrap().iter();
+        calls.map(|call| json!({"name": call["tool_name"], "args": call["tool_input"]})).collect()
+    };
+    let said = |text: &str| json!({"parts": [{"text": text}], "role": "model"});
+    let prompt = row["prompt"].as_str().unwrap();
+    let eval_case = json!({
+        "eval_id": id(case),
+        "conversation": [{
+            "invocation_id": "turn-1",
+            "user_content": {"parts": [{"text": prompt}], "role": "user"},
+            "final_response": said("done"),
+            "intermediate_data": {"tool_uses": uses("reference_trajectory")},
+        }],
+    });
+    let calls = uses("predicted_trajectory").into_iter().map(|call| {
+        json!({"author": "home", "content": {"parts": [{"function_call": call}], "role": "model"}})
+    });
+    let last = json!({"author": "home", "content": said("done")});
+    let events: Vec<Value> = calls.chain([last]).collect();
+    (eval_case, json!({"eval_id": id(case), "turns": [{"prompt": prompt, "events": events}]}))
+}
+
+fn place() -> Place {
+    let (cases, recordings): (Vec<Value>, Vec<Value>) = (0..200).map(case_and_recording).unzip();
+    let set = json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases});
+    Place::new(&[
+        ("lights.evalset.json", serde_json::to_string_pretty(&set).unwrap()),
+        ("home.jsonl", recordings.iter().map(|line| format!("{line}\n")).collect()),
+        ("test_config.json", "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}".into()),
+        ("evaltrail.toml", "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n[run]\njobs = 16\n".into()),
+    ])
+}
+
+/// The texts of the user's files.
+fn files(place: &Place) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(place.path()).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    files
+        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap()))
+        .collect()
+}
+
+/// A terminal that counts the keys that are pressed.
+struct Counted {
+    terminal: Terminal,
+    pressed: usize,
+}
+
+impl Counted {
+    fn open(place: &Place, home: &Path) -> Counted {
+        let path = place.path().display().to_string();
+        let terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], home, (160, 48));
+        Counted { terminal, pressed: 0 }
+    }
+
+    fn press(&mut self, keys: &str, shown: &str) {
+        self.pressed += keys.chars().count();
+        self.terminal.keys(keys);
+        self.terminal.wait_for(shown);
+    }
+}
+
+#[test]
+fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
+    let place = place();
+    let home = place.path().join("home");
+    let ran = output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
+    assert!(both(&ran).contains("40 of 40 cases that did not pass share 6 causes"), "{}", both(&ran));
+    let before = files(&place);
+    let mut screen = Counted::open(&place, &home);
+    screen.terminal.wait_for("✓ 160  ✗ 40");
+
+    screen.press("T", &format!("[1/40] {}", CAUSES[0]));
+    screen.press("A", "accept: 7 cases?");
+    screen.press("\r", &format!("[8/40] {}", CAUSES[1]));
+    // What was decided is kept when the explorer ends, and asked about again when it is taken back.
+    screen.press("\x1b", "7 decisions are not carried out yet");
+    screen.terminal.keys("q");
+    assert_eq!(screen.terminal.wait_for_end(), 0);
+    let pressed = screen.pressed + 1;
+    let mut screen = Counted { pressed, ..Counted::open(&place, &home) };
+    screen.terminal.wait_for("✓ 160  ✗ 40");
+    screen.press("T", "33 undecided · accept 7");
+    screen.press("X", "quarantine until, and why");
+    screen.press("\r", "quarantine: 7 cases?");
+    screen.press("\r", CAUSES[2]);
+    screen.press("R", "run again: 7 cases?");
+    screen.press("\r", CAUSES[3]);
+    screen.press("u", "26 undecided");
+    screen.press("R", "run again: 7 cases?");
+    screen.press("\r", CAUSES[3]);
+    screen.press("C", "why the failure stays");
+    screen.press("known", "known");
+    screen.press("\r", "comment: 7 cases?");
+    screen.press("\r", CAUSES[4]);
+    screen.press("I", "Try this for 6 cases?");
+    screen.press("\r", CAUSES[5]);
+    for (at, case) in members(5).iter().enumerate() {
+        screen.terminal.wait_for(case);
+        let left = format!("{} undecided", 5 - at);
+        screen.press("a", if at < 5 { &left } else { "triage of 34 failures" });
+    }
+    for line in
+        ["accept: 13 cases", "run again: 7 cases", "quarantine: 7 cases", "comment: 7 cases", "criteria: "]
+    {
+        screen.terminal.wait_for(line);
+    }
+    assert_eq!(files(&place), before, "nothing is written before the summary is confirmed");
+    // The changed criteria let these cases pass, too.
+    screen.press("\r", "7/7  ✓ 7");
+    screen.terminal.wait_for("ended after");
+    assert!(screen.pressed <= 60, "{} keys", screen.pressed);
+
+    let after = files(&place);
+    let set: Value = serde_json::from_str(&after["lights.evalset.json"]).unwrap();
+    let accepted = set["eval_cases"].as_array().unwrap().iter().enumerate().filter(|(case, now)| {
+        case_and_recording(*case).0["conversation"] != now["conversation"]
+    });
+    let accepted: Vec<String> = accepted.map(|(case, _)| id(case)).collect();
+    let mut expected = [members(0), members(5)].concat();
+    expected.sort();
+    assert_eq!(accepted, expected);
+    let notes: Value = serde_json::from_str(&after["lights.evaltrail.json"]).unwrap();
+    let quarantined: Vec<&String> = notes["cases"].as_object().unwrap().keys().collect();
+    assert_eq!(quarantined, members(1).iter().collect::<Vec<_>>());
+    assert_ne!(after["test_config.json"], before["test_config.json"]);
+    let decisions = std::fs::read_to_string(place.path().join(".evaltrail/decisions.jsonl")).unwrap();
+    let last: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
+    assert!(last["at"].as_str().unwrap().starts_with("20"), "{last}");
+
+    // Quarantined failures are counted apart, and do not fail a run.
+    screen.terminal.keys("\x1b");
+    screen.terminal.wait_for("‖ 7");
+    screen.terminal.keys("u");
+    screen.terminal.wait_for("undone: triage of 34 failures");
+    for (name, text) in &before {
+        assert_eq!(&files(&place)[name], text, "every byte of {name} is as before");
+    }
+    assert_eq!(files(&place).len(), before.len());
+    screen.terminal.keys("U");
+    screen.terminal.wait_for(" done: triage of 34 failures");
+    assert_eq!(files(&place), after);
+    screen.terminal.keys("q");
+    assert_eq!(screen.terminal.wait_for_end(), 0);
+
+    let only = |cause: usize| format!("lights.evalset.json:{}", members(cause).join(","));
+    let run = |selected: &str| {
+        output(evaltrail(&home).args(["run", selected, "--trust", "-q"]).current_dir(place.path()))
+    };
+    let quarantined = run(&only(1));
+    assert!(both(&quarantined).contains("7 failed, 7 of them quarantined"), "{}", both(&quarantined));
+    assert_eq!(quarantined.status.code(), Some(0), "{}", both(&quarantined));
+    assert_eq!(run(&only(3)).status.code(), Some(1), "a comment does not make a failure count less");
+    assert_eq!(run(&only(4)).status.code(), Some(0), "the criteria ignore the order");
+}
