@@ -81,7 +81,9 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     };
     let not_a_run = "it is not a run that was written by evaltrail export";
     next(&mut line).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => invalid(not_a_run),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            invalid(not_a_run)
+        }
         _ => error,
     })?;
     let head: Head = serde_json::from_slice(&line).map_err(|_| invalid(not_a_run))?;

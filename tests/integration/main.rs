@@ -35,5 +35,6 @@ mod run_records;
 mod runs;
 mod score;
 mod trial;
+mod past_runs;
 mod queue;
 mod triage;

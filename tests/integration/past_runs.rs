@@ -1,0 +1,292 @@
+//! Past runs: the screen of runs, a run opened as it was, two runs in columns, the baseline, and a run as one file.
+
+use crate::common::{Place, both, evaltrail, output, text};
+use crate::triage::row;
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
+use std::process::Output;
+
+const SCORE: [&str; 4] = ["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"];
+
+fn rows_text(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
+}
+
+/// A folder with two runs: in the second, case_001 broke, case_005 was fixed, and of case_010 something else is
+/// expected.
+fn place_with_two_runs() -> Place {
+    let mut rows: Vec<Value> = (0..20).map(row).collect();
+    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
+    run(&place, &SCORE);
+    rows[1]["predicted_trajectory"] = json!([]);
+    rows[5]["predicted_trajectory"] = rows[5]["reference_trajectory"].clone();
+    rows[10]["reference_trajectory"] = json!([{"tool_name": "now_expected", "tool_input": {}}]);
+    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    run(&place, &SCORE);
+    place
+}
+
+fn home(place: &Place) -> std::path::PathBuf {
+    place.path().join("home")
+}
+
+fn run(place: &Place, args: &[&str]) -> Output {
+    output(evaltrail(&home(place)).args(args).current_dir(place.path()))
+}
+
+fn ids(place: &Place) -> Vec<String> {
+    let listed: Value = serde_json::from_str(&text(&run(place, &["runs", "--json"]))).unwrap();
+    let runs = listed["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["run_id"].as_str().unwrap().to_string()).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("H");
+    terminal.wait_for("2 runs, newest first");
+    terminal.keys("j\r");
+    terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));
+    terminal.keys("/case_010\r\r");
+    terminal.wait_for("case_010  ✗ failed");
+    terminal.wait_for("set_light");
+    assert!(!terminal.screen().contains("now_expected"), "what was expected then: {}", terminal.screen());
+    terminal.keys("r");
+    terminal.wait_for("a past run is open, which cannot be changed");
+    terminal.keys("\x1b");
+    terminal.wait_for("1 of /case_010");
+    terminal.keys("\x1b");
+    terminal.wait_for("case_011");
+    terminal.keys("\x1b");
+    terminal.wait_for("2 runs, newest first");
+    terminal.keys("gc");
+    terminal.wait_for("1 broke · 1 fixed");
+    terminal.wait_for("▾ 1 edited between the runs, not comparable");
+    terminal.wait_for("16 → 16 of 19 passed");
+    terminal.keys("\r");
+    terminal.wait_for("case_001  ✓ passed  →  ✗ failed");
+    terminal.wait_for("expected                                         first run");
+    terminal.keys("nn");
+    terminal.wait_for("the case was edited between the runs");
+    terminal.wait_for("3 of 5");
+    terminal.keys("b");
+    terminal.wait_until("two sides", |screen| !screen.contains("│ expected"));
+    terminal.keys("\x1b");
+    terminal.wait_for("1 broke · 1 fixed");
+    terminal.keys("\x1b");
+    terminal.wait_for("2 runs, newest first");
+    terminal.keys("\x1b");
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_are_named_pinned_and_deleted_in_the_explorer() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("H");
+    terminal.wait_for("2 runs, newest first");
+    terminal.keys("jebefore\r");
+    terminal.wait_for("before  ");
+    terminal.keys("P");
+    terminal.wait_for("written as the baseline to evaltrail-baseline.json");
+    terminal.wait_for("◆ before");
+    terminal.keys("gd");
+    terminal.wait_for("Delete this run?");
+    terminal.keys("y");
+    terminal.wait_for("1 run");
+    terminal.keys("\x1b");
+    // The results are those of the run that is left, for the cases as they are now.
+    terminal.wait_for("last run is the baseline");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert!(!place.path().join(".evaltrail/runs").join(&ids[0]).exists());
+    assert!(text(&run(&place, &["runs"])).contains("baseline · rows.jsonl"));
+    let named = run(&place, &["compare", "before", "last"]);
+    assert!(both(&named).contains("are the same run"), "{}", both(&named));
+}
+
+#[test]
+fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    let refused = run(&place, &["score", "rows.jsonl", "--fail-on", "broke"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+    assert!(both(&refused).contains("there is no evaltrail-baseline.json here"), "{}", both(&refused));
+    let pinned = run(&place, &["runs", "pin", &ids[1]]);
+    assert_eq!(pinned.status.code(), Some(0), "{}", both(&pinned));
+    // Only the file is there, as in a fresh clone in CI.
+    std::fs::remove_dir_all(place.path().join(".evaltrail")).unwrap();
+    let mut args = SCORE.to_vec();
+    args.extend(["--fail-on", "broke", "-q"]);
+    let compared = run(&place, &args);
+    let said = both(&compared);
+    assert!(said.contains("vs baseline: 1 broke, 1 fixed, 1 edited, not comparable"), "{said}");
+    assert_eq!(compared.status.code(), Some(1));
+    let listed = text(&run(&place, &["compare", "baseline", "last"]));
+    assert!(listed.contains("1 broke\n  ✓ → ✗ rows › case_001"), "{listed}");
+    // Without what broke, the failures that were there before do not fail the run.
+    let mut rows: Vec<Value> = (0..20).map(row).collect();
+    rows[1]["eval_id"] = json!("renamed");
+    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    let same = run(&place, &args);
+    assert!(both(&same).contains("vs baseline: 0 broke, 0 fixed\n"), "a renamed case is found: {}", both(&same));
+    assert_eq!((same.status.code(), both(&same).contains("4 failed")), (Some(0), true), "{}", both(&same));
+    let baseline = std::fs::read_to_string(place.path().join("evaltrail-baseline.json")).unwrap();
+    assert!(!baseline.contains(&place.path().display().to_string()), "no path of this machine");
+    std::fs::write(place.path().join("evaltrail-baseline.json"), "{\"format\": 9, \"plan\": 1}").unwrap();
+    let broken = run(&place, &args);
+    assert_eq!(broken.status.code(), Some(2), "a baseline that cannot be read is not ignored: {}", both(&broken));
+}
+
+#[test]
+fn pinned_runs_are_not_removed_as_old_ones() {
+    let place = place_with_two_runs();
+    let first = ids(&place)[1].clone();
+    run(&place, &["runs", "pin", &first]);
+    std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
+    let removed = both(&run(&place, &SCORE));
+    assert!(removed.contains("1 run was removed"), "{removed}");
+    assert_eq!((ids(&place).len(), ids(&place)[1].as_str()), (2, first.as_str()));
+    run(&place, &["runs", "unpin", &first]);
+    run(&place, &SCORE);
+    assert_eq!(ids(&place).len(), 1);
+}
+
+#[test]
+fn a_run_stops_after_the_first_failures_and_some_may_be_tolerated() {
+    let rows: Vec<Value> = (0..40).map(row).collect();
+    let place = Place::new(&[("rows.jsonl", rows_text(&rows)), ("home.jsonl", String::new())]);
+    let mut args = SCORE.to_vec();
+    args.extend(["--max-failures", "8"]);
+    assert_eq!(run(&place, &args).status.code(), Some(0), "8 of 40 fail");
+    args.pop();
+    args.push("7");
+    assert_eq!(run(&place, &args).status.code(), Some(1));
+}
+
+/// An export of a run whose texts contain secrets from the environment, from `.env`, and of a known form.
+fn exported(place: &Place) -> String {
+    let file = place.path().join("run.evaltrail");
+    let ran = output(
+        evaltrail(&home(place))
+            .args(["export", "last", "-o", &file.display().to_string()])
+            .env("SERVICE_TOKEN", "canary-from-the-environment")
+            .current_dir(place.path()),
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    let mut unpacked = String::new();
+    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut unpacked).unwrap();
+    unpacked
+}
+
+fn place_with_secrets() -> Place {
+    let mut rows: Vec<Value> = (0..20).map(row).collect();
+    rows[0]["response"] = json!("the token is canary-from-the-environment, \"canary/of+the file\"");
+    rows[1]["response"] = json!("http://me:canary-in-an-address@host/ and Bearer canary0123456789abc");
+    let env = "API_KEY='canary/of+the file'\nCOLOUR=green-and-blue\n".to_string();
+    let place = Place::new(&[("rows.jsonl", rows_text(&rows)), (".env", env)]);
+    run(&place, &SCORE);
+    place
+}
+
+#[test]
+fn an_export_contains_no_known_secret_and_no_path_of_this_machine() {
+    let place = place_with_secrets();
+    let journal = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let journal = std::fs::read_to_string(journal.path().join("journal.jsonl")).unwrap();
+    assert!(journal.contains("canary"), "the run itself contains them");
+    let unpacked = exported(&place);
+    assert!(!unpacked.contains("canary"), "{unpacked}");
+    assert!(!unpacked.contains("signature"), "{unpacked}");
+    assert!(!unpacked.contains(&place.path().display().to_string()), "{unpacked}");
+    assert!(unpacked.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "still JSON");
+    assert_eq!(unpacked.lines().count(), 2 + 20 + 1, "head, plan, attempts, end");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_exported_run_shows_the_same_elsewhere() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_secrets();
+    exported(&place);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("from-ci.evaltrail");
+    std::fs::copy(place.path().join("run.evaltrail"), &file).unwrap();
+    let open = |args: &[&str]| {
+        let file = file.display().to_string();
+        let args: Vec<&str> = ["open", &file].into_iter().chain(args.iter().copied()).collect();
+        Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, elsewhere.path(), (150, 40))
+    };
+    let mut there = open(&[]);
+    there.wait_for("✓ 15  ✗ 5");
+    there.wait_for("past foreign run just now");
+    let path = place.path().display().to_string();
+    let mut here = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    here.wait_for("✓ 15  ✗ 5");
+    // The same list, case and causes.
+    let cases = |screen: &str| -> Vec<String> {
+        let rows = screen.lines().filter_map(|line| line.split("││").nth(1));
+        rows.filter(|row| row.contains("case_")).map(str::to_string).collect()
+    };
+    assert_eq!(cases(&there.screen()).len(), 20, "{}", there.screen());
+    assert_eq!(cases(&there.screen()), cases(&here.screen()));
+    there.keys("F");
+    there.wait_for("share a cause");
+    there.keys("\x1b");
+    there.wait_until("the dialog is closed", |screen| !screen.contains("share a cause"));
+    there.keys("q");
+    assert_eq!(there.wait_for_end(), 0);
+    here.keys("q");
+    here.wait_for_end();
+    let mut one = open(&["case_005"]);
+    one.wait_for("case_005  ✗ failed");
+    one.keys("q");
+    one.wait_for("✓ 15  ✗ 5");
+    one.keys("q");
+    assert_eq!(one.wait_for_end(), 0);
+}
+
+#[test]
+fn a_file_that_is_no_exported_run_is_refused() {
+    let place = place_with_secrets();
+    exported(&place);
+    let packed = std::fs::read(place.path().join("run.evaltrail")).unwrap();
+    let gz = |text: &str| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut out, text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let open = |bytes: &[u8]| {
+        let file = place.path().join("x.evaltrail");
+        std::fs::write(&file, bytes).unwrap();
+        run(&place, &["open", "x.evaltrail"])
+    };
+    for (bytes, why) in [
+        (b"not gzip".to_vec(), "it is not a run that was written by evaltrail export"),
+        (gz("{}\n"), "it is not a run that was written by evaltrail export"),
+        (gz("{\"evaltrail_run\": 9, \"run_id\": \"a\"}\n{}\n"), "newer evaltrail"),
+        (gz("{\"evaltrail_run\": 1, \"run_id\": \"../../up\"}\n{}\n"), "the id of the run is not valid"),
+        (gz("{\"evaltrail_run\": 1, \"run_id\": \"a\"}\n"), "the file is incomplete"),
+        (packed[..packed.len() / 2].to_vec(), ""),
+    ] {
+        let refused = open(&bytes);
+        assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+        assert!(both(&refused).contains(why), "{why}: {}", both(&refused));
+    }
+    assert!(!Path::new("/tmp/up").exists());
+}
