@@ -2,21 +2,25 @@
 //! hostile text.
 
 use crate::common::root;
+use evaltrail::analysis::compare_runs;
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult, Part,
-    PlannedCase, PlannedSet, Progress, Reading, RunEvent, RunOptions, RunPlan, RunState, Sample, Spent,
-    ToolCall, adk_status, case_status, is_hidden,
+    PlannedCase, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
+    Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
-    CaptureTarget, CaseSummary, ChatMsg, EditMsg, Effect, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect,
-    ResultMsg, RunMsg, SetLoaded, SetMsg, SetState, parse_key, update,
+    CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
+    KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg, SetState, parse_key,
+    update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
-use evaltrail::formats::{SetFile, read_responses};
+use evaltrail::formats::{RecordedCase, SetFile, read_responses};
+use evaltrail::history::{History, PastRun, PastSet, RunHead, RunSource, SetCount};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
+use evaltrail::store::RunLabel;
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -388,7 +392,14 @@ fn pictures_are_current() {
     run(&mut accepted, 30);
     keys(&mut accepted, "q n n n enter a");
     let judged = judged((116, 34));
+    let mut queue = sample((116, 28));
+    run(&mut queue, usize::MAX / 2);
+    keys(&mut queue, "q T a");
+    let compared =
+        past_runs((126, 26)).into_iter().find(|(place, _)| *place == "comparison, a case").unwrap().1;
     let pictures = [
+        ("triage", &queue, "The triage queue"),
+        ("compare", &compared, "Two runs compared"),
         ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
         ("accept", &accepted, "A call that was made is accepted: the change of the file, before it is saved"),
         ("browse", &ended, "Sets and cases"),
@@ -617,6 +628,12 @@ const PLACES: &[&str] = &[
     "t down",
     "O 5",
     "# down",
+    "T",
+    "T a",
+    "T A",
+    "T x",
+    "T a c k",
+    "T a ctrl-s",
 ];
 
 /// The models of all places at a size.
@@ -628,7 +645,132 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         keys(&mut model, place);
         (*place, model)
     };
-    PLACES.iter().map(model).chain(captures(size)).collect()
+    PLACES.iter().map(model).chain(captures(size)).chain(past_runs(size)).collect()
+}
+
+/// The screens of past runs: the list, a run as it was, and two runs compared.
+fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 7] {
+    let model = || {
+        let mut model = sample(size);
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q H");
+        let ticket = model.ticket();
+        let history = Arc::new(history(&model));
+        update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history }));
+        model
+    };
+    let with = |keys_pressed: &str| {
+        let mut model = model();
+        keys(&mut model, keys_pressed);
+        model
+    };
+    let comparison = |keys_pressed: &str| {
+        let mut model = with("c");
+        let pair = Arc::new(compared_pair(&model));
+        update(&mut model, Msg::History(HistoryMsg::Compared(pair)));
+        keys(&mut model, keys_pressed);
+        model
+    };
+    let mut opened = model();
+    let past = Box::new(past_run(&opened));
+    let name = Some("before the new prompt".to_string());
+    update(&mut opened, Msg::History(HistoryMsg::Opened { past, name, case: None }));
+    [
+        ("runs", model()),
+        ("runs, another marked, a name being typed", with("down space up e")),
+        ("runs, deletion", with("d")),
+        ("past run", opened),
+        ("comparison", comparison("")),
+        ("comparison, a case", comparison("enter")),
+        ("comparison, a case without expected, differences only", comparison("enter b i")),
+    ]
+}
+
+fn history(model: &Model) -> History {
+    let plan = &model.run.as_ref().unwrap().plan;
+    let sets = plan.sets.iter().enumerate().map(|(at, set)| SetCount {
+        path: set.path.clone(),
+        cases: plan.cases.iter().filter(|case| case.set == at).count(),
+    });
+    let ours = |is_foreign| RunSource::Evaltrail { sets: sets.clone().collect(), is_foreign };
+    let adk = RunSource::Adk { app_dir: "garden".into(), set_id: "watering".into(), by_evaltrail: false };
+    let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
+        run_id: run_id.into(),
+        path: run_id.into(),
+        started: started.into(),
+        agent: "replay garden.jsonl".into(),
+        criteria: vec!["tool_trajectory_avg_score 1".into(), "response_match_score 0.8".into()],
+        judge: Some("recorded".into()),
+        duration_s: Some(75.25),
+        spent: None,
+        turn: None,
+        attempts: 23,
+        totals: Totals { passed: 23 - failed - missing, failed, ..Totals::default() },
+        ended: true,
+        number: if matches!(source, RunSource::Adk { .. }) { 0 } else { 1 },
+        source,
+    };
+    let mut history = History::default();
+    history.runs = vec![
+        head("7f3a1c09d2e4", "2026-01-01T00:00:00Z", ours(false), 12, 0),
+        head("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false), 4, 3),
+        head("0badcafe5678", "2025-12-30T12:00:00Z", ours(false), 2, 0),
+        head("garden_watering_1767", "2025-12-29T12:00:00Z", adk, 1, 0),
+        head("ffee00112233", "2025-11-01T12:00:00Z", ours(true), 0, 0),
+    ];
+    let label = |run: &str, name: Option<&str>| {
+        (run.to_string(), RunLabel { run: run.into(), name: name.map(str::to_string), pinned: true })
+    };
+    history.labels =
+        [label("0badcafe5678", Some("before the new prompt")), label("51c0ffee1234", None)].into();
+    history.baseline = Some("0badcafe5678".into());
+    history
+}
+
+/// The run of the sample as a past run.
+fn past_run(model: &Model) -> PastRun {
+    let state = model.run.as_ref().unwrap();
+    let set = |set: usize| {
+        let cases = (0..state.plan.cases.len()).filter(|case| state.plan.cases[*case].set == set);
+        let (cases, attempts) = cases
+            .map(|case| {
+                let attempts: Vec<_> = state.attempts_of(case).into_iter().cloned().collect();
+                let eval_id = state.plan.cases[case].eval_id.clone();
+                (RecordedCase { eval_id, attempt: attempts.first().cloned() }, attempts)
+            })
+            .unzip();
+        let planned = &state.plan.sets[set];
+        let file = Arc::new(SetFile::of_recorded(cases, &planned.id));
+        PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts }
+    };
+    let run = RunRef { id: "0badcafe5678".into(), started: state.plan.started.clone(), by: RunBy::Evaltrail };
+    PastRun { run: Arc::new(run), sets: (0..state.plan.sets.len()).map(set).collect() }
+}
+
+/// The run of the sample, compared with one in which the first failures passed and another case failed.
+fn compared_pair(model: &Model) -> ComparedPair {
+    let after = model.run.clone().unwrap();
+    let mut before = RunState::new(after.plan.clone());
+    let mut changed = 0;
+    for case in 0..after.plan.cases.len() {
+        for attempt in after.attempts_of(case) {
+            let mut whole = (*attempt.read().unwrap()).clone();
+            if changed < 3 && whole.error.is_none() && (whole.status == Status::Failed) == (changed < 2) {
+                changed += 1;
+                let now_passes = whole.status == Status::Failed;
+                whole.status = if now_passes { Status::Passed } else { Status::Failed };
+                whole.actual = whole.expected.clone();
+                for metric in whole.metrics.iter_mut().filter(|metric| metric.threshold.is_some()) {
+                    metric.status = whole.status;
+                    metric.score = Some(if now_passes { 1.0 } else { 0.0 });
+                }
+            }
+            before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(whole))));
+        }
+    }
+    let found = compare_runs(&before, &after);
+    let side = |state, name: &str| ComparedRun { state, name: name.into() };
+    ComparedPair { before: side(before, "before the new prompt"), after: side(after, "7f3a1c09d2e4"), found }
 }
 
 /// A folder without eval sets, and the steps of a capture.

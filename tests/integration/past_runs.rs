@@ -144,13 +144,22 @@ fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
     rows[1]["eval_id"] = json!("renamed");
     std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
     let same = run(&place, &args);
-    assert!(both(&same).contains("vs baseline: 0 broke, 0 fixed\n"), "a renamed case is found: {}", both(&same));
+    assert!(
+        both(&same).contains("vs baseline: 0 broke, 0 fixed\n"),
+        "a renamed case is found: {}",
+        both(&same)
+    );
     assert_eq!((same.status.code(), both(&same).contains("4 failed")), (Some(0), true), "{}", both(&same));
     let baseline = std::fs::read_to_string(place.path().join("evaltrail-baseline.json")).unwrap();
     assert!(!baseline.contains(&place.path().display().to_string()), "no path of this machine");
     std::fs::write(place.path().join("evaltrail-baseline.json"), "{\"format\": 9, \"plan\": 1}").unwrap();
     let broken = run(&place, &args);
-    assert_eq!(broken.status.code(), Some(2), "a baseline that cannot be read is not ignored: {}", both(&broken));
+    assert_eq!(
+        broken.status.code(),
+        Some(2),
+        "a baseline that cannot be read is not ignored: {}",
+        both(&broken)
+    );
 }
 
 #[test]

@@ -27,9 +27,9 @@ fn case_and_recording(case: usize) -> (Value, Value) {
             "intermediate_data": {"tool_uses": uses("reference_trajectory")},
         }],
     });
-    let calls = uses("predicted_trajectory").into_iter().map(|call| {
-        json!({"author": "home", "content": {"parts": [{"function_call": call}], "role": "model"}})
-    });
+    let calls = uses("predicted_trajectory").into_iter().map(
+        |call| json!({"author": "home", "content": {"parts": [{"function_call": call}], "role": "model"}}),
+    );
     let last = json!({"author": "home", "content": said("done")});
     let events: Vec<Value> = calls.chain([last]).collect();
     (eval_case, json!({"eval_id": id(case), "turns": [{"prompt": prompt, "events": events}]}))
@@ -42,7 +42,10 @@ fn place() -> Place {
         ("lights.evalset.json", serde_json::to_string_pretty(&set).unwrap()),
         ("home.jsonl", recordings.iter().map(|line| format!("{line}\n")).collect()),
         ("test_config.json", "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}".into()),
-        ("evaltrail.toml", "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n[run]\njobs = 16\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n[run]\njobs = 16\n".into(),
+        ),
     ])
 }
 
@@ -51,7 +54,9 @@ fn files(place: &Place) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(place.path()).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
     files
-        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap()))
+        .map(|entry| {
+            (entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap())
+        })
         .collect()
 }
 
@@ -128,9 +133,12 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
 
     let after = files(&place);
     let set: Value = serde_json::from_str(&after["lights.evalset.json"]).unwrap();
-    let accepted = set["eval_cases"].as_array().unwrap().iter().enumerate().filter(|(case, now)| {
-        case_and_recording(*case).0["conversation"] != now["conversation"]
-    });
+    let accepted = set["eval_cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+        .filter(|(case, now)| case_and_recording(*case).0["conversation"] != now["conversation"]);
     let accepted: Vec<String> = accepted.map(|(case, _)| id(case)).collect();
     let mut expected = [members(0), members(5)].concat();
     expected.sort();

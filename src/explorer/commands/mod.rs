@@ -33,6 +33,7 @@ use super::effect::Effect;
 use super::model::Model;
 use enabled::Enabled;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// Where a command is available: on a screen, or in a kind of dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -244,7 +245,7 @@ impl Command {
     /// Whether the command is enabled now. In a past run, commands that change something are not.
     pub fn is_enabled(&self, model: &Model) -> Enabled {
         if model.opened_run.is_some() && !self.only_reads() {
-            return Err("a past run is open, which cannot be changed; esc goes back");
+            return Err(only_read());
         }
         (self.enabled)(model)
     }
@@ -260,6 +261,12 @@ impl Command {
     pub fn is_in(&self, context: Context) -> bool {
         self.contexts.contains(&context)
     }
+}
+
+fn only_read() -> &'static str {
+    static WORDS: LazyLock<String> =
+        LazyLock::new(|| format!("a past run is open, which cannot be changed; {} goes back", CLEAR.key()));
+    &WORDS
 }
 
 impl PartialEq for Command {

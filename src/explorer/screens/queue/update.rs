@@ -1,6 +1,7 @@
 //! Opening the queue, and moving in it.
 
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::TRIAGE;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
@@ -127,11 +128,10 @@ pub(super) fn back(model: &mut Model) -> Vec<Effect> {
     }
     let open = model.queue.as_ref().map_or(0, |queue| pending(model, queue).len());
     model.screen = Screen::Browse;
-    match open {
-        0 => Vec::new(),
-        1 => global::notify(model, "1 decision is not carried out yet; T goes on".into(), false),
-        count => {
-            global::notify(model, format!("{count} decisions are not carried out yet; T goes on"), false)
-        }
-    }
+    let decisions = match open {
+        0 => return Vec::new(),
+        1 => "1 decision is".to_string(),
+        count => format!("{count} decisions are"),
+    };
+    global::notify(model, format!("{decisions} not carried out yet; {} goes on", TRIAGE.key()), false)
 }

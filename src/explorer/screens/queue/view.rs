@@ -17,14 +17,19 @@ const ROWS: u16 = 2;
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let rows = ROWS.min(base.body.height / 4);
     let body = Rect { y: base.body.y + rows, height: base.body.height - rows, ..base.body };
-    let left = Rect { height: rows, ..base.body };
-    Layout { left, ..(case::SCREEN.layout)(Layout { body, main: body, ..base }, model) }
+    (case::SCREEN.layout)(Layout { body, main: body, ..base }, model)
+}
+
+/// The rows above the case.
+fn above(areas: &Layout) -> Rect {
+    let y = areas.header.bottom() + areas.banner.height;
+    Rect { y, height: areas.body.y.saturating_sub(y), ..areas.body }
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     if let Some(queue) = &model.queue {
-        position(model, queue, areas.left, theme, buffer);
-        tally(model, queue, areas.left, theme, buffer);
+        position(model, queue, above(areas), theme, buffer);
+        tally(model, queue, above(areas), theme, buffer);
     }
     (case::SCREEN.draw)(model, areas, theme, buffer)
 }
