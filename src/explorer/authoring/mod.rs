@@ -7,6 +7,8 @@ pub mod notes;
 mod set_files;
 pub mod sets;
 
+pub(crate) use set_files::shown;
+
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EndedAttempt, EvalCase, Invocation};
 use crate::explorer::case_ref::CaseRef;

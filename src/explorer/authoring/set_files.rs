@@ -16,7 +16,7 @@ pub(super) fn is_set(model: &Model, folder: &Path, id: &str) -> bool {
 }
 
 /// A path as sets are shown: relative to the workspace where a set in the same folder is, else the file's name.
-pub(super) fn shown(model: &Model, path: &Path) -> String {
+pub(crate) fn shown(model: &Model, path: &Path) -> String {
     let beside = model.sets.iter().find(|view| view.path.path.parent() == path.parent());
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match beside.and_then(|view| view.path.shown.rsplit_once(['/', '\\'])) {

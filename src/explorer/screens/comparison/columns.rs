@@ -97,13 +97,15 @@ fn note(lines: &mut Vec<ColumnLine>, text: &str, width: usize) {
     lines.extend(wrapped(text, Tone::Note, width));
 }
 
-/// The scores of every metric in both runs, those with a threshold first.
+/// The scores in both runs: every metric with a threshold, then those without one that differ.
 fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, after: Option<&Arc<Attempt>>) {
     let metrics = |attempt: Option<&Arc<Attempt>>| attempt.map(|one| one.metrics.clone()).unwrap_or_default();
     let (first, second) = (metrics(before), metrics(after));
     let mut all: Vec<&MetricResult> = second.iter().chain(&first).collect();
     let mut seen = HashSet::new();
     all.retain(|metric| seen.insert(metric.metric.as_str()));
+    let differs = |name: &str| score_words(&first, name) != score_words(&second, name);
+    all.retain(|metric| metric.threshold.is_some() || differs(&metric.metric));
     all.sort_by_key(|metric| metric.threshold.is_none());
     let width = all.iter().map(|metric| metric.metric.chars().count()).max().unwrap_or(0);
     for metric in all {

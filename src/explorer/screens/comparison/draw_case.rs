@@ -29,8 +29,16 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
     let id = screen.pair.eval_id(compared);
-    let mut x =
-        area.x + put(buffer, area.x, area.y, area.width.saturating_sub(24), id, theme.style(Role::Title)) + 2;
+    let mut x = area.x
+        + put(
+            buffer,
+            area.x,
+            area.y,
+            area.width.saturating_sub(24).max(area.width / 2),
+            id,
+            theme.style(Role::Title),
+        )
+        + 2;
     for (at, attempt) in screen.pair.attempts(compared).into_iter().enumerate() {
         let status = attempt.map(|attempt| attempt.status);
         let words = status

@@ -59,7 +59,10 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     let run_again = carried_out.iter().filter(|(_, one)| one.kind == Some(DecisionKind::RunAgain));
     let run_again = run_again.map(|(case, _)| *case).collect();
     let decisions: Vec<Decision> = carried_out.into_iter().map(|(_, decision)| decision).collect();
-    let words = format!("triage of {} failures", decisions.len());
+    let words = match decisions.len() {
+        1 => "triage of 1 failure".to_string(),
+        count => format!("triage of {count} failures"),
+    };
     let applying = Applying { decisions, run_again, has_criteria, words: words.clone() };
     if let Some(queue) = &mut model.queue {
         queue.applying = Some(applying);
@@ -67,9 +70,7 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     if jobs.is_empty() {
         return confirm::open(model, "Finish the triage?", lines, Confirmed::FinishTriage);
     }
-    let folder = model.folder.clone();
-    let shown = |job: &FileJob| job.path.strip_prefix(&folder).unwrap_or(&job.path).display().to_string();
-    let mut proposal = Proposal::new(words, jobs, shown);
+    let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);
     proposal.lines.splice(0..0, headings);
     model.overlay = Some(Overlay::Proposal(Box::new(proposal)));

@@ -11,6 +11,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
+/// Width in columns from which the numbers are explained.
+const NARROW: u16 = 70;
 /// Rows above the case.
 const ROWS: u16 = 2;
 
@@ -46,6 +48,7 @@ fn position(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mu
         (group.cases.len(), group.cases.iter().filter(|case| model.is_undecided(**case)).count())
     });
     let right = match group {
+        Some(_) if area.width < NARROW => format!("{left} of {count} left"),
         Some(group) if !group.is_shared => format!("{left} of {count} without a shared cause left"),
         _ if count > 1 => format!("{left} of {count} of this cause left"),
         _ => String::new(),

@@ -93,16 +93,17 @@ struct Column<'a> {
 fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Theme) -> Vec<Column<'a>> {
     let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
     let shown = || (0..runs.rows.len()).skip(runs.offset).take(100).filter_map(|row| runs.row(row));
-    let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0).clamp(4, 24) as u16;
+    let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0);
+    let name = name.clamp(4, usize::from(width / 3).clamp(8, 24)) as u16;
     let agent = shown().map(|head| head.agent.width()).max().unwrap_or(0).clamp(5, 24) as u16;
-    let kind = if shown().any(|head| !kind_words(head).is_empty()) { 11 } else { 0 };
+    let kind = if shown().any(|head| !kind_words(head).is_empty()) { 12 } else { 0 };
     let column = |heading, width, right, cell: Cell<'a>| Column { heading, width, right, cell };
     let all: Vec<Column<'a>> = vec![
         column("run", name + 2, false, Box::new(move |head| (name_of(runs, head), text))),
-        column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),
-        column("", kind, false, Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note)))),
         column("passed", 10, true, Box::new(move |head| passed_words(head, theme))),
         column("others", 16, false, Box::new(move |head| (others_words(head), others_style(head, theme)))),
+        column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),
+        column("", kind, false, Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note)))),
         column("time", 9, true, Box::new(move |head| (time_words(head), faint))),
         column("agent", agent + 2, false, Box::new(move |head| (head.agent.clone(), text))),
         column("sets", 12, false, Box::new(move |head| (sets_words(model, head), faint))),
