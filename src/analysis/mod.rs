@@ -3,10 +3,12 @@
 //! ```text
 //! causes of each failure ──group──▶ groups of failures that share one, and the failures alone
 //! two runs ───────────────compare──▶ what became of each case, each metric, and whether it is more than noise
+//! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! ```
 
 mod compare;
 mod groups;
+mod repeats;
 mod statistics;
 
 pub use compare::{
@@ -14,3 +16,4 @@ pub use compare::{
     expectations,
 };
 pub use groups::{FailureGroup, FailureGroups, group_failures};
+pub use repeats::{PassCount, RepeatedPass, count_of, repeated_passes};

@@ -56,6 +56,8 @@ pub struct AttemptSummary {
     pub first_failed_turn: Option<usize>,
     /// Why it did not pass, the first divergence first.
     pub causes: Vec<Cause>,
+    /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
+    pub trajectory: u64,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -135,8 +137,22 @@ impl Attempt {
             actual_turns: self.actual.len(),
             first_failed_turn: first_failed_turn(self),
             causes: self.causes(),
+            trajectory: trajectory_hash(self),
         }
     }
+}
+
+fn trajectory_hash(attempt: &Attempt) -> u64 {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for turn in attempt.actual.iter() {
+        for call in turn.calls() {
+            hash.update(call.name.as_bytes());
+            // The encoding of a value is unambiguous, and so is the end of a name: arguments begin with a brace.
+            hash.update(&serde_json::to_vec(&call.args).unwrap_or_default());
+        }
+        hash.update(b"\n");
+    }
+    hash.digest()
 }
 
 fn first_failed_turn(attempt: &Attempt) -> Option<usize> {

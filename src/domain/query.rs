@@ -21,6 +21,7 @@ struct Term {
 enum Test {
     Status(Option<Status>),
     Unsteady,
+    Flaky,
     Metric { name: String, compare: Option<(Comparison, f64)> },
     Turns(Comparison, f64),
     Cause(String),
@@ -72,6 +73,8 @@ pub struct Subject<'a> {
     pub status: Option<Status>,
     /// Whether the judge's samples disagree so much that the case could pass or fail.
     pub unsteady: bool,
+    /// Whether some attempts passed and others did not.
+    pub flaky: bool,
     /// The scores.
     pub metrics: &'a [MetricSummary],
     /// The causes of its first attempt that did not pass.
@@ -88,7 +91,10 @@ impl Query {
     /// Whether the filter needs results of runs.
     pub fn needs_results(&self) -> bool {
         let asks = |term: &Term| {
-            matches!(term.test, Test::Status(_) | Test::Unsteady | Test::Metric { .. } | Test::Cause(_))
+            matches!(
+                term.test,
+                Test::Status(_) | Test::Unsteady | Test::Flaky | Test::Metric { .. } | Test::Cause(_)
+            )
         };
         self.terms.iter().any(asks)
     }
@@ -150,6 +156,7 @@ fn term(word: Word) -> Result<Term, QueryError> {
     let test = match word.text.split_once(':') {
         _ if word.quoted => free(),
         Some(("status", "unsteady")) => Test::Unsteady,
+        Some(("status", "flaky")) => Test::Flaky,
         Some(("status", value)) => Test::Status(status(value)?),
         Some(("metric", value)) => metric(value)?,
         Some(("turns", value)) => turns(value)?,
@@ -187,7 +194,7 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
         "not_run" | "not-run" | "none" => None,
         other => {
             return Err(QueryError(format!(
-                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady or not_run"
+                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady, flaky or not_run"
             )));
         }
     })
@@ -246,6 +253,7 @@ impl Test {
         match self {
             Test::Status(status) => subject.status == *status,
             Test::Unsteady => subject.unsteady,
+            Test::Flaky => subject.flaky,
             Test::Metric { name, compare } => {
                 subject.metrics.iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
                     |metric| match (compare, metric.score) {

@@ -87,6 +87,26 @@ impl Totals {
         ]
     }
 
+    /// The sums of both counts.
+    pub fn and(self, other: Totals) -> Totals {
+        Totals {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            errored: self.errored + other.errored,
+            not_evaluated: self.not_evaluated + other.not_evaluated,
+        }
+    }
+
+    /// The counts without those of a part.
+    pub fn without(self, part: Totals) -> Totals {
+        Totals {
+            passed: self.passed.saturating_sub(part.passed),
+            failed: self.failed.saturating_sub(part.failed),
+            errored: self.errored.saturating_sub(part.errored),
+            not_evaluated: self.not_evaluated.saturating_sub(part.not_evaluated),
+        }
+    }
+
     /// Decrements the count of a status.
     pub fn remove(&mut self, status: Status) {
         let count = match status {

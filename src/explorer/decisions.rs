@@ -98,19 +98,20 @@ pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine>
     quarantine.holds_on(&model.today()).then_some(quarantine)
 }
 
-/// The failing cases of a set that are quarantined, counted by status.
-pub(crate) fn quarantined_totals(model: &Model, set: usize) -> Totals {
-    let mut totals = Totals::default();
-    let view = &model.sets[set];
-    let quarantined = view.notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
+/// The failing cases of a set that are quarantined, and the flaky ones among them, by their worst status.
+pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) {
+    let (mut totals, mut flaky) = (Totals::default(), Totals::default());
+    let quarantined = model.sets[set].notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
     let file = model.file(set);
     for index in quarantined.flat_map(|(id, _)| file.map(|file| file.positions_of(id)).unwrap_or_default()) {
         let case = CaseRef { set, index: *index };
-        if quarantine_of(model, case).is_some()
-            && let Some(outcome) = model.outcomes.get(case).filter(|outcome| outcome.is_failing())
-        {
+        let outcome = model.outcomes.get(case).filter(|outcome| outcome.is_failing());
+        if let Some(outcome) = outcome.filter(|_| quarantine_of(model, case).is_some()) {
             totals.add(outcome.worst);
+            if outcome.is_flaky {
+                flaky.add(outcome.worst);
+            }
         }
     }
-    totals
+    (totals, flaky)
 }

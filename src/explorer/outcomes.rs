@@ -1,5 +1,6 @@
 //! The latest result of each case.
 
+use crate::analysis::PassCount;
 use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::CaseRef;
 use crate::history::is_unsteady;
@@ -30,6 +31,8 @@ pub struct CaseOutcome {
     pub worst: Status,
     /// Whether that status is unsteady: it could change if a judge sample had voted differently.
     pub unsteady: bool,
+    /// Whether some attempts passed and others did not.
+    pub is_flaky: bool,
     /// Increases when attempts are added. Used to detect values computed from fewer attempts or from another run.
     pub revision: u64,
     /// Increases whenever results change, also by re-evaluation and what-ifs. Used to detect lines built from older
@@ -42,6 +45,8 @@ pub struct CaseOutcome {
 pub struct Outcomes {
     cases: HashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
+    /// For each set, the flaky cases by their worst status.
+    flaky: HashMap<usize, Totals>,
     /// For each set, the runs of its outcomes, each with the number of cases.
     runs: HashMap<usize, HashMap<Arc<RunRef>, usize>>,
     /// The latest attempt of a single turn of a case, if it is newer than the last run of the whole case.
@@ -54,7 +59,17 @@ impl CaseOutcome {
     fn of(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
         let unsteady = is_unsteady(&attempts, worst);
-        CaseOutcome { run: run.clone(), attempts, ran: None, worst, unsteady, revision: 0, shown: 0 }
+        let is_flaky = PassCount::of(&attempts).is_flaky();
+        CaseOutcome {
+            run: run.clone(),
+            attempts,
+            ran: None,
+            worst,
+            unsteady,
+            is_flaky,
+            revision: 0,
+            shown: 0,
+        }
     }
 
     /// The first attempt with the worst status.
@@ -105,7 +120,9 @@ impl Outcomes {
     pub fn add_recorded(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
         self.alone.remove(&case);
-        let before = self.cases.get(&case).map(|outcome| outcome.worst);
+        if let Some(before) = self.cases.get(&case) {
+            uncount(&mut self.totals, &mut self.flaky, case.set, before);
+        }
         let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
         let runs = self.runs.entry(case.set).or_default();
         if outcome.run != *run {
@@ -117,6 +134,7 @@ impl Outcomes {
         }
         let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
         if outcome.attempts.get(at).is_some_and(|known| known.key.attempt == attempt.key.attempt) {
+            count(&mut self.totals, &mut self.flaky, case.set, outcome);
             return;
         }
         if let Some(ran) = &mut outcome.ran {
@@ -125,14 +143,10 @@ impl Outcomes {
         outcome.attempts.insert(at, attempt);
         outcome.worst = worst(&outcome.attempts);
         outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
+        outcome.is_flaky = PassCount::of(&outcome.attempts).is_flaky();
         outcome.revision = self.version;
         outcome.shown = self.version;
-        let after = outcome.worst;
-        let totals = self.totals.entry(case.set).or_default();
-        if let Some(before) = before {
-            totals.remove(before);
-        }
-        totals.add(after);
+        count(&mut self.totals, &mut self.flaky, case.set, outcome);
     }
 
     /// Removes the outcomes of a run. Returns whether there were any.
@@ -187,7 +201,7 @@ impl Outcomes {
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
             let shown = mapped.version;
             let shown = CaseOutcome { ran, revision, shown, ..CaseOutcome::of(&outcome.run, attempts) };
-            mapped.totals.entry(case.set).or_default().add(shown.worst);
+            count(&mut mapped.totals, &mut mapped.flaky, case.set, &shown);
             mapped.cases.insert(*case, shown);
         }
         mapped
@@ -201,6 +215,11 @@ impl Outcomes {
     /// The counts of a set's cases by status.
     pub fn totals(&self, set: usize) -> Totals {
         self.totals.get(&set).copied().unwrap_or_default()
+    }
+
+    /// The flaky cases of a set, by their worst status. They are among [`Outcomes::totals`].
+    pub fn flaky(&self, set: usize) -> Totals {
+        self.flaky.get(&set).copied().unwrap_or_default()
     }
 
     /// The runs that the outcomes of a set are from, in arbitrary order.
@@ -219,9 +238,8 @@ impl Outcomes {
             None => CaseOutcome::of(&before.run, ran),
         };
         let after = CaseOutcome { revision: before.revision, shown: self.version, ..after };
-        let totals = self.totals.entry(case.set).or_default();
-        totals.remove(before.worst);
-        totals.add(after.worst);
+        uncount(&mut self.totals, &mut self.flaky, case.set, before);
+        count(&mut self.totals, &mut self.flaky, case.set, &after);
         self.cases.insert(case, after);
     }
 
@@ -234,12 +252,39 @@ impl Outcomes {
         // Attempts of single turns are not re-evaluated, so they are dropped.
         self.alone.clear();
         self.totals.clear();
+        self.flaky.clear();
         self.runs.clear();
         for (case, outcome) in &self.cases {
-            self.totals.entry(case.set).or_default().add(outcome.worst);
+            count(&mut self.totals, &mut self.flaky, case.set, outcome);
             let runs = self.runs.entry(case.set).or_default();
             *runs.entry(outcome.run.clone()).or_default() += 1;
         }
+    }
+}
+
+/// Counts an outcome.
+fn count(
+    totals: &mut HashMap<usize, Totals>,
+    flaky: &mut HashMap<usize, Totals>,
+    set: usize,
+    outcome: &CaseOutcome,
+) {
+    totals.entry(set).or_default().add(outcome.worst);
+    if outcome.is_flaky {
+        flaky.entry(set).or_default().add(outcome.worst);
+    }
+}
+
+/// Reverts [`count`].
+fn uncount(
+    totals: &mut HashMap<usize, Totals>,
+    flaky: &mut HashMap<usize, Totals>,
+    set: usize,
+    outcome: &CaseOutcome,
+) {
+    totals.entry(set).or_default().remove(outcome.worst);
+    if outcome.is_flaky {
+        flaky.entry(set).or_default().remove(outcome.worst);
     }
 }
 

@@ -26,7 +26,7 @@ pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
         Some(metric) => for_calls(attempt, metric),
     };
     let passes = |change: &WhatIf| Rescorer::new(change).rescore(attempt).status == Status::Passed;
-    candidates.into_iter().filter_map(with_thresholds).find(passes)
+    candidates.into_iter().filter_map(with_thresholds).filter(|change| !change.is_empty()).find(passes)
 }
 
 fn compares_calls(metric: &MetricResult) -> bool {

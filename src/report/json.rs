@@ -2,9 +2,9 @@
 
 use super::attempts_in_order;
 use super::failures::{failed_cases, groups_of};
-use crate::analysis::FailureGroup;
+use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Status, Totals, plain_json,
+    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Totals, plain_json,
 };
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
@@ -37,6 +37,8 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     });
     if state.plan.options.repeat > 1 {
         report["summary"]["repeats"] = repeats(state);
+        let of_k = |of: &RepeatedPass| json!({"k": of.k, "pass_at_k": of.pass_at, "pass_hat_k": of.pass_hat, "cases": of.cases});
+        report["summary"]["repeated_passes"] = repeated_passes(state).iter().map(of_k).collect();
     }
     let cases = attempts.iter().map(|attempt| case(&state.plan, attempt));
     write_with_list(out, &report, "cases", cases, |text| text)
@@ -169,12 +171,21 @@ fn summary(of: &Aggregate) -> Value {
 fn repeats(state: &RunState) -> Value {
     let of_case = |case: usize| {
         let attempts = state.attempts_of(case);
-        let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
+        let count = count_of(state, case);
+        let of_k = |of: fn(PassCount, usize) -> Option<f64>| -> Vec<Option<f64>> {
+            (1..=state.plan.options.repeat as usize).map(|k| of(count, k)).collect()
+        };
         json!({
             "eval_set": state.plan.set_of(case).id,
             "eval_id": state.plan.cases[case].eval_id,
             "attempts": attempts.len(),
-            "passed": passed,
+            "passed": count.passed,
+            "evaluated": count.of,
+            "flaky": count.is_flaky(),
+            "pass_rate": count.rate(),
+            "pass_rate_95": count.interval().map(|(low, high)| [low, high]),
+            "pass_at_k": of_k(PassCount::pass_at),
+            "pass_hat_k": of_k(PassCount::pass_hat),
             "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
         })
     };

@@ -2,6 +2,7 @@
 
 use super::failures::{FailedCase, failed_cases, groups_headline, groups_of};
 use super::quarantine_words;
+use crate::analysis::{RepeatedPass, count_of, repeated_passes};
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -110,7 +111,8 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
     let counts =
         format!("{} {}{}{}", paint.bold("evaltrail"), parts.join(", "), of_cases(state), paint.faint(&time));
-    let (table, failures) = (metric_table(state, paint), failures(state, paint));
+    let (table, failures) =
+        (metric_table(state, paint) + &repeats_table(state, paint), failures(state, paint));
     format!("{table}{}{failures}{counts}{}", judged(state, paint), next_steps(state, paint))
 }
 
@@ -209,6 +211,32 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
 fn judged(state: &RunState, paint: Paint) -> String {
     let spent = state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and);
     spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
+}
+
+/// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.
+fn repeats_table(state: &RunState, paint: Paint) -> String {
+    let passes = repeated_passes(state);
+    if passes.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<_> = passes.iter().filter(|of| of.k <= 5 || of.k == passes.len()).collect();
+    let row = |name: &str, value: fn(&RepeatedPass) -> f64| {
+        let values: Vec<String> = shown.iter().map(|of| format!("{:>6.3}", value(of))).collect();
+        format!("{name:8}{}\n", values.join(" "))
+    };
+    let head: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
+    let cases = 0..state.plan.cases.len();
+    let flaky = cases.filter(|case| count_of(state, *case).is_flaky()).count();
+    let flaky = match flaky {
+        0 => String::new(),
+        1 => paint.status(Status::NotEvaluated, "1 case is flaky: it passed in some of its attempts\n"),
+        count => {
+            let words = format!("{count} cases are flaky: they passed in some of their attempts\n");
+            paint.status(Status::NotEvaluated, &words)
+        }
+    };
+    let head = paint.faint(&format!("{:8}{}", "k", head.join(" ")));
+    format!("\n{head}\n{}{}{flaky}", row("pass@k", |of| of.pass_at), row("pass^k", |of| of.pass_hat))
 }
 
 /// A table with the mean, the number of values and the spread of each metric; empty for a single attempt.

@@ -1,6 +1,7 @@
 //! Plans a run.
 
 use super::past::past_results;
+use crate::analysis::PassCount;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Quarantine,
     Query, RunOptions, RunPlan, Subject, causes_of_first_failure,
@@ -330,6 +331,7 @@ impl Filtered<'_> {
             tags: notes.of(&eval_id).map_or(&[], |notes| notes.tags.as_slice()),
             status: result.map(CaseResult::status),
             unsteady: result.is_some_and(CaseResult::is_unsteady),
+            flaky: result.is_some_and(|result| PassCount::of(&result.attempts).is_flaky()),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
             causes: result.and_then(|result| causes_of_first_failure(&result.attempts)).unwrap_or_default(),
         })

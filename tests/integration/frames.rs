@@ -645,7 +645,39 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         keys(&mut model, place);
         (*place, model)
     };
-    PLACES.iter().map(model).chain(captures(size)).chain(past_runs(size)).collect()
+    PLACES.iter().map(model).chain(captures(size)).chain(past_runs(size)).chain(repeated(size)).collect()
+}
+
+/// Cases of which some repetitions passed: the list, and one of them.
+fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
+    let list = || {
+        let mut model = sample(size);
+        let mut plan = plan(&model);
+        plan.options.repeat = 4;
+        let plan = Arc::new(plan);
+        let repeated = |case: usize| {
+            let ran = attempt(&model, &plan, case);
+            (1..=4u32).map(move |number| {
+                let key = AttemptKey { case, attempt: number };
+                let mut one = Attempt { key, ..ran.clone() };
+                if case < 3 && number % 2 == 0 {
+                    one.status = Status::Failed;
+                    one.actual = Vec::new().into();
+                }
+                RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(one)))
+            })
+        };
+        let events: Vec<RunEvent> = (0..plan.cases.len()).flat_map(repeated).collect();
+        update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(plan)))));
+        update(&mut model, Msg::Run(RunMsg::Events(events)));
+        update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Ended { duration_s: 20.0 }])));
+        update(&mut model, Msg::Tick(30.0));
+        keys(&mut model, "esc");
+        model
+    };
+    let mut case = list();
+    keys(&mut case, "g enter >");
+    [("repeated", list()), ("repeated, the next trajectory of a flaky case", case)]
 }
 
 /// The screens of past runs: the list, a run as it was, and two runs compared.

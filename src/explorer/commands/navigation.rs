@@ -290,3 +290,15 @@ fn failing(model: &mut Model, forward: bool) -> Vec<Effect> {
         _ => browse::next_failing(model, forward),
     }
 }
+
+pub static NEXT_TRAJECTORY: Command = Command {
+    name: "next trajectory",
+    help: "show the next repetition in which the agent did something else; repetitions with the same letter did the same",
+    hint: None,
+    scope: None,
+    group: Group::Move,
+    contexts: ONE_CASE,
+    default_keys: &[">"],
+    enabled: has_attempt,
+    run: case::next_trajectory,
+};

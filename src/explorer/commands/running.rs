@@ -116,3 +116,15 @@ pub static WATCH: Command = Command {
     enabled: has_run,
     run: run::watch,
 };
+
+pub static CONFIRM_FAILURES: Command = Command {
+    name: "confirm failures",
+    help: "run every listed case that did not pass 5 times, to tell flaky cases from broken ones",
+    hint: None,
+    scope: None,
+    group: Group::Run,
+    contexts: SCREENS,
+    default_keys: &["K"],
+    enabled: can_rerun,
+    run: run::confirm_failures,
+};

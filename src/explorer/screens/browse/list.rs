@@ -27,6 +27,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const UNSTEADY: &str = "≈";
 /// Sign of a failing case that is quarantined.
 const QUARANTINED: &str = "‖";
+/// Sign of a case that passed in some of its attempts.
+const FLAKY: &str = "±";
 /// Columns before the name: selection, sign.
 const SIGNS: u16 = 4;
 const NAME_AT_LEAST: u16 = 16;
@@ -216,23 +218,26 @@ fn cut_to(text: String, room: usize) -> String {
     text.chars().take_while(fits).collect::<String>() + "…"
 }
 
-/// Counts over the sets that are listed; failures of quarantined cases are counted apart.
+/// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart.
 fn totals_words(model: &Model) -> String {
     let sets =
         model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
-    let (mut totals, mut quarantined) = (Totals::default(), 0);
+    let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
-        let (of_set, apart) = (model.outcomes.totals(set), quarantined_totals(model, set));
-        totals.passed += of_set.passed;
-        totals.failed += of_set.failed.saturating_sub(apart.failed);
-        totals.errored += of_set.errored.saturating_sub(apart.errored);
-        totals.not_evaluated += of_set.not_evaluated.saturating_sub(apart.not_evaluated);
+        let (of_set, mut of_flaky) = (model.outcomes.totals(set), model.outcomes.flaky(set));
+        let (apart, both) = quarantined_totals(model, set);
+        of_flaky = of_flaky.without(both);
+        totals = totals.and(of_set.without(apart).without(of_flaky));
         quarantined += apart.ended();
+        flaky += of_flaky.ended();
     }
-    match quarantined {
-        0 => counts_text(totals),
-        _ => format!("{}  {QUARANTINED} {quarantined}", counts_text(totals)),
+    let mut words = counts_text(totals);
+    for (sign, count) in [(QUARANTINED, quarantined), (FLAKY, flaky)] {
+        if count > 0 {
+            words += &format!("  {sign} {count}");
+        }
     }
+    words
 }
 
 /// Why the case under the cursor did not pass or cannot be read, on the lower border.
@@ -291,6 +296,7 @@ fn sign(
         (false, Some(outcome)) if outcome.is_failing() && quarantine_of(model, case).is_some() => {
             (QUARANTINED, theme.style(Role::Note))
         }
+        (false, Some(outcome)) if outcome.is_flaky => (FLAKY, theme.style(Role::Note)),
         (false, Some(outcome)) if outcome.unsteady => (UNSTEADY, theme.style(Role::Note)),
         (false, Some(outcome)) => (outcome.worst.glyph(), theme.status(outcome.worst)),
         (false, None) if is_unreadable => (Status::Errored.glyph(), theme.style(Role::Bad)),

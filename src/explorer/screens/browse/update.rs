@@ -251,6 +251,7 @@ fn matches(model: &Model, file: &SetFile, case: CaseRef, query: &Query) -> bool 
         tags: model.notes(case).map_or(&[], |notes| notes.tags.as_slice()),
         status: outcome.map(|outcome| outcome.worst),
         unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
+        flaky: outcome.is_some_and(|outcome| outcome.is_flaky),
         metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
         causes: outcome.and_then(|outcome| causes_of_first_failure(&outcome.attempts)).unwrap_or_default(),
     })

@@ -15,8 +15,8 @@ mod view;
 pub(crate) use view::{body_line as draw_body_line, is_wide, verdict_line as draw_verdict_line};
 
 pub(crate) use update::{
-    attempt, attempt_read, body_built, difference, judges, next_failing, next_tab, open, open_at,
-    refresh_body, scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
+    attempt, attempt_read, body_built, difference, judges, next_failing, next_tab, next_trajectory, open,
+    open_at, refresh_body, scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
 };
 
 use super::{ScreenEntry, nothing};

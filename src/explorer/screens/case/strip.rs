@@ -1,6 +1,6 @@
 //! Turns, attempts and tabs in the border of the case screen.
 
-use crate::domain::Status;
+use crate::domain::{EndedAttempt, Status};
 use crate::explorer::commands::{
     COMPARE_TAB, Command, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT, TIMELINE,
 };
@@ -10,6 +10,7 @@ use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 /// Maximum number of columns reserved for the attempts.
@@ -86,12 +87,33 @@ fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
 
 fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
     let all = model.outcomes.get(case.at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
-    let item = |(at, attempt): (usize, &std::sync::Arc<crate::domain::EndedAttempt>)| Item {
-        label: String::new(),
+    let letters = trajectory_letters(all);
+    let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| Item {
+        label: letters.get(at).cloned().unwrap_or_default(),
         status: Some(attempt.status),
         is_current: at == case.attempt,
     };
     if all.len() > 1 { all.iter().enumerate().map(item).collect() } else { Vec::new() }
+}
+
+/// A letter for each attempt: attempts with the same trajectory have the same. Empty if all have the same.
+fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
+    let mut seen: Vec<u64> = Vec::new();
+    let places: Vec<usize> = attempts
+        .iter()
+        .map(|attempt| match seen.iter().position(|known| *known == attempt.trajectory) {
+            Some(at) => at,
+            None => {
+                seen.push(attempt.trajectory);
+                seen.len() - 1
+            }
+        })
+        .collect();
+    let letter = |at: &usize| match u8::try_from(*at).ok().filter(|at| *at < 26) {
+        Some(at) => char::from(b'A' + at).to_string(),
+        None => (at + 1).to_string(),
+    };
+    if seen.len() > 1 { places.iter().map(letter).collect() } else { Vec::new() }
 }
 
 fn width_of(name: &str, items: &[Item]) -> usize {

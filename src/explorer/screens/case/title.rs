@@ -1,5 +1,6 @@
 //! The title of the case screen.
 
+use crate::analysis::PassCount;
 use crate::domain::EndedAttempt;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::{Model, Screen};
@@ -19,6 +20,9 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
     let (words, style) = status_words(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
+    if let Some(words) = rate_words(model, case.at) {
+        x += put(buffer, x, area.y, end.saturating_sub(x), &words, theme.style(Role::Note)) + 2;
+    }
     if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
         x += put(
             buffer,
@@ -34,6 +38,16 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     if words.width() <= usize::from(left) {
         put(buffer, x, area.y, left, &words, theme.style(role));
     }
+}
+
+/// How many attempts of a repeated case passed, with the interval of the pass rate.
+fn rate_words(model: &Model, case: CaseRef) -> Option<String> {
+    let attempts = &model.outcomes.get(case)?.attempts;
+    let count = PassCount::of(attempts);
+    let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
+    let flaky = if count.is_flaky() { "flaky: " } else { "" };
+    let (low, high) = (low * 100.0, high * 100.0);
+    Some(format!("{flaky}{}/{} passed (95 %: {low:.0} to {high:.0} %)", count.passed, count.of))
 }
 
 fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, ratatui::style::Style) {

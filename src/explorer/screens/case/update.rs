@@ -5,6 +5,7 @@ use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
+use crate::explorer::global;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
@@ -147,6 +148,27 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
         case.turn = case.turn.min(turns.saturating_sub(1));
     }
     Vec::new()
+}
+
+/// Goes to the first attempt with the next trajectory, in the order in which trajectories first appear; after the last
+/// one to the first.
+pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
+    let outcome = model.current_case().and_then(|at| model.outcomes.get(at));
+    let attempts = outcome.map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let mut firsts: Vec<usize> = Vec::new();
+    for (at, attempt) in attempts.iter().enumerate() {
+        if !firsts.iter().any(|first| attempts[*first].trajectory == attempt.trajectory) {
+            firsts.push(at);
+        }
+    }
+    let Some(here) = model.shown_case().map(|case| case.attempt) else { return Vec::new() };
+    let same =
+        |first: &usize| attempts.get(here).is_some_and(|now| attempts[*first].trajectory == now.trajectory);
+    let now = firsts.iter().position(same).unwrap_or(0);
+    match firsts.get((now + 1) % firsts.len().max(1)).copied() {
+        Some(next) if firsts.len() > 1 => attempt(model, next as isize - here as isize),
+        _ => global::notify(model, "the agent did the same in every repetition".into(), false),
+    }
 }
 
 /// Goes to the next or previous difference, and scrolls to it.

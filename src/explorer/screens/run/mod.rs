@@ -5,9 +5,9 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    accept, against_of, cancel_all, cancel_one, cases_in_scope, finished_under_cursor, judge_again,
-    list_with, next_failing, pause, rerun_failed, run_msg, run_selected, run_turn, scope, start, switch_pane,
-    watch,
+    accept, against_of, cancel_all, cancel_one, cases_in_scope, confirm_failures, finished_under_cursor,
+    judge_again, list_with, next_failing, pause, rerun_failed, run_msg, run_selected, run_turn, scope, start,
+    switch_pane, watch,
 };
 
 use super::ScreenEntry;

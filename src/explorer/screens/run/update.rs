@@ -3,7 +3,7 @@
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
-use crate::explorer::effect::{Against, Effect};
+use crate::explorer::effect::{Against, Effect, RunOverrides};
 use crate::explorer::effect::{ResultEffect, RunEffect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
@@ -88,19 +88,38 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     start(model, cases, Against::Recorded(Arc::new(kept)))
 }
 
+/// Number of attempts of each case with which failures are confirmed.
+const CONFIRMATIONS: u32 = 5;
+
+/// Runs the cases of [`rerun_failed`] several times.
+pub(crate) fn confirm_failures(model: &mut Model) -> Vec<Effect> {
+    let cases = failed_here(model);
+    if against_of(model, &cases) == Against::Saved {
+        let why = "saved responses are the same each time; there is nothing to confirm";
+        return global::notify(model, why.into(), false);
+    }
+    let overrides = RunOverrides { repeat: Some(CONFIRMATIONS), ..RunOverrides::default() };
+    start(model, cases, Against::AgentWith(Box::new(overrides)))
+}
+
 /// Runs the listed cases that did not pass again; on the run screen, those of the run.
 pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
+    let cases = failed_here(model);
+    let against = against_of(model, &cases);
+    start(model, cases, against)
+}
+
+/// The listed cases that did not pass; on the run screen, those of the run.
+fn failed_here(model: &Model) -> Vec<CaseRef> {
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    let cases: Vec<CaseRef> = match (&model.screen, &model.run) {
+    match (&model.screen, &model.run) {
         (Screen::Run, Some(run)) => {
             let not_passed = run.finished.iter().filter(|attempt| attempt.status != Status::Passed);
             let cases = not_passed.filter_map(|attempt| model.case_of(run, attempt.key));
             cases.collect::<BTreeSet<_>>().into_iter().collect()
         }
         _ => model.browse.visible.iter().copied().filter(failing).collect(),
-    };
-    let against = against_of(model, &cases);
-    start(model, cases, against)
+    }
 }
 
 /// What these cases are run against: cases without an agent were scored before, and can only be scored again.
