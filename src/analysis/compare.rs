@@ -128,9 +128,53 @@ impl RunComparison {
         self.cases.iter().filter(move |case| case.fate == fate)
     }
 
+    /// The cases that passed in the first run and do not pass in the second: those that broke, and those that are not
+    /// evaluated any more. Cases that were edited or are quarantined in the second run are left out.
+    pub fn passed_only_before<'a>(
+        &'a self,
+        before: &'a RunState,
+        after: &'a RunState,
+    ) -> impl Iterator<Item = &'a ComparedCase> {
+        let is_lost = move |case: &&ComparedCase| match (case.fate, case.before, case.after) {
+            (CaseFate::Broke | CaseFate::NotEvaluated, Some(a), Some(b)) => {
+                after.plan.cases[b].quarantine.is_none()
+                    && passed(before, a) == Some(true)
+                    && passed(after, b) != Some(true)
+            }
+            _ => false,
+        };
+        self.cases.iter().filter(move |case| is_lost(case))
+    }
+
     /// The p-value of the exact McNemar test over the cases that broke and those that were fixed.
     pub fn p(&self) -> f64 {
         mcnemar(self.of(CaseFate::Broke).count(), self.of(CaseFate::Fixed).count())
+    }
+}
+
+/// What is compared of a run beside its attempts, without texts of agents: for a run that is not stored as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunConditions {
+    /// For each set of the plan, the label of its agent.
+    pub agents: Vec<String>,
+    /// The label of the judge.
+    pub judge: Option<String>,
+    /// For each case of the plan, a hash of what was expected; `None` if it is not known.
+    pub expectations: Vec<Option<u128>>,
+    /// For each case of the plan, the allowed variant that its score is based on.
+    pub variants: Vec<Option<String>>,
+}
+
+impl RunConditions {
+    /// The conditions of a run.
+    pub fn of(run: &RunState) -> RunConditions {
+        let cases = || 0..run.plan.cases.len();
+        RunConditions {
+            agents: run.plan.sets.iter().map(|set| set.agent.label()).collect(),
+            judge: run.plan.judge.label(),
+            expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
+            variants: cases().map(|case| variant_of(&run.into(), case).map(str::to_string)).collect(),
+        }
     }
 }
 
@@ -139,13 +183,27 @@ impl RunComparison {
 pub struct RunToCompare<'a> {
     /// Its plan and attempts.
     pub state: &'a RunState,
-    /// For each case a hash of what was expected (see [`expectations`]), if the attempts do not contain it; else empty.
-    pub expectations: &'a [Option<u128>],
+    /// Its conditions, if plan and attempts do not contain them.
+    pub conditions: Option<&'a RunConditions>,
+}
+
+impl RunToCompare<'_> {
+    /// The labels of the agents, joined for a headline.
+    pub fn agent_label(&self) -> String {
+        match self.conditions {
+            None => self.state.plan.agent_label(),
+            Some(conditions) => {
+                let mut labels = conditions.agents.clone();
+                labels.dedup();
+                labels.join(", ")
+            }
+        }
+    }
 }
 
 impl<'a> From<&'a RunState> for RunToCompare<'a> {
     fn from(state: &'a RunState) -> RunToCompare<'a> {
-        RunToCompare { state, expectations: &[] }
+        RunToCompare { state, conditions: None }
     }
 }
 
@@ -155,11 +213,6 @@ impl Deref for RunToCompare<'_> {
     fn deref(&self) -> &RunState {
         self.state
     }
-}
-
-/// For each case of a run a hash of what was expected; `None` if it is not known.
-pub fn expectations(run: &RunState) -> Vec<Option<u128>> {
-    (0..run.plan.cases.len()).map(|case| expectation_of(&run.into(), case)).collect()
 }
 
 /// Compares two runs. A case is identified by its file and id; with several cases of one id, by its content, then by
@@ -238,8 +291,8 @@ fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> b
 /// be read, and for one with neither turns nor a scenario, such as that of a line that is not JSON: such cases are not
 /// the same case.
 fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
-    if !run.expectations.is_empty() {
-        return run.expectations.get(case).copied().flatten();
+    if let Some(conditions) = run.conditions {
+        return conditions.expectations.get(case).copied().flatten();
     }
     let attempt = run.attempts_of(case).first()?.read().ok()?;
     if attempt.expected.is_empty() && attempt.scenario.is_none() {
@@ -311,17 +364,44 @@ fn changed_conditions(
     let judged = is_judged(before, a) || is_judged(after, b);
     let has = [
         (ChangedCondition::Criteria, old.criteria != new.criteria),
-        (ChangedCondition::Agent, old.agent != new.agent),
-        (ChangedCondition::Judge, judged && before.plan.judge != after.plan.judge),
+        (ChangedCondition::Agent, is_other_agent(before, a, after, b)),
+        (ChangedCondition::Judge, judged && is_other_judge(before, after)),
         (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
         (ChangedCondition::Name, name_of(before, a) != name_of(after, b)),
     ];
     has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
 }
 
+/// Whether the agents differ. With a run that is not stored as a whole, their labels are compared.
+fn is_other_agent(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> bool {
+    let label = |run: &RunToCompare, case: usize| {
+        let set = run.plan.cases[case].set;
+        let known = run.conditions.and_then(|conditions| conditions.agents.get(set).cloned());
+        known.unwrap_or_else(|| run.plan.sets[set].agent.label())
+    };
+    match before.conditions.or(after.conditions) {
+        None => before.plan.set_of(a).agent != after.plan.set_of(b).agent,
+        Some(_) => label(before, a) != label(after, b),
+    }
+}
+
+fn is_other_judge(before: &RunToCompare, after: &RunToCompare) -> bool {
+    let label = |run: &RunToCompare| match run.conditions {
+        Some(conditions) => conditions.judge.clone(),
+        None => run.plan.judge.label(),
+    };
+    match before.conditions.or(after.conditions) {
+        None => before.plan.judge != after.plan.judge,
+        Some(_) => label(before) != label(after),
+    }
+}
+
 /// The allowed variant that a score of the case is based on.
-fn variant_of(run: &RunState, case: usize) -> Option<&str> {
-    run.attempts_of(case).into_iter().find_map(|attempt| attempt.variant())
+fn variant_of<'a>(run: &RunToCompare<'a>, case: usize) -> Option<&'a str> {
+    match run.conditions {
+        Some(conditions) => conditions.variants.get(case)?.as_deref(),
+        None => run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant()),
+    }
 }
 
 fn compared_metrics(

@@ -12,8 +12,8 @@ mod repeats;
 mod statistics;
 
 pub use compare::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, RunToCompare, compare_runs,
-    expectations,
+    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, RunConditions, RunToCompare,
+    compare_runs,
 };
 pub use groups::{FailureGroup, FailureGroups, group_failures};
 pub use repeats::{PassCount, RepeatedPass, count_of, repeated_passes};

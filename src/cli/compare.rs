@@ -4,9 +4,10 @@ use super::Exit;
 use super::args::{ColorWhen, CompareArgs, FailOn};
 use super::find_run::find_run;
 use super::output::{paint, say, say_json};
-use crate::analysis::{CaseFate, RunToCompare, compare_runs};
+use crate::analysis::{RunConditions, RunToCompare, compare_runs};
+use crate::domain::RunState;
 use crate::report::ComparedRuns;
-use crate::store::{BASELINE_FILE, Baseline, read_baseline};
+use crate::store::{BASELINE_FILE, read_baseline};
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 
@@ -27,25 +28,39 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
             "the first run is of {first}, the second of {second}: they cannot be compared; name two runs of the same turns (evaltrail runs lists them)"
         );
     }
-    let found = compare_runs(to_compare(&first), to_compare(&second));
-    let compared = ComparedRuns { before, after, found: &found };
+    let (before_side, after_side) = (first.to_compare(), second.to_compare());
+    let found = compare_runs(before_side, after_side);
+    let compared = ComparedRuns { before: before_side, after: after_side, found: &found };
     match args.json {
         true => say_json(&serde_json::to_string_pretty(&compared.json())?),
         false => say(&compared.text(paint(ColorWhen::Auto))),
     };
-    let broke = found.of(CaseFate::Broke).next().is_some();
+    let broke = found.passed_only_before(before, after).next().is_some();
     Ok(if broke && args.fail_on == Some(FailOn::Broke) { Exit::Failures } else { Exit::Success })
 }
 
 /// A run, or the baseline.
-fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Baseline> {
+fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
     if named != "baseline" {
-        return Ok(Baseline { state: find_run(workspace, named)?.state, expectations: Vec::new() });
+        return Ok(Side { state: find_run(workspace, named)?.state, conditions: None });
     }
-    let missing = || format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one");
-    read_baseline(&workspace.root)?.with_context(missing)
+    let baseline = read_baseline(&workspace.root)?.with_context(no_baseline)?;
+    Ok(Side { state: baseline.state, conditions: Some(baseline.conditions) })
 }
 
-fn to_compare(side: &Baseline) -> RunToCompare<'_> {
-    RunToCompare { state: &side.state, expectations: &side.expectations }
+/// The message for a workspace without a baseline.
+pub(super) fn no_baseline() -> String {
+    format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one")
+}
+
+/// A run, or the baseline.
+struct Side {
+    state: RunState,
+    conditions: Option<RunConditions>,
+}
+
+impl Side {
+    fn to_compare(&self) -> RunToCompare<'_> {
+        RunToCompare { state: &self.state, conditions: self.conditions.as_ref() }
+    }
 }

@@ -1,6 +1,7 @@
 //! `evaltrail run` and `evaltrail score`.
 
 use super::args::{CaseArgs, FailOn, ReportTo, RunArgs, ScoreArgs};
+use super::compare::no_baseline;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
@@ -13,7 +14,7 @@ use crate::formats::recording::recording_line;
 use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{BASELINE_FILE, Baseline, can_write, fill_whole, read_baseline};
+use crate::store::{Baseline, can_write, fill_whole, read_baseline};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }
     check_report_files(cases, how.record.as_deref())?;
-    let baseline = baseline(cases, workspace)?;
+    let baseline = baseline(cases, prepared.plan.options.turn, workspace)?;
     let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
@@ -376,13 +377,17 @@ struct Tolerated {
 }
 
 /// The baseline to compare the run with. Errors: it is needed and not there, or cannot be read.
-fn baseline(cases: &CaseArgs, workspace: &Workspace) -> anyhow::Result<Option<Baseline>> {
+fn baseline(cases: &CaseArgs, turn: Option<u32>, workspace: &Workspace) -> anyhow::Result<Option<Baseline>> {
+    if turn.is_some() {
+        if cases.fail_on.is_some() {
+            anyhow::bail!("--fail-on broke: a run of one turn cannot be compared with the baseline");
+        }
+        return Ok(None);
+    }
     let found = read_baseline(&workspace.root);
     match (found, cases.fail_on) {
         (Ok(None), Some(FailOn::Broke)) => {
-            anyhow::bail!(
-                "--fail-on broke: there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one"
-            )
+            anyhow::bail!("--fail-on broke: {}", no_baseline())
         }
         (Err(error), None) => {
             tell(&format!("not compared with the baseline: {error}"));

@@ -1,7 +1,7 @@
 //! The comparison of two runs as text and as JSON.
 
 use super::Paint;
-use crate::analysis::{CaseFate, ChangedCondition, ComparedCase, RunComparison};
+use crate::analysis::{CaseFate, ChangedCondition, ComparedCase, RunComparison, RunToCompare};
 use crate::domain::{RunState, Status, clean_line};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -16,9 +16,9 @@ const SIGNIFICANT: f64 = 0.05;
 /// Two runs and their comparison.
 pub struct ComparedRuns<'a> {
     /// The first run.
-    pub before: &'a RunState,
+    pub before: RunToCompare<'a>,
     /// The second run.
-    pub after: &'a RunState,
+    pub after: RunToCompare<'a>,
     /// What became of the cases.
     pub found: &'a RunComparison,
 }
@@ -60,13 +60,13 @@ impl ComparedRuns<'_> {
 
     /// The two runs, and the conditions that differ between them.
     fn heading(&self, paint: Paint) -> String {
-        let line = |title: &str, run: &RunState| {
+        let line = |title: &str, run: &RunToCompare| {
             let id = clean_line(&run.plan.run_id).into_owned();
             let started = started_words(&run.plan.started);
-            let agent = run.plan.agent_label();
+            let agent = run.agent_label();
             format!("{title} {}  {started} UTC  {}\n", paint.bold(&id), paint.faint(&clean_line(&agent)))
         };
-        let mut out = line("first ", self.before) + &line("second", self.after);
+        let mut out = line("first ", &self.before) + &line("second", &self.after);
         for (title, run) in [("first", self.before), ("second", self.after)] {
             let missing = run.plan.attempts().saturating_sub(run.totals.ended());
             if missing > 0 {
@@ -95,7 +95,7 @@ impl ComparedRuns<'_> {
     /// The name of a case, its outcomes, and the reason where it does not pass now.
     fn case_line(&self, case: &ComparedCase, paint: Paint) -> String {
         let outcome = |run: &RunState, at: Option<usize>| at.map(|at| outcome_of(run, at));
-        let (before, after) = (outcome(self.before, case.before), outcome(self.after, case.after));
+        let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
         let sign = |outcome: &Option<CaseResultWords>| {
             outcome.as_ref().map_or("·".into(), |of| paint.status(of.status, &of.sign))
         };
@@ -103,7 +103,7 @@ impl ComparedRuns<'_> {
         if case.changed.contains(&ChangedCondition::Name)
             && let Some(at) = case.before
         {
-            name = format!("{name} (was {})", name_of(self.before, at));
+            name = format!("{name} (was {})", name_of(&self.before, at));
         }
         let reason = after.as_ref().or(before.as_ref()).map(|of| of.reason.clone()).unwrap_or_default();
         format!("{} → {} {name}  {}", sign(&before), sign(&after), paint.faint(&reason))
@@ -113,8 +113,8 @@ impl ComparedRuns<'_> {
 
     fn name_now(&self, case: &ComparedCase) -> String {
         match (case.after, case.before) {
-            (Some(at), _) => name_of(self.after, at),
-            (None, Some(at)) => name_of(self.before, at),
+            (Some(at), _) => name_of(&self.after, at),
+            (None, Some(at)) => name_of(&self.before, at),
             (None, None) => String::new(),
         }
     }
@@ -161,7 +161,7 @@ impl ComparedRuns<'_> {
 
     /// The comparison as JSON: all cases, the counts of each fate, and the metrics.
     pub fn json(&self) -> Value {
-        let run = |run: &RunState| json!({"run_id": run.plan.run_id, "started": run.plan.started, "agent": run.plan.agent_label()});
+        let run = |run: &RunToCompare| json!({"run_id": run.plan.run_id, "started": run.plan.started, "agent": run.agent_label()});
         let counts: serde_json::Map<String, Value> = CaseFate::ALL
             .into_iter()
             .map(|fate| (fate.key().to_string(), self.found.of(fate).count().into()))
@@ -177,7 +177,7 @@ impl ComparedRuns<'_> {
         let case = |case: &ComparedCase| {
             let changed: Vec<&str> = case.changed.iter().map(|condition| condition.label()).collect();
             json!({"fate": case.fate.key(), "changed": changed,
-                   "before": side(self.before, case.before), "after": side(self.after, case.after)})
+                   "before": side(&self.before, case.before), "after": side(&self.after, case.after)})
         };
         let metrics = self.found.metrics.iter().map(|of| {
             json!({"metric": of.metric, "cases": of.cases, "before": of.before, "after": of.after,
@@ -185,8 +185,8 @@ impl ComparedRuns<'_> {
         });
         json!({
             "evaltrail": env!("CARGO_PKG_VERSION"),
-            "before": run(self.before),
-            "after": run(self.after),
+            "before": run(&self.before),
+            "after": run(&self.after),
             "counts": counts,
             "mcnemar_p": self.found.p(),
             "metrics": metrics.collect::<Vec<_>>(),

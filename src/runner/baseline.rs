@@ -1,7 +1,7 @@
 //! The baseline of a workspace: pins a run as the baseline, and compares a run with it.
 
 use super::past::history_of;
-use crate::analysis::{CaseFate, RunToCompare, compare_runs, expectations};
+use crate::analysis::{CaseFate, ChangedCondition, RunConditions, RunToCompare, compare_runs};
 use crate::domain::{RunState, clean_line};
 use crate::store::{BASELINE_FILE, Baseline, RunLabel, save_run_label, write_baseline};
 use crate::workspace::Workspace;
@@ -32,7 +32,7 @@ pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinErr
     }
     label_run(workspace, &run_id, |label| label.pinned = true)
         .map_err(|error| PinError::Io("the pin is not saved", error))?;
-    let baseline = Baseline { expectations: expectations(state), state: state.clone() };
+    let baseline = Baseline { conditions: RunConditions::of(state), state: state.clone() };
     write_baseline(&workspace.root, &baseline).map_err(|error| PinError::Io(BASELINE_FILE, error))?;
     Ok(format!(
         "run {} is pinned, and written as the baseline to {BASELINE_FILE}, which can be committed",
@@ -52,17 +52,33 @@ pub fn label_run(
     save_run_label(&workspace.root, &label)
 }
 
-/// The number of cases that broke since the baseline, and a sentence about the comparison.
+/// The number of cases that passed in the baseline and do not pass any more (see
+/// [`crate::analysis::RunComparison::passed_only_before`]), and a sentence about the comparison.
 pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
-    let before = RunToCompare { state: &baseline.state, expectations: &baseline.expectations };
+    let before = RunToCompare { state: &baseline.state, conditions: Some(&baseline.conditions) };
     let found = compare_runs(before, state);
     let count = |fate| found.of(fate).count();
-    let (broke, fixed) = (count(CaseFate::Broke), count(CaseFate::Fixed));
-    let mut words = format!("vs baseline: {broke} broke, {fixed} fixed");
-    for (fate, label) in [(CaseFate::Edited, "edited, not comparable"), (CaseFate::OnlyAfter, "new")] {
+    let lost = found.passed_only_before(&baseline.state, state).count();
+    let mut words =
+        format!("vs baseline: {} broke, {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
+    for (fate, label) in [
+        (CaseFate::Edited, "edited, not comparable"),
+        (CaseFate::NotEvaluated, "not evaluated in one of the runs"),
+        (CaseFate::OnlyAfter, "new"),
+        (CaseFate::OnlyBefore, "not in this run"),
+    ] {
         if count(fate) > 0 {
             words += &format!(", {} {label}", count(fate));
         }
     }
-    (broke, words)
+    let conditions = [ChangedCondition::Criteria, ChangedCondition::Agent, ChangedCondition::Judge];
+    let changed: Vec<&str> = conditions
+        .into_iter()
+        .filter(|condition| found.cases.iter().any(|case| case.changed.contains(condition)))
+        .map(ChangedCondition::label)
+        .collect();
+    if !changed.is_empty() {
+        words += &format!("; changed since: {}", changed.join(", "));
+    }
+    (lost, words)
 }

@@ -1,12 +1,14 @@
 //! The baseline of a workspace: a file that can be committed, with the outcome and the scores of every case of a run.
-//! Later runs are compared with it, also where the run itself is not stored. It contains neither texts of agents and
-//! judges nor error messages.
+//! Later runs are compared with it, also where the run itself is not stored. It contains no texts of agents and judges,
+//! no error messages and no addresses or command lines of agents but their labels, which have no secrets.
 
-use super::plan_file::{each_path, relative_to};
+use super::plan_file::relative_to;
 use super::read::{read_head, read_text_file};
 use super::save::write_whole;
+use crate::analysis::RunConditions;
 use crate::domain::{
-    Attempt, AttemptKey, EndedAttempt, MetricResult, PlannedCase, RunEvent, RunPlan, RunState, Status,
+    AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
+    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -21,27 +23,49 @@ const FORMAT: u32 = 1;
 /// The maximum size of the file, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// A baseline as it was read.
+/// A baseline.
 #[derive(Clone, Debug)]
 pub struct Baseline {
     /// The run: its plan, and attempts with scores but without turns.
     pub state: RunState,
-    /// For each case of the plan, a hash of what was expected; `None` if it is not known.
-    pub expectations: Vec<Option<u128>>,
+    /// What plan and attempts do not contain.
+    pub conditions: RunConditions,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Head {
     format: u32,
-    /// The plan without its cases.
-    plan: RunPlan,
+    run_id: String,
+    started: String,
+    repeat: u32,
+    /// The label of the judge.
+    judge: Option<String>,
+    sets: Vec<SetLine>,
 }
 
 #[derive(Deserialize)]
 struct WholeFile {
     format: u32,
-    plan: RunPlan,
+    run_id: String,
+    started: String,
+    repeat: u32,
+    judge: Option<String>,
+    sets: Vec<SetLine>,
     cases: Vec<CaseLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SetLine {
+    id: String,
+    file: String,
+    /// Relative to the workspace if it is inside it.
+    #[serde(with = "crate::domain::stored_path")]
+    path: PathBuf,
+    /// The label of the agent, without secrets.
+    agent: String,
+    /// Whether saved responses were scored.
+    saved: bool,
+    criteria: Vec<Criterion>,
 }
 
 /// A case with its outcomes.
@@ -51,6 +75,8 @@ struct CaseLine {
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expectation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
     attempts: Vec<AttemptLine>,
 }
 
@@ -74,26 +100,51 @@ pub fn baseline_path(workspace: &Path) -> PathBuf {
     workspace.join(BASELINE_FILE)
 }
 
-/// Writes a run as the baseline of a workspace, one line for each case.
+/// Writes a run as the baseline of a workspace, one line for each case. Errors: for example that a link is in its
+/// place.
 pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
-    let state = &baseline.state;
-    let mut plan = RunPlan { cases: Vec::new(), ..(*state.plan).clone() };
-    each_path(&mut plan, |path| relative_to(workspace, path));
-    let head = serde_json::to_string_pretty(&Head { format: FORMAT, plan })?;
-    let mut text = head.trim_end_matches(['}', '\n']).trim_end().to_string();
-    text.push_str("\n  },\n  \"cases\": [");
-    for (at, planned) in state.plan.cases.iter().enumerate() {
-        let expectation = baseline.expectations.get(at).copied().flatten();
+    let path = baseline_path(workspace);
+    if path.is_symlink() {
+        return Err(io::Error::other("it is a link; evaltrail does not write through it"));
+    }
+    let (plan, conditions) = (&baseline.state.plan, &baseline.conditions);
+    let set = |(at, set): (usize, &PlannedSet)| {
+        let mut path = set.path.clone();
+        relative_to(workspace, &mut path);
+        SetLine {
+            id: set.id.clone(),
+            file: set.file.clone(),
+            path,
+            agent: conditions.agents.get(at).cloned().unwrap_or_default(),
+            saved: set.agent == AgentSpec::Saved,
+            criteria: set.criteria.clone(),
+        }
+    };
+    let head = Head {
+        format: FORMAT,
+        run_id: plan.run_id.clone(),
+        started: plan.started.clone(),
+        repeat: plan.options.repeat,
+        judge: conditions.judge.clone(),
+        sets: plan.sets.iter().enumerate().map(set).collect(),
+    };
+    let head = serde_json::to_string_pretty(&head)?;
+    let mut text = head.strip_suffix("\n}").unwrap_or(&head).to_string();
+    text.push_str(",\n  \"cases\": [");
+    for (at, planned) in plan.cases.iter().enumerate() {
+        let expectation = conditions.expectations.get(at).copied().flatten();
+        let attempts = baseline.state.attempts_of(at);
         let line = CaseLine {
             case: planned.clone(),
             expectation: expectation.map(|hash| format!("{hash:032x}")),
-            attempts: state.attempts_of(at).into_iter().map(|attempt| attempt_line(attempt)).collect(),
+            variant: conditions.variants.get(at).cloned().flatten(),
+            attempts: attempts.into_iter().map(|attempt| attempt_line(attempt)).collect(),
         };
         let comma = if at == 0 { "" } else { "," };
         let _ = write!(text, "{comma}\n    {}", serde_json::to_string(&line)?);
     }
     text.push_str("\n  ]\n}\n");
-    write_whole(&baseline_path(workspace), text.as_bytes())
+    write_whole(&path, text.as_bytes())
 }
 
 fn attempt_line(attempt: &EndedAttempt) -> AttemptLine {
@@ -131,14 +182,24 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     if file.format > FORMAT {
         return Err(invalid(format!("format {} was written by a newer evaltrail", file.format)));
     }
-    let mut plan = file.plan;
-    each_path(&mut plan, |path| *path = workspace.join(&*path));
-    if let Some(line) = file.cases.iter().find(|line| line.case.set >= plan.sets.len()) {
+    if let Some(line) = file.cases.iter().find(|line| line.case.set >= file.sets.len()) {
         return Err(invalid(format!("case {:?} refers to a set that is not there", line.case.eval_id)));
     }
-    plan.cases = file.cases.iter().map(|line| line.case.clone()).collect();
     let expectation = |line: &CaseLine| u128::from_str_radix(line.expectation.as_deref()?, 16).ok();
-    let expectations = file.cases.iter().map(expectation).collect();
+    let conditions = RunConditions {
+        agents: file.sets.iter().map(|set| set.agent.clone()).collect(),
+        judge: file.judge.clone(),
+        expectations: file.cases.iter().map(expectation).collect(),
+        variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
+    };
+    let plan = RunPlan {
+        run_id: file.run_id,
+        started: file.started,
+        sets: file.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),
+        cases: file.cases.iter().map(|line| line.case.clone()).collect(),
+        options: RunOptions { repeat: file.repeat, ..RunOptions::default() },
+        judge: JudgeSpec::standard(),
+    };
     let mut state = RunState::new(Arc::new(plan));
     for (case, line) in file.cases.iter().enumerate() {
         for attempt in &line.attempts {
@@ -146,7 +207,22 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
             state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
         }
     }
-    Ok(Some(Baseline { state, expectations }))
+    Ok(Some(Baseline { state, conditions }))
+}
+
+fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
+    PlannedSet {
+        id: set.id,
+        file: set.file,
+        path: workspace.join(set.path),
+        digest: String::new(),
+        agent: if set.saved { AgentSpec::Saved } else { AgentSpec::Kept },
+        agent_name: String::new(),
+        agent_jobs: None,
+        app_dir: None,
+        criteria: set.criteria,
+        user: UserSpec::default(),
+    }
 }
 
 fn attempt_of(case: usize, eval_id: &str, line: &AttemptLine) -> Attempt {
