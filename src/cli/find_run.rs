@@ -9,12 +9,15 @@ use std::path::Path;
 
 /// The name that the user gave a run.
 pub(super) fn name_of<'a>(history: &'a History, head: &RunHead) -> Option<&'a str> {
-    history.labels.get(&head.run_id)?.name.as_deref()
+    history.labels.get(&head.run_id).filter(|_| head.is_ours())?.name.as_deref()
 }
 
 /// Finds a run by `last`, by `previous` (the one before it), by its folder, by its name, or by the beginning of its id.
 /// Errors: for example that it is foreign.
 pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
+    if named.is_empty() {
+        bail!("the name of the run is empty");
+    }
     let folder = Path::new(named);
     let history = history_of(workspace);
     let path = match named {

@@ -241,6 +241,8 @@ async fn listen(
     let began = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut interrupts = 0;
+    // A resumed run has failures already.
+    let (before, mut stopped) = (counted_failures(&state), false);
     // Installed before the loop, so that no signal is lost.
     let mut interrupted = Interrupts::listen()?;
     loop {
@@ -260,8 +262,10 @@ async fn listen(
                     reporter.erase();
                     tell(&format!("warning: {}", crate::domain::clean_line(warning)));
                 }
+                let is_finished = matches!(event, RunEvent::Finished(_));
                 state.apply(event);
-                if state.cancelling.is_none() && fail_fast.is_some_and(|most| counted_failures(&state) >= most) {
+                if is_finished && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
+                    stopped = true;
                     reporter.erase();
                     tell("stopping after the first failures (--fail-fast); attempts in flight are finished");
                     handle.cancel(CancelReason::Finish);

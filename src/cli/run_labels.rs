@@ -5,8 +5,8 @@ use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
-use crate::runner::{label_run, pin_run};
-use crate::store::{LoadedRun, RUN_NAME_AT_MOST, remove_run};
+use crate::runner::{history_of, label_run, pin_run, unpin_run};
+use crate::store::{LoadedRun, RunLabel, remove_run, run_name_error};
 use crate::workspace::Workspace;
 use anyhow::bail;
 
@@ -15,15 +15,19 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
         RunsAction::Pin(args) => pin(&args)?,
         RunsAction::Unpin(args) => {
             let (workspace, run) = found(&args)?;
-            label_run(&workspace, &run.state.plan.run_id, |label| label.pinned = false)?;
-            tell(&format!("run {} is kept no longer than others", id_of(&run)));
+            tell(&unpin_run(&workspace, &run.state.plan.run_id)?);
         }
         RunsAction::Name { run: args, name } => {
             let name = name.filter(|name| !name.trim().is_empty());
-            if name.as_ref().is_some_and(|name| name.chars().count() > RUN_NAME_AT_MOST) {
-                bail!("a name has at most {RUN_NAME_AT_MOST} characters");
+            if let Some(why) = name.as_deref().and_then(run_name_error) {
+                bail!("{why}");
             }
             let (workspace, run) = found(&args)?;
+            let labels = history_of(&workspace).labels;
+            let is_other = |label: &RunLabel| label.run != run.state.plan.run_id && label.name == name;
+            if name.is_some() && labels.values().any(is_other) {
+                bail!("another run has this name");
+            }
             label_run(&workspace, &run.state.plan.run_id, |label| label.name = name.clone())?;
             let id = id_of(&run);
             match name {
@@ -32,7 +36,11 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             }
         }
         RunsAction::Delete(args) => {
-            let (_, run) = found(&args)?;
+            let (workspace, run) = found(&args)?;
+            let label = history_of(&workspace).labels.remove(&run.state.plan.run_id);
+            if label.is_some_and(|label| label.pinned) {
+                bail!("run {} is pinned; evaltrail runs unpin {0} first", id_of(&run));
+            }
             if !remove_run(&run.path)? {
                 bail!("run {} is being written by another evaltrail process", id_of(&run));
             }

@@ -45,8 +45,7 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
 
 fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> String {
     let totals = &head.totals;
-    let name = name_of(history, head).unwrap_or(&head.run_id);
-    let id: String = clean_line(name).chars().take(14).collect();
+    let id: String = clean_line(&head.run_id).chars().take(14).collect();
     let started = started_words(&head.started);
     let passed = format!("{}/{}", totals.passed, head.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
@@ -66,6 +65,9 @@ fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> Str
 /// The sets and the agent, and what is special about the run.
 fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
     let mut words = vec![sets_of(head, root).join(", ")];
+    if let Some(name) = name_of(history, head) {
+        words.insert(0, format!("“{name}”"));
+    }
     if history.baseline.as_deref() == Some(head.run_id.as_str()) {
         words.insert(0, "baseline".into());
     } else if is_pinned(history, head) {
@@ -101,7 +103,7 @@ fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
 }
 
 fn is_pinned(history: &History, head: &RunHead) -> bool {
-    history.labels.get(&head.run_id).is_some_and(|label| label.pinned)
+    head.is_ours() && history.labels.get(&head.run_id).is_some_and(|label| label.pinned)
 }
 
 fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {

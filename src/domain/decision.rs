@@ -51,6 +51,9 @@ pub struct Decision {
     /// The last day of a quarantine, as `2026-12-31`; empty for other decisions.
     #[serde(default)]
     pub until: String,
+    /// The number of the attempt that is accepted; 0 for the one to look at first.
+    #[serde(default)]
+    pub attempt: u32,
     /// Whether it was carried out; if not, it is one of a triage that is not finished.
     #[serde(default)]
     pub is_applied: bool,

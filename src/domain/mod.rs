@@ -59,7 +59,7 @@ pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
-pub use notes::{CaseNotes, Quarantine, Variant};
+pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{float_of, plain_json, python_json, special_number, value_text};
 pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};

@@ -1,7 +1,7 @@
 //! Data of a case that is stored outside of its file, so that the file stays compatible with ADK: tags, other allowed
 //! trajectories, and whether its failures count.
 
-use super::Trajectory;
+use super::{Trajectory, unix_seconds};
 use serde::{Deserialize, Serialize};
 
 /// Data of a case that is stored outside of its file.
@@ -31,9 +31,11 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// Whether it holds on a day, given as `2026-12-31`.
+    /// Whether it holds on a day, given as `2026-12-31`. False if its days are not dates in this form.
     pub fn holds_on(&self, day: &str) -> bool {
-        day <= self.until.as_str()
+        is_day(&self.since)
+            && is_day(&self.until)
+            && (self.since.as_str()..=self.until.as_str()).contains(&day)
     }
 }
 
@@ -44,6 +46,11 @@ pub struct Variant {
     pub name: String,
     /// The trajectory of each turn.
     pub turns: Vec<Trajectory>,
+}
+
+/// Whether a text is a date such as `2026-12-31`, so that dates can be compared as texts.
+pub fn is_day(text: &str) -> bool {
+    text.len() == 10 && unix_seconds(&format!("{text}T00:00:00Z")).is_some()
 }
 
 impl CaseNotes {

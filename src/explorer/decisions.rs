@@ -6,20 +6,27 @@ use crate::explorer::edited_cases::real;
 use crate::explorer::model::Model;
 use std::collections::HashMap;
 
-/// The current decisions, by file and case id; several of an id if it is not unique.
-pub type Decisions = HashMap<String, HashMap<String, Vec<Decision>>>;
+/// The current decisions.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    /// By file and case id; several of an id if it is not unique.
+    by_case: HashMap<String, HashMap<String, Vec<Decision>>>,
+    /// Increases with every change.
+    pub version: u64,
+}
 
 impl Model {
     /// Replaces the decisions.
     pub(crate) fn put_decisions(&mut self, decisions: Vec<Decision>) {
-        self.decisions.clear();
+        self.decisions.by_case.clear();
         self.take_decisions(&decisions);
     }
 
     /// Applies decisions; one without a kind takes an earlier one back.
     pub(crate) fn take_decisions(&mut self, decisions: &[Decision]) {
+        self.decisions.version += 1;
         for decision in decisions {
-            let of_file = self.decisions.entry(decision.file.clone()).or_default();
+            let of_file = self.decisions.by_case.entry(decision.file.clone()).or_default();
             let of_case = of_file.entry(decision.eval_id.clone()).or_default();
             of_case.retain(|known| !known.is_about(decision));
             of_case.extend(decision.kind.map(|_| decision.clone()));
@@ -28,7 +35,11 @@ impl Model {
 
     /// The decision on the failure of a case, if it fails for the same reason as when it was decided.
     pub fn decision(&self, case: CaseRef) -> Option<&Decision> {
-        let of_file = self.decisions.get(&self.sets.get(case.set)?.path.shown)?;
+        // A past run is shown without later decisions.
+        if self.opened_run.is_some() {
+            return None;
+        }
+        let of_file = self.decisions.by_case.get(&self.sets.get(case.set)?.path.shown)?;
         let of_case = of_file.get(&*self.eval_id(case)).filter(|decisions| !decisions.is_empty())?;
         let content = self.case_key(case).content;
         let decision = of_case.iter().find(|decision| decision.content == content)?;
@@ -71,7 +82,7 @@ impl Model {
     pub(crate) fn decided_words(&self, case: CaseRef) -> String {
         if let Some(quarantine) = quarantine_of(self, case) {
             let why = if quarantine.why.is_empty() { String::new() } else { format!(": {}", quarantine.why) };
-            return format!("quarantined {} to {}{why}  ", quarantine.since, quarantine.until);
+            return format!("quarantined to {}{why}  ", quarantine.until);
         }
         match self.decision(case) {
             Some(decision) if decision.is_applied && !decision.note.is_empty() => {
@@ -92,10 +103,11 @@ pub(crate) fn day_of(seconds: f64) -> String {
     rfc3339(seconds).get(..10).unwrap_or_default().to_string()
 }
 
-/// The quarantine of a case, if it holds today.
+/// The quarantine of a case, if it holds today; in a past run, if it held then.
 pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine> {
     let quarantine = model.notes(case)?.quarantine.as_ref()?;
-    quarantine.holds_on(&model.today()).then_some(quarantine)
+    // Those of a past run held when it was planned.
+    (model.opened_run.is_some() || quarantine.holds_on(&model.today())).then_some(quarantine)
 }
 
 /// The failing cases of a set that are quarantined, and the flaky ones among them, by their worst status.

@@ -10,7 +10,7 @@ use crate::formats::{Notes, SetFile};
 use crate::history::RunHead;
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
-use crate::store::{FileJob, RunLabel};
+use crate::store::FileJob;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -226,8 +226,10 @@ pub enum HistoryEffect {
     Export(Box<RunHead>, PathBuf),
     /// Compare the first run with the second.
     Compare(Box<RunHead>, Box<RunHead>),
-    /// Save the name and pin of a run, and list the runs again.
-    Label(RunLabel, Ticket),
+    /// Give the run with this id a name or none, and list the runs again.
+    Name(String, Option<String>, Ticket),
+    /// Pin the run with this id no longer, and list the runs again.
+    Unpin(String, Ticket),
     /// Keep a run when old ones are removed, write it as the baseline, and list the runs again.
     Pin(Box<RunHead>, Ticket),
     /// Delete the run in this folder, and list the runs again.

@@ -14,6 +14,7 @@ use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
 use crate::history::{History, PastResult, PastRun};
+use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::store::FileJob;
 use crate::workspace::SetPath;
@@ -102,8 +103,9 @@ pub enum ResultMsg {
     Decisions(Vec<Decision>),
     /// How the last run compares with the baseline; `None` without a baseline or a run.
     BaselineCompared(Option<String>),
-    /// The reply to [`crate::explorer::ResultEffect::PlanCriteria`]: the changes of files, or why they cannot be made.
-    CriteriaPlanned(Result<Vec<FileJob>, String>),
+    /// The reply to [`crate::explorer::ResultEffect::PlanCriteria`]: the change of criteria, and the
+    /// changes of files, or why they cannot be made.
+    CriteriaPlanned(WhatIf, Result<Vec<FileJob>, String>),
     /// The reply to [`crate::explorer::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
     Rescored(Ticket, Box<Rescored>),
     /// The reply to [`crate::explorer::ResultEffect::BuildBody`].

@@ -187,7 +187,7 @@ impl Model {
             judge: None,
             agents: Vec::new(),
             author: String::new(),
-            decisions: Decisions::new(),
+            decisions: Decisions::default(),
             queue: None,
             vs_baseline: None,
             verdicts: Vec::new(),

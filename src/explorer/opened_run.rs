@@ -3,19 +3,21 @@
 //! While a run is open, `sets`, `outcomes`, `browse` and the other [`Parts`] of the model are those of the run; those of
 //! the workspace are kept aside. Messages about the workspace are applied to its own parts.
 
-use crate::domain::RunRef;
+use crate::domain::{CaseNotes, Quarantine, RunRef};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, SetEffect};
 use crate::explorer::global;
-use crate::explorer::message::{EditMsg, Msg, ResultMsg, RunMsg, SetMsg};
+use crate::explorer::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::Outcomes;
+use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::browse::state::Browse;
 use crate::explorer::screens::browse::tree::{first_node, nodes_of};
 use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::what_if::Trial;
+use crate::formats::Notes;
 use crate::history::PastRun;
 use crate::workspace::SetPath;
 use std::mem::swap;
@@ -42,6 +44,7 @@ struct Parts {
     trial: Option<Trial>,
     chosen_metric: Option<String>,
     awaited_body: Option<BodyKey>,
+    overlay: Option<Overlay>,
 }
 
 impl Parts {
@@ -53,12 +56,17 @@ impl Parts {
         swap(&mut self.trial, &mut model.trial);
         swap(&mut self.chosen_metric, &mut model.chosen_metric);
         swap(&mut self.awaited_body, &mut model.awaited_body);
+        swap(&mut self.overlay, &mut model.overlay);
     }
 }
 
-/// Shows the cases of a run in place of the workspace.
+/// Shows the cases of a run in place of the workspace, unless the screen of runs was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
-    close(model);
+    let is_awaited = matches!(model.screen, Screen::Runs(_)) && model.overlay.is_none();
+    if !is_awaited && !model.is_run_file {
+        return Vec::new();
+    }
+    let damaged = past.damaged;
     let mut outcomes = Outcomes::default();
     let mut sets = Vec::new();
     let mut effects = Vec::new();
@@ -73,6 +81,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         sets.push(SetView {
             state: SetState::Ready(file.clone(), digest),
             read: Some(file),
+            notes: Arc::new(quarantines(of_run.quarantines)),
             agent: if of_run.agent.is_empty() { Err("not recorded".into()) } else { Ok(of_run.agent) },
             loaded: model.ticket(),
             ..SetView::new(SetPath::of_file(&of_run.path, &model.folder))
@@ -82,20 +91,35 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     let node = first_node(&nodes);
     let (hidden, order) = (model.browse.hidden.clone(), model.browse.order);
     let browse = Browse { hidden, order, ..Browse::new(nodes, node) };
-    let (trial, chosen_metric, awaited_body) = (None, None, None);
+    let (trial, chosen_metric, awaited_body, overlay) = (None, None, None, None);
     let mut workspace =
-        Parts { sets, outcomes, browse, screen: Screen::Browse, trial, chosen_metric, awaited_body };
+        Parts { sets, outcomes, browse, screen: Screen::Browse, trial, chosen_metric, awaited_body, overlay };
     workspace.exchange(model);
     model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, workspace }));
     relist(model);
+    if damaged > 0 {
+        let words = match damaged {
+            1 => "1 attempt of this run is damaged or too large, and not shown".to_string(),
+            count => format!("{count} attempts of this run are damaged or too large, and not shown"),
+        };
+        global::notify(model, words, true);
+    }
     effects
+}
+
+/// Notes with the quarantines that held when the run was planned, by case id.
+fn quarantines(of_run: Vec<(String, Quarantine)>) -> Notes {
+    let notes = |quarantine| CaseNotes { quarantine: Some(quarantine), ..CaseNotes::default() };
+    let cases = of_run.into_iter().map(|(id, quarantine)| (id, notes(quarantine))).collect();
+    Notes { text: None, cases }
 }
 
 /// Closes the open run, and shows the workspace as it was left. Does nothing if no run is open.
 pub(crate) fn close(model: &mut Model) {
     if let Some(mut opened) = model.opened_run.take() {
         opened.workspace.exchange(model);
-        // The lines of the visible case may have been built in the meantime for the run.
+        // The lines that were awaited may have arrived for the run.
+        model.awaited_body = None;
         if let Some(case) = model.shown_case_mut() {
             case.key = None;
         }
@@ -127,8 +151,9 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
     match msg {
         Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
         Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
+        Msg::History(msg) => !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Compared(_)),
         Msg::Results(
-            ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(_),
+            ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(..),
         ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
             let pending = model.trial.as_ref().and_then(|trial| trial.pending);

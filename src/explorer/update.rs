@@ -57,6 +57,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         // A notice of another screen is hidden; it is still in the message log.
         model.notice = None;
     }
+    queue::count(model);
     browse::keep_in_sight(model);
     browse::follow_cursor(model);
     effects.extend(case::refresh_body(model));
@@ -90,7 +91,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             model.put_decisions(decisions);
             Vec::new()
         }
-        ResultMsg::CriteriaPlanned(jobs) => queue::criteria_planned(model, jobs),
+        ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),
         ResultMsg::BaselineCompared(words) => {
             model.vs_baseline = words;
             Vec::new()

@@ -1,7 +1,9 @@
 //! A past run with its cases as they were when it ran, independent of the files as they are now.
 
 use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{AttemptRecords, EndedAttempt, InMemory, RunBy, RunRef, RunState};
+use crate::domain::{
+    AttemptRecords, EndedAttempt, InMemory, PlannedCase, Quarantine, RunBy, RunRef, RunState,
+};
 use crate::formats::{RecordedCase, SetFile};
 use crate::store::load_run_with;
 use std::collections::HashMap;
@@ -15,6 +17,8 @@ pub struct PastRun {
     pub run: Arc<RunRef>,
     /// Its sets, in the order of its plan.
     pub sets: Vec<PastSet>,
+    /// The number of attempts that cannot be shown, because their records are damaged or too large.
+    pub damaged: usize,
 }
 
 /// A set of a past run.
@@ -28,6 +32,8 @@ pub struct PastSet {
     pub file: Arc<SetFile>,
     /// The attempts of each case that ended, by the position of the case in `file`.
     pub attempts: Vec<Vec<Arc<EndedAttempt>>>,
+    /// The quarantines that held when the run was planned, by case id.
+    pub quarantines: Vec<(String, Quarantine)>,
 }
 
 impl History {
@@ -46,22 +52,29 @@ impl History {
                 // The index may be outdated.
                 let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
                 let reference = RunRef { by, ..head.run_ref() };
-                Ok(PastRun { run: Arc::new(reference), sets: sets_of_run(&run.state) })
+                let (sets, damaged) = (sets_of_run(&run.state), run.damaged);
+                Ok(PastRun { run: Arc::new(reference), sets, damaged })
             }
             RunSource::Adk { app_dir, set_id, .. } => {
                 let file = app_dir.join(set_id);
                 let set = set_of_result(head, file).ok_or("the result file cannot be read")?;
-                Ok(PastRun { run: Arc::new(head.run_ref()), sets: vec![set] })
+                Ok(PastRun { run: Arc::new(head.run_ref()), sets: vec![set], damaged: 0 })
             }
         }
     }
 }
 
 fn sets_of_run(state: &RunState) -> Vec<PastSet> {
-    let set = |at: usize| {
+    let mut by_set: Vec<Vec<(usize, &PlannedCase)>> = vec![Vec::new(); state.plan.sets.len()];
+    for (at, case) in state.plan.cases.iter().enumerate() {
+        by_set[case.set].push((at, case));
+    }
+    let set = |(at, cases): (usize, Vec<(usize, &PlannedCase)>)| {
         let planned = &state.plan.sets[at];
-        let cases = state.plan.cases.iter().enumerate().filter(|(_, case)| case.set == at);
+        let quarantine = |case: &PlannedCase| Some((case.eval_id.clone(), case.quarantine.clone()?));
+        let quarantines = cases.iter().filter_map(|(_, case)| quarantine(case)).collect();
         let (cases, attempts) = cases
+            .into_iter()
             .map(|(case, planned)| {
                 let attempts: Vec<_> = state.attempts_of(case).into_iter().cloned().collect();
                 let attempt = attempts.first().cloned();
@@ -69,9 +82,9 @@ fn sets_of_run(state: &RunState) -> Vec<PastSet> {
             })
             .unzip();
         let file = Arc::new(SetFile::of_recorded(cases, &planned.id));
-        PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts }
+        PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts, quarantines }
     };
-    (0..state.plan.sets.len()).map(set).collect()
+    by_set.into_iter().enumerate().map(set).collect()
 }
 
 fn set_of_result(head: &RunHead, path: PathBuf) -> Option<PastSet> {
@@ -91,5 +104,5 @@ fn set_of_result(head: &RunHead, path: PathBuf) -> Option<PastSet> {
         attempts[place].push(ended);
     }
     let set = Arc::new(SetFile::of_recorded(cases, &file.set_id));
-    Some(PastSet { path, agent: String::new(), file: set, attempts })
+    Some(PastSet { path, agent: String::new(), file: set, attempts, quarantines: Vec::new() })
 }

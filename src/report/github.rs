@@ -1,6 +1,7 @@
 //! Annotations of GitHub Actions: lines on standard output that GitHub shows beside the run and the files.
 
 use super::failures::{FailedCase, failed_cases, groups_of};
+use crate::analysis::FailureGroup;
 use crate::domain::{RunState, clean_line};
 
 /// GitHub shows at most this number of annotations of a step.
@@ -10,36 +11,37 @@ const NAMED: usize = 5;
 /// Maximum length of a message, in characters.
 const LONGEST: usize = 1000;
 
-/// One annotation for each cause that failures share, the largest group first, then one for each other failure.
-/// Failures of quarantined cases are warnings, all others errors.
+/// One annotation for each cause that failures share, the largest group first, then one for each other failure: errors,
+/// then warnings for failures of quarantined cases.
 pub fn github_annotations(state: &RunState) -> Vec<String> {
-    let failed = failed_cases(state);
-    let found = groups_of(&failed);
-    let mut lines: Vec<String> = Vec::new();
-    for group in &found.groups {
-        let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
-        let title = format!("{} cases: {}", cases.len(), group.cause.words());
-        lines.push(annotation(state, &cases, &title));
-    }
-    for at in &found.alone {
-        let case = &failed[*at];
-        lines.push(annotation(state, &[case], &case.attempt.eval_id));
-    }
+    let is_quarantined = |case: &FailedCase| state.plan.cases[case.attempt.key.case].quarantine.is_some();
+    let (apart, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_quarantined);
+    let mut lines = annotations(state, "error", &counted);
+    lines.extend(annotations(state, "warning", &apart));
     if lines.len() > MOST {
-        let more = lines.len() - (MOST - 1);
-        lines.truncate(MOST - 1);
-        lines.push(format!(
-            "::error title=evaltrail::{}",
-            data(&format!("and {more} more; see the summary of the step"))
-        ));
+        let more = lines.split_off(MOST - 1);
+        let level = if more.iter().any(|line| line.starts_with("::error")) { "error" } else { "warning" };
+        let words = format!("and {} more; see the summary of the step", more.len());
+        lines.push(format!("::{level} title=evaltrail::{}", data(&words)));
     }
     lines
 }
 
-fn annotation(state: &RunState, cases: &[&FailedCase], title: &str) -> String {
-    let of = |case: &&FailedCase| &state.plan.cases[case.attempt.key.case];
-    let is_quarantined = cases.iter().all(|case| of(case).quarantine.is_some());
-    let level = if is_quarantined { "warning" } else { "error" };
+fn annotations(state: &RunState, level: &str, failed: &[FailedCase]) -> Vec<String> {
+    let found = groups_of(failed);
+    let of_group = |group: &FailureGroup| {
+        let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
+        let title = format!("{} cases: {}", cases.len(), group.cause.words());
+        annotation(state, level, &cases, &title)
+    };
+    let alone = found.alone.iter().map(|at| {
+        let case = &failed[*at];
+        annotation(state, level, &[case], &case.attempt.eval_id)
+    });
+    found.groups.iter().map(of_group).chain(alone).collect()
+}
+
+fn annotation(state: &RunState, level: &str, cases: &[&FailedCase], title: &str) -> String {
     let file = cases.first().map(|case| &state.plan.set_of(case.attempt.key.case).file);
     let line = |case: &&FailedCase| format!("{}: {}", case.attempt.eval_id, case.attempt.reason());
     let mut text: Vec<String> = cases.iter().take(NAMED).map(line).collect();

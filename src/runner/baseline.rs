@@ -3,7 +3,9 @@
 use super::past::history_of;
 use crate::analysis::{CaseFate, ChangedCondition, RunConditions, RunToCompare, compare_runs};
 use crate::domain::{RunState, clean_line};
-use crate::store::{BASELINE_FILE, Baseline, RunLabel, save_run_label, write_baseline};
+use crate::store::{
+    BASELINE_FILE, Baseline, RunLabel, baseline_path, baseline_run_id, save_run_label, write_baseline,
+};
 use crate::workspace::Workspace;
 
 /// Why a run cannot be pinned.
@@ -38,6 +40,17 @@ pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinErr
         "run {} is pinned, and written as the baseline to {BASELINE_FILE}, which can be committed",
         clean_line(&run_id)
     ))
+}
+
+/// Keeps a run no longer than others. If it is the baseline, its file is removed. Returns a message.
+pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String> {
+    label_run(workspace, run_id, |label| label.pinned = false)?;
+    let id = clean_line(run_id).into_owned();
+    if baseline_run_id(&workspace.root).as_deref() != Some(run_id) {
+        return Ok(format!("run {id} is no longer pinned"));
+    }
+    std::fs::remove_file(baseline_path(&workspace.root))?;
+    Ok(format!("run {id} is no longer pinned, and {BASELINE_FILE} is removed"))
 }
 
 /// Changes the name or the pin of a run.

@@ -29,7 +29,7 @@ mod scoring;
 mod start;
 mod trust;
 
-pub use baseline::{PinError, compared_with, label_run, pin_run};
+pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use chat::{ChatEvent, chat};
 pub use export::export;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 const NAME: &str = "decisions.jsonl";
 
-/// Saves decisions with the current time.
+/// Saves decisions with the current time. They are not synced to disk, so that a key press does not wait for it.
 pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |decision: &Decision| {
@@ -16,8 +16,7 @@ pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()
     };
     let lines = decisions.iter().map(line).collect::<Result<String, _>>()?;
     let mut file = OwnFolder::make(workspace)?.append(NAME)?;
-    file.write_all(lines.as_bytes())?;
-    file.sync_data()
+    file.write_all(lines.as_bytes())
 }
 
 /// The current decisions. Lines that cannot be read are skipped.

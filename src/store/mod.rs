@@ -43,7 +43,7 @@ pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};
 pub use run_key::RunKey;
-pub use run_labels::{RUN_NAME_AT_MOST, RunLabel, read_run_labels, save_run_label};
+pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};

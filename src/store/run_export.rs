@@ -10,13 +10,15 @@
 //! The file is not signed: elsewhere the run is foreign.
 
 use super::journal::LoadedRun;
-use super::plan_file::{each_path, relative_to};
+use super::journal_line::JOURNAL;
+use super::plan_file::{PLAN, RUN_FORMAT, each_path, relative_to};
 use super::read::read_line_within;
 use super::save::fill_whole;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -25,10 +27,14 @@ use std::path::{Path, PathBuf};
 const FORMAT: u64 = 1;
 /// The maximum length of a line, in bytes.
 const LONGEST: usize = 256 << 20;
+/// The maximum length of the plan, in bytes: it takes a multiple of its length in memory.
+const LONGEST_PLAN: usize = 64 << 20;
 /// The maximum size of an unpacked file, in bytes: a small file can contain a huge one.
-const LARGEST: u64 = 4 << 30;
+const LARGEST: u64 = 2 << 30;
 /// The maximum length of a run's id, which is the name of a folder.
 const LONGEST_ID: usize = 64;
+/// The maximum length of the first line, in bytes.
+const LONGEST_HEAD: usize = 1024;
 
 #[derive(Deserialize)]
 struct Head {
@@ -36,29 +42,32 @@ struct Head {
     run_id: String,
 }
 
-/// Writes a run to a file. `redact` removes secrets from each line. Errors: those of the file, and attempts that cannot
-/// be read.
+/// Writes a run to a file. `redact` removes secrets from a line. Errors: those of the file, and attempts that cannot be
+/// read.
 pub fn export_run(
     run: &LoadedRun,
     workspace: &Path,
     to: &Path,
-    redact: impl Fn(&str) -> String,
+    redact: impl Fn(&mut Value),
 ) -> io::Result<()> {
     let state = &run.state;
     let mut plan = (*state.plan).clone();
     each_path(&mut plan, |path| relative_to(workspace, path));
     fill_whole(to, |out| {
         let mut out = GzEncoder::new(out, Compression::default());
-        let mut line = |text: &str| writeln!(out, "{}", redact(text));
-        line(&serde_json::json!({"evaltrail_run": FORMAT, "run_id": state.plan.run_id}).to_string())?;
-        line(&serde_json::to_string(&plan)?)?;
+        let mut line = |mut value: Value| {
+            redact(&mut value);
+            writeln!(out, "{value}")
+        };
+        line(json!({"evaltrail_run": FORMAT, "run_id": state.plan.run_id}))?;
+        line(serde_json::to_value(&plan)?)?;
         for case in 0..plan.cases.len() {
             for attempt in state.attempts_of(case) {
-                line(&serde_json::to_string(&*attempt.read_to_write()?)?)?;
+                line(serde_json::to_value(&*attempt.read_to_write()?)?)?;
             }
         }
         if run.ended {
-            line("{\"ended\":true}")?;
+            line(json!({"ended": true}))?;
         }
         out.finish().map(|_| ())
     })
@@ -68,24 +77,19 @@ pub fn export_run(
 /// that the file is not one of a run, is incomplete, or has a newer format.
 pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_string());
+    let (not_a_run, damaged) =
+        ("it is not a run that was written by evaltrail export", "the file is damaged or incomplete");
     let packed = File::open(file)?;
     let mut lines = BufReader::new(MultiGzDecoder::new(packed).take(LARGEST));
     let mut line = Vec::new();
-    let mut next = |line: &mut Vec<u8>| -> io::Result<bool> {
-        let (length, is_whole) = read_line_within(&mut lines, LONGEST, line)?;
-        match (length, is_whole) {
-            (0, _) => Ok(false),
-            (_, true) => Ok(true),
-            (_, false) => Err(invalid("the file is incomplete or too large")),
+    let mut next = |line: &mut Vec<u8>, longest: usize| -> io::Result<bool> {
+        match read_line_within(&mut lines, longest, line) {
+            Ok((0, _)) => Ok(false),
+            Ok((length, true)) if length <= longest as u64 => Ok(true),
+            _ => Err(invalid(damaged)),
         }
     };
-    let not_a_run = "it is not a run that was written by evaltrail export";
-    next(&mut line).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            invalid(not_a_run)
-        }
-        _ => error,
-    })?;
+    next(&mut line, LONGEST_HEAD).map_err(|_| invalid(not_a_run))?;
     let head: Head = serde_json::from_slice(&line).map_err(|_| invalid(not_a_run))?;
     if head.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
@@ -98,15 +102,16 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     }
     let folder = workspace.join(".evaltrail").join("runs").join(&head.run_id);
     fs::create_dir_all(&folder)?;
-    if !next(&mut line)? {
-        return Err(invalid("the file is incomplete"));
+    if !next(&mut line, LONGEST_PLAN)? {
+        return Err(invalid(damaged));
     }
-    let mut plan: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(&line).map_err(|_| invalid("the plan of the run cannot be read"))?;
-    plan.shift_insert(0, "format".into(), super::plan_file::RUN_FORMAT.into());
-    fs::write(folder.join(super::plan_file::PLAN), serde_json::to_vec(&plan)?)?;
-    let mut journal = io::BufWriter::new(File::create(folder.join(super::journal_line::JOURNAL))?);
-    while next(&mut line)? {
+    let members = line.strip_prefix(b"{").filter(|members| members.trim_ascii() != b"}");
+    let members = members.ok_or_else(|| invalid(damaged))?;
+    let mut plan = format!("{{\"format\":{RUN_FORMAT},").into_bytes();
+    plan.extend_from_slice(members);
+    fs::write(folder.join(PLAN), plan)?;
+    let mut journal = io::BufWriter::new(File::create(folder.join(JOURNAL))?);
+    while next(&mut line, LONGEST)? {
         journal.write_all(&line)?;
     }
     journal.flush()?;

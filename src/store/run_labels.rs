@@ -8,7 +8,18 @@ use std::path::Path;
 
 const NAME: &str = "run_labels.jsonl";
 /// The maximum length of a name, in characters.
-pub const RUN_NAME_AT_MOST: usize = 60;
+const RUN_NAME_AT_MOST: usize = 60;
+
+/// Names that mean something else where a run is named.
+const RESERVED: [&str; 3] = ["last", "previous", "baseline"];
+
+/// Why a text cannot be the name of a run; an empty text removes the name.
+pub fn run_name_error(name: &str) -> Option<String> {
+    if name.chars().count() > RUN_NAME_AT_MOST {
+        return Some(format!("a name has at most {RUN_NAME_AT_MOST} characters"));
+    }
+    RESERVED.contains(&name).then(|| format!("{name:?} has another meaning; choose another name"))
+}
 
 /// What a person noted about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

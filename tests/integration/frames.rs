@@ -773,10 +773,16 @@ fn past_run(model: &Model) -> PastRun {
             .unzip();
         let planned = &state.plan.sets[set];
         let file = Arc::new(SetFile::of_recorded(cases, &planned.id));
-        PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts }
+        PastSet {
+            path: planned.path.clone(),
+            agent: planned.agent_name.clone(),
+            file,
+            attempts,
+            quarantines: vec![],
+        }
     };
     let run = RunRef { id: "0badcafe5678".into(), started: state.plan.started.clone(), by: RunBy::Evaltrail };
-    PastRun { run: Arc::new(run), sets: (0..state.plan.sets.len()).map(set).collect() }
+    PastRun { run: Arc::new(run), sets: (0..state.plan.sets.len()).map(set).collect(), damaged: 0 }
 }
 
 /// The run of the sample, compared with one in which the first failures passed and another case failed.

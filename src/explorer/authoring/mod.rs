@@ -73,7 +73,8 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
         true => model.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
     };
-    let (mut by_set, refused) = accepting_edits(model, &chosen);
+    let each: Vec<(CaseRef, u32)> = chosen.iter().map(|case| (*case, 0)).collect();
+    let (mut by_set, refused) = accepting_edits(model, &each);
     let refused: Vec<String> =
         refused.into_iter().map(|(at, why)| format!("{}: {why}", model.eval_id(at))).collect();
     let count: usize = by_set.values().map(Vec::len).sum();
@@ -102,13 +103,18 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
 /// Cases whose actual side cannot be accepted, with the reasons.
 pub(crate) type NotAccepted = Vec<(CaseRef, String)>;
 
-/// The edits that make everything the agent did in these cases expected, by set, and the cases for which there are
+/// The edits that make everything the agent did in these cases expected, given with the number of the attempt or 0, by set, and the cases for which there are
 /// none, with the reasons.
-pub(crate) fn accepting_edits(model: &Model, cases: &[CaseRef]) -> (BTreeMap<usize, Vec<Edit>>, NotAccepted) {
+pub(crate) fn accepting_edits(
+    model: &Model,
+    cases: &[(CaseRef, u32)],
+) -> (BTreeMap<usize, Vec<Edit>>, NotAccepted) {
     let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut refused = Vec::new();
-    for at in cases {
-        let ran = attempt_to_accept(model, *at).cloned();
+    for (at, number) in cases {
+        let attempts = model.outcomes.get(*at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        let numbered = attempts.iter().find(|attempt| attempt.key.attempt == *number);
+        let ran = numbered.or_else(|| attempt_to_accept(model, *at)).cloned();
         match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
             Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
             Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
@@ -118,11 +124,12 @@ pub(crate) fn accepting_edits(model: &Model, cases: &[CaseRef]) -> (BTreeMap<usi
     (by_set, refused)
 }
 
-/// Whether what the agent did in a case can be made expected.
+/// Whether what the agent did in a case can probably be made expected. Some reasons against it are only found when the
+/// attempt is read.
 pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
-    let ran = attempt_to_accept(model, at).cloned();
     let is_editable = model.file(at.set).is_some_and(|file| crate::formats::is_editable(file).is_ok());
-    is_editable && accepted(model, at, ran, |_| Some(Piece::Turn)).is_ok()
+    let outcome = model.outcomes.get(at).filter(|outcome| !outcome.is_foreign());
+    is_editable && outcome.and_then(CaseOutcome::worst_attempt).is_some_and(|ran| ran.error.is_none())
 }
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.

@@ -51,7 +51,7 @@ pub static NAME_RUN: Command = Command {
     group: Group::Runs,
     contexts: &[Context::Runs],
     default_keys: &["e"],
-    enabled: runs::can_change,
+    enabled: runs::can_name,
     run: runs::rename,
 };
 

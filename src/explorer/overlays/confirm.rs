@@ -43,8 +43,8 @@ pub enum Confirmed {
     RemoveRun(PathBuf),
     /// Stores a decision about the cases of a group: its note, and the last day of a quarantine.
     DecideGroup(DecisionKind, Vec<CaseRef>, String, String),
-    /// Adds the smallest changes of criteria with which these cases pass to the what-if.
-    RelaxGroup(Vec<CaseRef>),
+    /// Adds this change of criteria to the triage.
+    ChangeCriteria(WhatIf),
     /// Carries the decisions of a triage out.
     FinishTriage,
     /// Quits, although something is lost or interrupted.
@@ -81,8 +81,8 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
         }
         Confirmed::RemoveRun(path) => runs::remove_confirmed(model, path),
         Confirmed::DecideGroup(kind, cases, note, until) => queue::take(model, kind, &cases, &note, &until),
-        Confirmed::RelaxGroup(cases) => queue::relax(model, &cases),
-        Confirmed::FinishTriage => queue::finish(model),
+        Confirmed::ChangeCriteria(change) => queue::add_criteria(model, change),
+        Confirmed::FinishTriage => queue::applied(model),
         Confirmed::LeaveChat => chat::close(model),
         Confirmed::RestartChat(session) => chat::restart(model, *session),
         Confirmed::EditAgain(of, text) => edit::type_again(of, text),
@@ -97,7 +97,7 @@ impl Dialog for Confirm {
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match &mut self.then {
-            Confirmed::DecideGroup(_, cases, ..) | Confirmed::RelaxGroup(cases) => follow_all(cases, new),
+            Confirmed::DecideGroup(_, cases, ..) => follow_all(cases, new),
             _ => true,
         }
     }

@@ -41,10 +41,12 @@ pub(crate) fn jobs(
             jobs.push(job_of(config, before, changed));
         }
     }
-    if !change.rules.is_empty() {
+    let is_new = |rule: &&MatchRule| !workspace.config.rules.contains(rule);
+    let rules: Vec<MatchRule> = change.rules.iter().filter(is_new).cloned().collect();
+    if !rules.is_empty() {
         let path = workspace.root.join(FILE_NAME);
         let before = if path.is_file() { Some(read_text(&path)?) } else { None };
-        let after = with_rules(before.clone().unwrap_or_default(), &change.rules)?;
+        let after = with_rules(before.clone().unwrap_or_default(), &rules)?;
         jobs.push(job_of(path, before, after));
     }
     Ok(jobs)

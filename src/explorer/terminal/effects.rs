@@ -113,12 +113,15 @@ impl EffectExecutor {
                 let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
                 let planned = criteria::jobs(&context.workspace, &paths, &change);
                 let planned = planned.map_err(|error| format!("{error:#}"));
-                Some(Msg::Results(ResultMsg::CriteriaPlanned(planned)))
+                Some(Msg::Results(ResultMsg::CriteriaPlanned(change, planned)))
             }),
-            ResultEffect::SaveDecisions(decisions) => self.elsewhere(move |context| {
-                let saved = save_decisions(&context.workspace.root, &decisions);
-                saved.err().map(|error| Msg::Failed(format!("the decisions are not saved: {error}")))
-            }),
+            // At once, so that they are written in the order in which they were made.
+            ResultEffect::SaveDecisions(decisions) => {
+                if let Err(error) = save_decisions(&self.workspace.root, &decisions) {
+                    let failed = Msg::Failed(format!("the decisions are not saved: {error}"));
+                    self.elsewhere(move |_| Some(failed));
+                }
+            }
             ResultEffect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.view);
                 Some(Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))))

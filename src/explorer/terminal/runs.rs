@@ -4,8 +4,8 @@ use crate::analysis::compare_runs;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, RunHead};
-use crate::runner::{self, compared_with, history_of, pin_run};
-use crate::store::{RunKey, RunLabel, load_run, read_baseline, remove_run, save_run_label};
+use crate::runner::{self, compared_with, history_of, label_run, pin_run, unpin_run};
+use crate::store::{RunKey, load_run, read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,9 +21,10 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
         HistoryEffect::Compare(before, after) => {
             ("the runs cannot be compared", compare(context, &before, &after))
         }
-        HistoryEffect::Label(label, ticket) => {
-            ("name and pin of the run are not saved", set_label(context, &label, ticket))
+        HistoryEffect::Name(run_id, name, ticket) => {
+            ("the name is not saved", rename(context, &run_id, name, ticket))
         }
+        HistoryEffect::Unpin(run_id, ticket) => ("the run stays pinned", unpin(context, &run_id, ticket)),
         HistoryEffect::Pin(head, ticket) => ("the run is not pinned", pin(context, &head, ticket)),
         HistoryEffect::Remove(path, ticket) => ("the run is not deleted", remove(context, &path, ticket)),
     };
@@ -75,9 +76,16 @@ fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String
     Ok(ComparedRun { state: history.run_state(head)?, name })
 }
 
-fn set_label(context: &TaskContext, label: &RunLabel, ticket: Ticket) -> Result<Msg, String> {
-    save_run_label(&context.workspace.root, label).map_err(|error| error.to_string())?;
+fn rename(context: &TaskContext, run_id: &str, name: Option<String>, ticket: Ticket) -> Result<Msg, String> {
+    let renamed = label_run(&context.workspace, run_id, |label| label.name = name);
+    renamed.map_err(|error| error.to_string())?;
     Ok(listed(context, ticket))
+}
+
+fn unpin(context: &TaskContext, run_id: &str, ticket: Ticket) -> Result<Msg, String> {
+    let words = unpin_run(&context.workspace, run_id).map_err(|error| error.to_string())?;
+    let history = Arc::new(history_of(&context.workspace));
+    Ok(Msg::History(HistoryMsg::Pinned { words, ticket, history }))
 }
 
 fn pin(context: &TaskContext, head: &RunHead, ticket: Ticket) -> Result<Msg, String> {

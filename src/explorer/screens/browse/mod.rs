@@ -1,6 +1,6 @@
 //! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
-mod causes;
+pub(crate) mod causes;
 pub mod columns;
 mod empty;
 mod list;

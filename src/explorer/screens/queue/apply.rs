@@ -4,32 +4,41 @@
 use crate::domain::{Decision, DecisionKind, Quarantine, Status};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::Context;
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
-use crate::explorer::screens::queue::state::{Applying, StepChange, count_of, pending};
+use crate::explorer::screens::queue::state::{Applying, pending};
 use crate::explorer::screens::run;
 use crate::explorer::{global, what_if};
+use crate::metrics::WhatIf;
 use crate::store::FileJob;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shows what was decided and what would be written.
 pub(crate) fn summary(model: &mut Model) -> Vec<Effect> {
     let Some(queue) = &model.queue else { return Vec::new() };
-    let changed_criteria = queue.steps.iter().any(|step| matches!(step.change, StepChange::WhatIf(_)));
-    let change = model.trial.as_ref().filter(|_| changed_criteria).map(|trial| trial.change.clone());
-    if let Some(change) = change {
+    if !queue.change.is_empty() {
         let sets: BTreeSet<usize> = queue.cases().map(|case| case.set).collect();
-        return vec![Effect::Results(ResultEffect::PlanCriteria(change, sets.into_iter().collect()))];
+        let (change, sets) = (queue.change.clone(), sets.into_iter().collect());
+        return vec![Effect::Results(ResultEffect::PlanCriteria(change, sets))];
     }
     show_summary(model, Vec::new())
 }
 
-/// The changes of the configs are known: shows the summary.
-pub(crate) fn criteria_planned(model: &mut Model, jobs: Result<Vec<FileJob>, String>) -> Vec<Effect> {
+/// The changes of the configs are known: shows the summary, unless the queue was left or other criteria are tried.
+pub(crate) fn criteria_planned(
+    model: &mut Model,
+    change: &WhatIf,
+    jobs: Result<Vec<FileJob>, String>,
+) -> Vec<Effect> {
+    let is_awaited = model.screen_context() == Context::Queue
+        && model.overlay.is_none()
+        && model.queue.as_ref().is_some_and(|queue| queue.change == *change);
     match jobs {
+        _ if !is_awaited => Vec::new(),
         Ok(jobs) => show_summary(model, jobs),
         Err(why) => global::notify(model, format!("the criteria cannot be changed: {why}"), true),
     }
@@ -39,31 +48,31 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     let Some(queue) = &model.queue else { return Vec::new() };
     let decided = pending(model, queue);
     let undecided = queue.cases().filter(|case| model.is_undecided(*case)).count();
-    if decided.is_empty() && criteria.is_empty() {
+    let relaxed = relaxed(model);
+    if decided.is_empty() && relaxed.is_empty() && criteria.is_empty() {
         let words = match undecided {
             0 => "every failure is decided, and nothing is left to do",
             _ => "nothing is decided yet",
         };
         return global::notify(model, words.into(), false);
     }
-    let has_criteria = !criteria.is_empty();
     let (mut jobs, refused) = match jobs_of(model, &decided) {
         Ok(made) => made,
         Err(why) => return global::notify(model, why, true),
     };
     jobs.extend(criteria);
-    let lines = summary_lines(model, &decided, &refused, undecided, has_criteria);
+    let lines = summary_lines(model, &decided, &refused, undecided, relaxed.len());
     let refused: BTreeSet<CaseRef> = refused.into_iter().map(|(case, _)| case).collect();
     let carried_out: Vec<(CaseRef, Decision)> =
         decided.into_iter().filter(|(case, _)| !refused.contains(case)).collect();
     let run_again = carried_out.iter().filter(|(_, one)| one.kind == Some(DecisionKind::RunAgain));
     let run_again = run_again.map(|(case, _)| *case).collect();
     let decisions: Vec<Decision> = carried_out.into_iter().map(|(_, decision)| decision).collect();
-    let words = match decisions.len() {
+    let words = match decisions.len() + relaxed.len() {
         1 => "triage of 1 failure".to_string(),
         count => format!("triage of {count} failures"),
     };
-    let applying = Applying { decisions, run_again, has_criteria, words: words.clone() };
+    let applying = Applying { decisions, run_again, relaxed, words: words.clone() };
     if let Some(queue) = &mut model.queue {
         queue.applying = Some(applying);
     }
@@ -83,21 +92,22 @@ fn summary_lines(
     decided: &[(CaseRef, Decision)],
     refused: &[(CaseRef, String)],
     undecided: usize,
-    has_criteria: bool,
+    relaxed: usize,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for kind in
         [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment]
     {
-        match count_of(decided, kind) {
+        match decided.iter().filter(|(_, decision)| decision.kind == Some(kind)).count() {
             0 => {}
             1 => lines.push(format!("{}: 1 case", kind.label())),
             count => lines.push(format!("{}: {count} cases", kind.label())),
         }
     }
-    if let Some(trial) = model.trial.as_ref().filter(|_| has_criteria) {
-        let (more, _) = trial.counts();
-        lines.push(format!("criteria: {} ({more} cases pass)", trial.change.words().join(", ")));
+    if let Some(queue) = model.queue.as_ref().filter(|queue| !queue.change.is_empty()) {
+        let passing =
+            if relaxed == 1 { "1 more case passes".into() } else { format!("{relaxed} more cases pass") };
+        lines.push(format!("criteria: {} ({passing})", queue.change.words().join(", ")));
     }
     for (case, why) in refused.iter().take(5) {
         lines.push(format!("left out: {}: {why}", model.eval_id(*case)));
@@ -114,7 +124,8 @@ fn summary_lines(
 /// The changes of the sets' files and of the files beside them, and the cases that cannot be accepted.
 fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJob>, NotAccepted), String> {
     let of_kind = |kind| decided.iter().filter(move |(_, decision)| decision.kind == Some(kind));
-    let accepted: Vec<CaseRef> = of_kind(DecisionKind::Accept).map(|(case, _)| *case).collect();
+    let accepted: Vec<(CaseRef, u32)> =
+        of_kind(DecisionKind::Accept).map(|(case, decision)| (*case, decision.attempt)).collect();
     let (edits, refused) = authoring::accepting_edits(model, &accepted);
     let mut jobs = Vec::new();
     for (set, edits) in edits {
@@ -142,11 +153,17 @@ fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJo
     Ok((jobs, refused))
 }
 
-/// Decisions on the cases that pass with the what-if.
+/// Decisions on the cases that pass with the changed criteria. Rules are for the whole workspace; other criteria are
+/// written for the folders of the queue's sets only.
 fn relaxed(model: &Model) -> Vec<Decision> {
-    let Some(trial) = &model.trial else { return Vec::new() };
-    let note = trial.change.words().join(", ");
-    let passing = trial.flips.iter().filter(|flip| flip.to == Status::Passed);
+    let (Some(queue), Some(trial)) = (&model.queue, &model.trial) else { return Vec::new() };
+    let folder = |set: usize| model.sets[set].path.path.parent();
+    let folders: BTreeSet<_> = queue.cases().map(|case| folder(case.set)).collect();
+    let has_only_rules = WhatIf { rules: Vec::new(), ..queue.change.clone() }.is_empty();
+    let note = queue.change.words().join(", ");
+    let passing = trial.flips.iter().filter(|flip| {
+        flip.to == Status::Passed && (has_only_rules || folders.contains(&folder(flip.case.set)))
+    });
     passing
         .map(|flip| Decision {
             kind: Some(DecisionKind::Relax),
@@ -156,11 +173,6 @@ fn relaxed(model: &Model) -> Vec<Decision> {
             ..model.blank_decision(flip.case)
         })
         .collect()
-}
-
-/// Confirmed without changes of files.
-pub(crate) fn finish(model: &mut Model) -> Vec<Effect> {
-    applied(model)
 }
 
 /// The files are written: the decisions are carried out, and cases are run again. Comments stay.
@@ -173,12 +185,9 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         _ => Decision { kind: None, ..decision.clone() },
     };
     let mut decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
-    let mut effects = Vec::new();
-    if applying.has_criteria {
-        decisions.extend(relaxed(model));
-        // The results are those of the runs again; the next run uses the new criteria.
-        effects.extend(what_if::drop_trial(model));
-    }
+    decisions.extend(applying.relaxed);
+    // The results are those of the runs again; the next run uses the new criteria.
+    let mut effects = what_if::drop_trial(model);
     model.take_decisions(&decisions);
     model.queue = None;
     if matches!(&model.screen, Screen::Case(_)) {

@@ -1,17 +1,17 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
-use crate::domain::{Decision, DecisionKind, Status, unix_seconds};
+use crate::domain::{Decision, DecisionKind, Status, is_day};
 use crate::explorer::authoring;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::{self, Enabled};
 use crate::explorer::decisions::day_of;
 use crate::explorer::effect::{Effect, ResultEffect};
+use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::queue::state::{QueueStep, StepChange};
-use crate::explorer::screens::queue::update::{show, to_undecided};
-use crate::explorer::{global, what_if};
+use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
 use crate::metrics::{Rescorer, WhatIf, relaxation};
 use std::borrow::Cow;
 
@@ -24,6 +24,9 @@ const RELAXED_AT_MOST: usize = 500;
 
 pub(crate) fn can_decide(model: &Model) -> Enabled {
     let at = model.queue.as_ref().map(|queue| queue.at).ok_or("the queue is not open")?;
+    if model.file(at.set).is_none_or(|file| at.index >= file.len()) {
+        return Err("the file of the case cannot be read");
+    }
     let failing = model.outcomes.get(at).is_some_and(|outcome| outcome.is_failing());
     failing.then_some(()).ok_or("the case passes")
 }
@@ -44,15 +47,18 @@ pub(crate) fn can_undo(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_rest_of_group(model: &Model) -> Enabled {
-    let any = !rest_of_group(model).is_empty();
+    let queue = model.queue.as_ref().ok_or("the queue is not open")?;
+    let group = queue.group_of(queue.at).filter(|group| group.is_shared);
+    let group = group.ok_or("these failures do not share a cause; decide about each")?;
+    let any = group.cases.iter().any(|case| queue.undecided.contains(case));
     any.then_some(()).ok_or("every case of this cause is decided")
 }
 
 /// The undecided cases of the group of the case on the screen.
 fn rest_of_group(model: &Model) -> Vec<CaseRef> {
     let Some(queue) = &model.queue else { return Vec::new() };
-    let cases = queue.group_of(queue.at).map(|group| group.cases.clone()).unwrap_or_default();
-    cases.into_iter().filter(|case| model.is_undecided(*case)).collect()
+    let cases = queue.group_of(queue.at).map(|group| &group.cases[..]).unwrap_or_default();
+    cases.iter().copied().filter(|case| queue.undecided.contains(case)).collect()
 }
 
 /// What the user chose for a case.
@@ -68,12 +74,20 @@ pub enum Choice {
 pub(crate) fn decide(model: &mut Model, choice: Choice) -> Vec<Effect> {
     let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
     match choice {
-        Choice::Relax => relax(model, &[at]),
+        Choice::Relax => match shown_relaxation(model) {
+            Some(change) => add_criteria(model, change),
+            None => Vec::new(),
+        },
         Choice::Decide(kind @ (DecisionKind::Quarantine | DecisionKind::Comment)) => {
             ask_for_note(model, kind, vec![at])
         }
         Choice::Decide(kind) => take(model, kind, &[at], "", ""),
     }
+}
+
+/// The smallest change with which the attempt on the screen passes.
+fn shown_relaxation(model: &Model) -> Option<WhatIf> {
+    model.shown_case()?.suggestion.clone()
 }
 
 /// Decides about the undecided rest of the group, after a preview.
@@ -85,13 +99,14 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
         }
         Choice::Decide(kind) => preview(model, kind, rest, String::new(), String::new()),
         Choice::Relax => {
+            let rest: Vec<CaseRef> = rest.into_iter().take(RELAXED_AT_MOST).collect();
             let change = relaxation_of(model, &rest);
             if change.is_empty() {
                 let why = "no small change of criteria was found with which these cases would pass";
                 return global::notify(model, why.into(), true);
             }
             let title = format!("Try this for {}?", cases_words(rest.len()));
-            confirm::open(model, title, change.words(), Confirmed::RelaxGroup(rest))
+            confirm::open(model, title, change.words(), Confirmed::ChangeCriteria(change))
         }
     }
 }
@@ -141,9 +156,12 @@ pub(crate) fn take(
         .iter()
         .map(|case| model.decision(*case).cloned().unwrap_or_else(|| model.blank_decision(*case)))
         .collect();
+    // For the case on the screen, the attempt that is shown; for others, the one to look at first.
+    let shown = model.shown_attempt().map_or(0, |attempt| attempt.key.attempt);
     let decided: Vec<Decision> = cases
         .iter()
         .map(|case| Decision {
+            attempt: if cases.len() == 1 && *case == at { shown } else { 0 },
             kind: Some(kind),
             finding: model.finding_of(*case),
             note: note.to_string(),
@@ -154,22 +172,22 @@ pub(crate) fn take(
     model.take_decisions(&decided);
     if let Some(queue) = &mut model.queue {
         queue.steps.push(QueueStep { at, change: StepChange::Decisions(before) });
-        queue.later.retain(|case| !cases.contains(case));
+        cases.iter().for_each(|case| {
+            queue.later.remove(case);
+        });
     }
     let mut effects = vec![Effect::Results(ResultEffect::SaveDecisions(decided))];
     effects.extend(to_undecided(model, at, false));
     effects
 }
 
-/// Adds the smallest change of criteria with which these cases pass to the what-if.
-pub(crate) fn relax(model: &mut Model, cases: &[CaseRef]) -> Vec<Effect> {
-    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
-    let change = relaxation_of(model, cases);
-    let before = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
-    if let Some(queue) = &mut model.queue {
-        queue.steps.push(QueueStep { at, change: StepChange::WhatIf(before) });
-    }
-    let mut effects = what_if::change(model, |now| now.add(change));
+/// Adds a change of criteria to the triage, and goes on to the next undecided case.
+pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
+    let Some(queue) = &mut model.queue else { return Vec::new() };
+    let at = queue.at;
+    queue.steps.push(QueueStep { at, change: StepChange::Criteria(queue.change.clone()) });
+    queue.change.add(change);
+    let mut effects = try_criteria(model);
     // With many results, they are rescored in the background: the next case is known then.
     if model.trial.as_ref().is_some_and(|trial| trial.pending.is_some()) {
         return effects;
@@ -182,7 +200,7 @@ pub(crate) fn relax(model: &mut Model, cases: &[CaseRef]) -> Vec<Effect> {
 /// cases before it adds none.
 fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
     let mut change = WhatIf::default();
-    for case in cases.iter().take(RELAXED_AT_MOST) {
+    for case in cases {
         let attempt = model.outcomes.get(*case).and_then(|outcome| outcome.worst_attempt());
         let Some(attempt) = attempt.and_then(|attempt| attempt.read().ok()) else { continue };
         if change.is_empty() || Rescorer::new(&change).rescore(&attempt).status != Status::Passed {
@@ -201,10 +219,17 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
             model.take_decisions(&before);
             effects.push(Effect::Results(ResultEffect::SaveDecisions(before)));
         }
-        StepChange::WhatIf(before) => effects.extend(what_if::change(model, |now| *now = before)),
+        StepChange::Criteria(before) => {
+            if let Some(queue) = &mut model.queue {
+                queue.change = before;
+            }
+            effects.extend(try_criteria(model));
+        }
         StepChange::Skipped(cases) => {
             if let Some(queue) = &mut model.queue {
-                queue.later.retain(|case| !cases.contains(case));
+                cases.iter().for_each(|case| {
+                    queue.later.remove(case);
+                });
             }
         }
     }
@@ -244,7 +269,7 @@ fn date_and_reason(typed: &str) -> (&str, &str) {
 impl Purpose for DecisionLine {
     fn prompt(&self, _: &Model) -> Cow<'static, str> {
         let words = match self.kind {
-            DecisionKind::Quarantine => "quarantine until, and why ",
+            DecisionKind::Quarantine => "quarantine until (date), and why ",
             _ => "why the failure stays ",
         };
         words.into()
@@ -262,10 +287,10 @@ impl Purpose for DecisionLine {
             return typed.trim().is_empty().then(|| "a comment is needed".into());
         }
         let (date, _) = date_and_reason(typed);
-        if date.len() != 10 || unix_seconds(&format!("{date}T00:00:00Z")).is_none() {
+        if !is_day(date) {
             return Some("begin with the last day, as 2026-12-31".into());
         }
-        (date < model.today().as_str()).then(|| "the last day is over".into())
+        (date < model.today().as_str()).then(|| "the date is in the past".into())
     }
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {

@@ -4,7 +4,7 @@ use crate::domain::{Decision, DecisionKind};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use crate::metrics::WhatIf;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The triage queue.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,14 @@ pub struct Queue {
     pub later: BTreeSet<CaseRef>,
     /// What can be undone, the last step at the end.
     pub steps: Vec<QueueStep>,
+    /// The change of criteria of this triage. While the queue is shown it is the active what-if.
+    pub change: WhatIf,
+    /// The undecided cases, and the pending decisions by kind, as of `counted`.
+    pub undecided: HashSet<CaseRef>,
+    /// The number of pending decisions of each kind.
+    pub pending: BTreeMap<DecisionKind, usize>,
+    /// The versions of outcomes and decisions for which the two above were counted.
+    pub counted: Option<(u64, u64)>,
     /// The decisions that are carried out as soon as the files are written.
     pub applying: Option<Applying>,
 }
@@ -46,8 +54,8 @@ pub struct QueueStep {
 pub enum StepChange {
     /// Decisions. Contains those before; without an earlier one, one that takes the new one back.
     Decisions(Vec<Decision>),
-    /// The what-if. Contains the one before.
-    WhatIf(WhatIf),
+    /// The change of criteria. Contains the one before.
+    Criteria(WhatIf),
     /// Cases were skipped.
     Skipped(Vec<CaseRef>),
 }
@@ -59,8 +67,8 @@ pub struct Applying {
     pub decisions: Vec<Decision>,
     /// The cases that are run again.
     pub run_again: Vec<CaseRef>,
-    /// Whether the what-if is among what is written.
-    pub has_criteria: bool,
+    /// Decisions on the cases that pass with the changed criteria, if these are among what is written.
+    pub relaxed: Vec<Decision>,
     /// What the summary says.
     pub words: String,
 }
@@ -81,6 +89,7 @@ impl Queue {
         for group in &mut self.groups {
             group.cases = group.cases.iter().filter_map(|case| new(*case)).collect();
         }
+        self.counted = None;
         self.later = self.later.iter().filter_map(|case| new(*case)).collect();
         if let Some(applying) = &mut self.applying {
             applying.run_again = applying.run_again.iter().filter_map(|case| new(*case)).collect();
@@ -101,7 +110,16 @@ pub(super) fn pending(model: &Model, queue: &Queue) -> Vec<(CaseRef, Decision)> 
     queue.cases().filter_map(of).collect()
 }
 
-/// How many of these decisions are of a kind.
-pub(super) fn count_of(pending: &[(CaseRef, Decision)], kind: DecisionKind) -> usize {
-    pending.iter().filter(|(_, decision)| decision.kind == Some(kind)).count()
+/// Counts the undecided cases and the pending decisions, if results or decisions changed.
+pub(crate) fn count(model: &mut Model) {
+    let versions = (model.outcomes.version, model.decisions.version);
+    let Some(queue) = model.queue.as_ref().filter(|queue| queue.counted != Some(versions)) else { return };
+    let undecided = queue.cases().filter(|case| model.is_undecided(*case)).collect();
+    let mut kinds: BTreeMap<DecisionKind, usize> = BTreeMap::new();
+    for kind in pending(model, queue).into_iter().filter_map(|(_, decision)| decision.kind) {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    if let Some(queue) = &mut model.queue {
+        (queue.undecided, queue.pending, queue.counted) = (undecided, kinds, Some(versions));
+    }
 }

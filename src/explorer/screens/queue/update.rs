@@ -4,14 +4,14 @@ use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::TRIAGE;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::Effect;
-use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::browse::groups_here;
+use crate::explorer::screens::browse::causes::by_cause;
 use crate::explorer::screens::browse::state::Narrowing;
 use crate::explorer::screens::case;
 use crate::explorer::screens::case::state::{CaseMode, CaseOrigin};
 use crate::explorer::screens::queue::apply::summary;
 use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepChange, pending};
+use crate::explorer::{global, what_if};
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
     let listed = model.browse.visible.iter();
@@ -26,7 +26,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let is_open = |case: &CaseRef| {
         model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
     };
-    let groups: Vec<QueueGroup> = groups_here(model)
+    let groups: Vec<QueueGroup> = by_cause(model, &model.browse.visible)
         .into_iter()
         .map(|(what, cases)| QueueGroup {
             words: what.words(),
@@ -38,16 +38,29 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(first) = groups.first().and_then(|group| group.cases.first()).copied() else {
         return global::notify(model, "no listed case failed without a decision".into(), false);
     };
-    model.queue = Some(Queue { groups, at: first, ..Queue::default() });
-    to_undecided(model, first, true)
+    // Decisions of a triage that was left can still be taken back.
+    let before = model.queue.take().unwrap_or_default();
+    let active = model.trial.as_ref().map(|trial| trial.change.clone());
+    let change = active.unwrap_or(before.change);
+    model.queue = Some(Queue { groups, at: first, change, steps: before.steps, ..Queue::default() });
+    let mut effects = try_criteria(model);
+    effects.extend(to_undecided(model, first, true));
+    effects
 }
 
 /// Shows the queue again, at its case if that is undecided, else at the next one.
 pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
-    match model.queue.as_ref().map(|queue| queue.at) {
-        Some(at) => to_undecided(model, at, true),
-        None => Vec::new(),
-    }
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let mut effects = try_criteria(model);
+    effects.extend(to_undecided(model, at, true));
+    effects
+}
+
+/// Makes the change of criteria of the queue the active what-if.
+pub(super) fn try_criteria(model: &mut Model) -> Vec<Effect> {
+    let Some(wanted) = model.queue.as_ref().map(|queue| queue.change.clone()) else { return Vec::new() };
+    let active = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    if wanted == active { Vec::new() } else { what_if::change(model, |now| *now = wanted) }
 }
 
 /// Goes to the first undecided case from `start` on, or after it; skipped cases come last. With none, shows the summary.
@@ -126,12 +139,15 @@ pub(super) fn back(model: &mut Model) -> Vec<Effect> {
     if matches!(&model.screen, Screen::Case(case) if case.mode != CaseMode::Compare) {
         return (case::SCREEN.back)(model);
     }
-    let open = model.queue.as_ref().map_or(0, |queue| pending(model, queue).len());
+    let open = model
+        .queue
+        .as_ref()
+        .map_or(0, |queue| pending(model, queue).len() + usize::from(!queue.change.is_empty()));
     model.screen = Screen::Browse;
     let decisions = match open {
         0 => return Vec::new(),
         1 => "1 decision is".to_string(),
         count => format!("{count} decisions are"),
     };
-    global::notify(model, format!("{decisions} not carried out yet; {} goes on", TRIAGE.key()), false)
+    global::notify(model, format!("{decisions} not carried out yet; {} continues", TRIAGE.key()), false)
 }

@@ -4,7 +4,7 @@ use crate::domain::DecisionKind;
 use crate::explorer::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::screens::case;
-use crate::explorer::screens::queue::state::{Queue, count_of, pending};
+use crate::explorer::screens::queue::state::Queue;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
@@ -45,7 +45,7 @@ fn position(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mu
     let at = queue.cases().position(|case| case == queue.at).unwrap_or(0);
     let group = queue.group_of(queue.at);
     let (count, left) = group.map_or((0, 0), |group| {
-        (group.cases.len(), group.cases.iter().filter(|case| model.is_undecided(**case)).count())
+        (group.cases.len(), group.cases.iter().filter(|case| queue.undecided.contains(case)).count())
     });
     let right = match group {
         Some(_) if area.width < NARROW => format!("{left} of {count} left"),
@@ -71,15 +71,12 @@ fn tally(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut B
         return;
     }
     let y = area.y + 1;
-    let left = queue.cases().filter(|case| model.is_undecided(*case)).count();
-    let pending = pending(model, queue);
-    let kinds =
-        [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment];
-    let counts = kinds.into_iter().map(|kind| (kind, count_of(&pending, kind)));
+    let left = queue.undecided.len();
     let mut words: Vec<String> = vec![format!("{left} undecided")];
-    words.extend(
-        counts.filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{} {count}", kind.label())),
-    );
+    words.extend(queue.pending.iter().map(|(kind, count)| format!("{} {count}", kind.label())));
+    if !queue.change.is_empty() {
+        words.push("criteria".into());
+    }
     let all = words.join(" · ");
     let room = area.width.saturating_sub(2);
     let wide = (all.width() as u16).min(room);
@@ -90,7 +87,7 @@ fn tally(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut B
             let note = [decision.until.as_str(), decision.note.as_str()].join(" ");
             format!("decided: {kind} {}", note.trim())
         }
-        None if !model.is_undecided(queue.at) => "passes with the what-if".into(),
+        None if !queue.undecided.contains(&queue.at) => "passes with the changed criteria".into(),
         None => String::new(),
     };
     put(buffer, area.x + 1, y, room.saturating_sub(wide + 2), &here, theme.style(Role::Note));

@@ -49,19 +49,21 @@ impl RunsScreen {
 
     /// The name that a person gave a run.
     pub fn name_of(&self, head: &RunHead) -> Option<&str> {
-        self.history.as_ref()?.labels.get(&head.run_id)?.name.as_deref()
+        // Another run may have been planted with the same id.
+        let label = self.history.as_ref()?.labels.get(&head.run_id).filter(|_| head.is_ours())?;
+        label.name.as_deref()
     }
 
     /// Whether a run is pinned.
     pub fn is_pinned(&self, head: &RunHead) -> bool {
         let label = self.history.as_ref().and_then(|history| history.labels.get(&head.run_id));
-        label.is_some_and(|label| label.pinned)
+        head.is_ours() && label.is_some_and(|label| label.pinned)
     }
 
     /// Whether a run is the baseline.
     pub fn is_baseline(&self, head: &RunHead) -> bool {
         let history = self.history.as_ref();
-        history.is_some_and(|history| history.baseline.as_deref() == Some(head.run_id.as_str()))
+        head.is_ours() && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
     }
 
     /// The run that is compared with the one under the cursor: the marked one, else the user's own run before it.

@@ -3,7 +3,6 @@
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
-use crate::explorer::global;
 use crate::explorer::layout::case_rows;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
@@ -14,8 +13,9 @@ use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::layout;
 use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::ticket::Ticket;
+use crate::explorer::{global, what_if};
 use crate::history::{History, RunHead};
-use crate::store::{RUN_NAME_AT_MOST, RunLabel};
+use crate::store::run_name_error;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,14 +73,20 @@ pub(crate) fn has_run_here(model: &Model) -> Enabled {
     screen(model).and_then(RunsScreen::head).map(|_| ()).ok_or("there is no run here")
 }
 
-/// Names, pins and removal are for runs of evaltrail: ADK's results are ADK's.
+/// Runs of evaltrail can be deleted; evaltrail does not change results of ADK.
 pub(crate) fn can_change(model: &Model) -> Enabled {
     has_run_here(model)?;
     let is_evaltrails = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_evaltrail);
     is_evaltrails.then_some(()).ok_or("it is a result of ADK, which evaltrail does not change")
 }
 
-/// Only own, finished runs of all turns can be the baseline.
+/// Only own runs have names.
+pub(crate) fn can_name(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let is_ours = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_ours);
+    is_ours.then_some(()).ok_or("only your own runs can be named")
+}
+
 pub(crate) fn can_pin(model: &Model) -> Enabled {
     has_run_here(model)?;
     let head = screen(model).and_then(RunsScreen::head).ok_or("there is no run here")?;
@@ -136,22 +142,15 @@ pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
     pair.map(effect).into_iter().collect()
 }
 
-fn label_of(model: &Model, run_id: &str) -> RunLabel {
-    let history = screen(model).and_then(|runs| runs.history.as_ref());
-    let known = history.and_then(|history| history.labels.get(run_id)).cloned();
-    known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() })
-}
-
 /// Pins the run under the cursor: it is kept, and is the baseline. A pinned one is pinned no longer.
 pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
     let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
-    let mut label = label_of(model, &head.run_id);
     let ticket = model.ticket();
-    if !label.pinned {
-        return vec![Effect::History(HistoryEffect::Pin(Box::new(head), ticket))];
-    }
-    label.pinned = false;
-    vec![Effect::History(HistoryEffect::Label(label, ticket))]
+    let is_pinned = screen(model).is_some_and(|runs| runs.is_pinned(&head) || runs.is_baseline(&head));
+    vec![Effect::History(match is_pinned {
+        true => HistoryEffect::Unpin(head.run_id, ticket),
+        false => HistoryEffect::Pin(Box::new(head), ticket),
+    })]
 }
 
 /// Asks for a name for the run under the cursor.
@@ -159,7 +158,9 @@ pub(crate) fn rename(model: &mut Model) -> Vec<Effect> {
     let Some(run_id) = screen(model).and_then(RunsScreen::head).map(|head| head.run_id.clone()) else {
         return Vec::new();
     };
-    let value = label_of(model, &run_id).name.unwrap_or_default();
+    let runs = screen(model);
+    let named = runs.and_then(|runs| runs.name_of(runs.head()?));
+    let value = named.unwrap_or_default().to_string();
     ask::open(model, NameOfRun { run_id }, value)
 }
 
@@ -178,14 +179,12 @@ impl Purpose for NameOfRun {
     }
 
     fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
-        let is_long = typed.trim().chars().count() > RUN_NAME_AT_MOST;
-        is_long.then(|| format!("a name has at most {RUN_NAME_AT_MOST} characters"))
+        run_name_error(typed.trim())
     }
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
         let name = Some(typed.to_string()).filter(|name| !name.is_empty());
-        let label = RunLabel { name, ..label_of(model, &self.run_id) };
-        vec![Effect::History(HistoryEffect::Label(label, model.ticket()))]
+        vec![Effect::History(HistoryEffect::Name(self.run_id.clone(), name, model.ticket()))]
     }
 }
 
@@ -228,9 +227,16 @@ impl Purpose for ExportFile {
 /// Asks whether to delete the run under the cursor.
 pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
     let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
-    let mut lines = vec![format!("{} attempts, in {}", head.totals.ended(), head.path.display())];
+    let attempts = match head.totals.ended() {
+        1 => "1 attempt".to_string(),
+        count => format!("{count} attempts"),
+    };
+    let mut lines = vec![format!("{attempts}, in {}", head.path.display())];
     lines.push("The results of its cases are those of older runs again. This cannot be undone.".into());
     let is_pinned = screen(model).is_some_and(|runs| runs.is_pinned(&head));
+    if screen(model).is_some_and(|runs| runs.is_baseline(&head)) {
+        lines.push("It is the baseline; evaltrail-baseline.json stays.".into());
+    }
     let title = if is_pinned { "Delete this run, which is pinned?" } else { "Delete this run?" };
     confirm::open(model, title, lines, Confirmed::RemoveRun(head.path))
 }
@@ -244,13 +250,14 @@ pub(crate) fn remove_confirmed(model: &mut Model, path: PathBuf) -> Vec<Effect> 
 pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
     listed(model, ticket, history);
     global::notify(model, format!("run {run_id} was deleted"), false);
-    match model.outcomes.forget(run_id) {
-        true => {
-            relist(model);
-            vec![Effect::Results(ResultEffect::ReadAgain(model.ticket()))]
-        }
-        false => Vec::new(),
+    // A what-if was computed from these results, too.
+    let mut effects = what_if::drop_trial(model);
+    if model.outcomes.forget(run_id) {
+        relist(model);
+        effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket())));
     }
+    effects.push(Effect::Results(ResultEffect::CompareBaseline));
+    effects
 }
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
