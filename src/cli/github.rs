@@ -3,7 +3,7 @@
 use super::output::{print_log_command, tell};
 use crate::domain::RunState;
 use crate::report::{ReportFormat, github_annotations};
-use std::fs::OpenOptions;
+use crate::store::append_to;
 use std::path::PathBuf;
 
 /// Prints an annotation for each cause, and appends the Markdown report to the file that `GITHUB_STEP_SUMMARY` names.
@@ -14,8 +14,8 @@ pub(super) fn write(state: &RunState, is_output_json: bool) {
     }
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
     let path = PathBuf::from(path);
-    let file = OpenOptions::new().append(true).create(true).open(&path);
-    let written = file.and_then(|mut file| ReportFormat::Markdown.write(state, &mut file));
+    let mut summary = Vec::new();
+    let written = ReportFormat::Markdown.write(state, &mut summary).and_then(|()| append_to(&path, &summary));
     if let Err(error) = written {
         tell(&format!("the summary of the step is not written: {}: {error}", path.display()));
     }

@@ -1,6 +1,7 @@
 //! A person's decisions on failures.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// What a person decided about a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,5 +70,39 @@ impl Decision {
     /// Whether both are about the same case, so that the later one counts.
     pub fn is_about(&self, other: &Decision) -> bool {
         (&self.file, &self.eval_id, &self.content) == (&other.file, &other.eval_id, &other.content)
+    }
+}
+
+/// The current decisions.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    /// By file and case id; several of an id if it is not unique.
+    by_case: HashMap<String, HashMap<String, Vec<Decision>>>,
+    /// Increases with every change.
+    pub version: u64,
+}
+
+impl Decisions {
+    /// Replaces all decisions.
+    pub fn replace(&mut self, decisions: &[Decision]) {
+        self.by_case.clear();
+        self.take(decisions);
+    }
+
+    /// Adds decisions; one without a kind takes an earlier one back.
+    pub fn take(&mut self, decisions: &[Decision]) {
+        self.version += 1;
+        for decision in decisions {
+            let of_file = self.by_case.entry(decision.file.clone()).or_default();
+            let of_case = of_file.entry(decision.eval_id.clone()).or_default();
+            of_case.retain(|known| !known.is_about(decision));
+            of_case.extend(decision.kind.map(|_| decision.clone()));
+        }
+    }
+
+    /// The decisions on cases with this id.
+    pub fn of(&self, file: &str, eval_id: &str) -> &[Decision] {
+        let of_case = self.by_case.get(file).and_then(|of_file| of_file.get(eval_id));
+        of_case.map_or(&[], Vec::as_slice)
     }
 }

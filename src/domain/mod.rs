@@ -46,7 +46,7 @@ pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hid
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
-pub use decision::{Decision, DecisionKind};
+pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
     AttemptRecords, AttemptSummary, Derivation, EndedAttempt, InMemory, MetricSummary, RecordedAt,
     WHOLE_AT_MOST, causes_of_first_failure,

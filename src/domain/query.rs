@@ -22,6 +22,7 @@ enum Test {
     Status(Option<Status>),
     Unsteady,
     Flaky,
+    Quarantined,
     Metric { name: String, compare: Option<(Comparison, f64)> },
     Turns(Comparison, f64),
     Cause(String),
@@ -75,6 +76,8 @@ pub struct Subject<'a> {
     pub unsteady: bool,
     /// Whether some attempts passed and others did not.
     pub flaky: bool,
+    /// Whether the case is quarantined today.
+    pub quarantined: bool,
     /// The scores.
     pub metrics: &'a [MetricSummary],
     /// The causes of its first attempt that did not pass.
@@ -157,6 +160,7 @@ fn term(word: Word) -> Result<Term, QueryError> {
         _ if word.quoted => free(),
         Some(("status", "unsteady")) => Test::Unsteady,
         Some(("status", "flaky")) => Test::Flaky,
+        Some(("status", "quarantined")) => Test::Quarantined,
         Some(("status", value)) => Test::Status(status(value)?),
         Some(("metric", value)) => metric(value)?,
         Some(("turns", value)) => turns(value)?,
@@ -194,7 +198,7 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
         "not_run" | "not-run" | "none" => None,
         other => {
             return Err(QueryError(format!(
-                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady, flaky or not_run"
+                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady, flaky, quarantined or not_run"
             )));
         }
     })
@@ -254,6 +258,7 @@ impl Test {
             Test::Status(status) => subject.status == *status,
             Test::Unsteady => subject.unsteady,
             Test::Flaky => subject.flaky,
+            Test::Quarantined => subject.quarantined,
             Test::Metric { name, compare } => {
                 subject.metrics.iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
                     |metric| match (compare, metric.score) {

@@ -4,43 +4,19 @@ use crate::domain::{Decision, DecisionKind, Quarantine, Status, Totals, causes_o
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::edited_cases::real;
 use crate::explorer::model::Model;
-use std::collections::HashMap;
-
-/// The current decisions.
-#[derive(Clone, Debug, Default)]
-pub struct Decisions {
-    /// By file and case id; several of an id if it is not unique.
-    by_case: HashMap<String, HashMap<String, Vec<Decision>>>,
-    /// Increases with every change.
-    pub version: u64,
-}
 
 impl Model {
-    /// Replaces the decisions.
-    pub(crate) fn put_decisions(&mut self, decisions: Vec<Decision>) {
-        self.decisions.by_case.clear();
-        self.take_decisions(&decisions);
-    }
-
-    /// Applies decisions; one without a kind takes an earlier one back.
-    pub(crate) fn take_decisions(&mut self, decisions: &[Decision]) {
-        self.decisions.version += 1;
-        for decision in decisions {
-            let of_file = self.decisions.by_case.entry(decision.file.clone()).or_default();
-            let of_case = of_file.entry(decision.eval_id.clone()).or_default();
-            of_case.retain(|known| !known.is_about(decision));
-            of_case.extend(decision.kind.map(|_| decision.clone()));
-        }
-    }
-
     /// The decision on the failure of a case, if it fails for the same reason as when it was decided.
     pub fn decision(&self, case: CaseRef) -> Option<&Decision> {
         // A past run is shown without later decisions.
         if self.opened_run.is_some() {
             return None;
         }
-        let of_file = self.decisions.by_case.get(&self.sets.get(case.set)?.path.shown)?;
-        let of_case = of_file.get(&*self.eval_id(case)).filter(|decisions| !decisions.is_empty())?;
+        let file = &self.sets.get(case.set)?.path.shown;
+        let of_case = self.decisions.of(file, &self.eval_id(case));
+        if of_case.is_empty() {
+            return None;
+        }
         let content = self.case_key(case).content;
         let decision = of_case.iter().find(|decision| decision.content == content)?;
         (decision.finding == self.finding_of(case)).then_some(decision)

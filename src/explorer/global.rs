@@ -4,7 +4,6 @@ use crate::domain::Status;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Notice, Screen};
-use crate::explorer::opened_run;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use serde_json::json;
@@ -28,14 +27,6 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
     model.now = now;
     if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
         model.notice = None;
-    }
-}
-
-/// Closes the past run that is open; without one, quits.
-pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
-    match model.opened_run {
-        Some(_) => opened_run::leave(model),
-        None => quit(model),
     }
 }
 

@@ -51,8 +51,7 @@ pub use message::{
     ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg,
     SetLoaded, SetMsg,
 };
-pub use model::{Model, Notice, Screen};
-pub use opened_run::OpenedRun;
+pub use model::{Model, Notice, OpenedRun, Screen};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
 pub use overlays::confirm::Confirmed;

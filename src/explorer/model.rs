@@ -1,12 +1,12 @@
 //! The state of the explorer.
 
-use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, HumanVerdict, RunRef, RunState};
+use crate::domain::{
+    AttemptKey, CaseKey, CaseNotes, Decisions, EndedAttempt, HumanVerdict, RunRef, RunState,
+};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
-use crate::explorer::decisions::Decisions;
 use crate::explorer::effect::RunOverrides;
-use crate::explorer::opened_run::OpenedRun;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node};
@@ -28,6 +28,7 @@ use crate::formats::SetFile;
 use crate::history::place;
 use crate::workspace::SetPath;
 use std::borrow::Cow;
+use std::mem::swap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -130,6 +131,44 @@ pub enum Screen {
     Chat(Box<ChatScreen>),
     /// The editor of a case.
     Edit(Box<EditScreen>),
+}
+
+/// A past run that is shown in place of the workspace.
+#[derive(Debug)]
+pub struct OpenedRun {
+    /// The run.
+    pub run: Arc<RunRef>,
+    /// The name that a person gave it.
+    pub name: Option<String>,
+    /// The parts of the model that belong to the workspace.
+    pub(super) workspace: WorkspaceParts,
+}
+
+/// The parts of the model that belong either to the workspace or to the past run that is open.
+#[derive(Debug)]
+pub(super) struct WorkspaceParts {
+    pub(super) sets: Vec<SetView>,
+    pub(super) outcomes: Outcomes,
+    pub(super) browse: Browse,
+    pub(super) screen: Screen,
+    pub(super) trial: Option<Trial>,
+    pub(super) chosen_metric: Option<String>,
+    pub(super) awaited_body: Option<BodyKey>,
+    pub(super) overlay: Option<Overlay>,
+}
+
+impl WorkspaceParts {
+    /// Exchanges these parts with those of the model.
+    pub(super) fn exchange(&mut self, model: &mut Model) {
+        swap(&mut self.sets, &mut model.sets);
+        swap(&mut self.outcomes, &mut model.outcomes);
+        swap(&mut self.browse, &mut model.browse);
+        swap(&mut self.screen, &mut model.screen);
+        swap(&mut self.trial, &mut model.trial);
+        swap(&mut self.chosen_metric, &mut model.chosen_metric);
+        swap(&mut self.awaited_body, &mut model.awaited_body);
+        swap(&mut self.overlay, &mut model.overlay);
+    }
 }
 
 /// A message that is shown for a limited time and saved in the message log.

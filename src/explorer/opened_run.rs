@@ -1,64 +1,23 @@
 //! A past run in place of the workspace: its cases and results as they were when it ran. Nothing can be changed in it.
 //!
-//! While a run is open, `sets`, `outcomes`, `browse` and the other [`Parts`] of the model are those of the run; those of
+//! While a run is open, `sets`, `outcomes`, `browse` and the other parts of the model ([`WorkspaceParts`]) are those of the run; those of
 //! the workspace are kept aside. Messages about the workspace are applied to its own parts.
 
-use crate::domain::{CaseNotes, Quarantine, RunRef};
+use crate::domain::{CaseNotes, Quarantine};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, SetEffect};
 use crate::explorer::global;
 use crate::explorer::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
-use crate::explorer::model::{Model, Screen};
+use crate::explorer::model::{Model, OpenedRun, Screen, WorkspaceParts};
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::browse::state::Browse;
 use crate::explorer::screens::browse::tree::{first_node, nodes_of};
-use crate::explorer::screens::case::body::BodyKey;
 use crate::explorer::set_view::{SetState, SetView};
-use crate::explorer::what_if::Trial;
 use crate::formats::Notes;
 use crate::history::PastRun;
 use crate::workspace::SetPath;
-use std::mem::swap;
 use std::sync::Arc;
-
-/// A past run that is open.
-#[derive(Debug)]
-pub struct OpenedRun {
-    /// The run.
-    pub run: Arc<RunRef>,
-    /// The name that a person gave it.
-    pub name: Option<String>,
-    /// The parts of the model that belong to the workspace.
-    workspace: Parts,
-}
-
-/// The parts of the model that belong either to the workspace or to the open run.
-#[derive(Debug)]
-struct Parts {
-    sets: Vec<SetView>,
-    outcomes: Outcomes,
-    browse: Browse,
-    screen: Screen,
-    trial: Option<Trial>,
-    chosen_metric: Option<String>,
-    awaited_body: Option<BodyKey>,
-    overlay: Option<Overlay>,
-}
-
-impl Parts {
-    fn exchange(&mut self, model: &mut Model) {
-        swap(&mut self.sets, &mut model.sets);
-        swap(&mut self.outcomes, &mut model.outcomes);
-        swap(&mut self.browse, &mut model.browse);
-        swap(&mut self.screen, &mut model.screen);
-        swap(&mut self.trial, &mut model.trial);
-        swap(&mut self.chosen_metric, &mut model.chosen_metric);
-        swap(&mut self.awaited_body, &mut model.awaited_body);
-        swap(&mut self.overlay, &mut model.overlay);
-    }
-}
 
 /// Shows the cases of a run in place of the workspace, unless the screen of runs was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
@@ -92,8 +51,16 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     let (hidden, order) = (model.browse.hidden.clone(), model.browse.order);
     let browse = Browse { hidden, order, ..Browse::new(nodes, node) };
     let (trial, chosen_metric, awaited_body, overlay) = (None, None, None, None);
-    let mut workspace =
-        Parts { sets, outcomes, browse, screen: Screen::Browse, trial, chosen_metric, awaited_body, overlay };
+    let mut workspace = WorkspaceParts {
+        sets,
+        outcomes,
+        browse,
+        screen: Screen::Browse,
+        trial,
+        chosen_metric,
+        awaited_body,
+        overlay,
+    };
     workspace.exchange(model);
     model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, workspace }));
     relist(model);
@@ -126,9 +93,9 @@ pub(crate) fn close(model: &mut Model) {
     }
 }
 
-/// Closes the open run; quits if it was opened instead of a folder.
+/// Closes the open run. Without one, or if it was opened instead of a folder, quits.
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
-    if model.is_run_file {
+    if model.is_run_file || model.opened_run.is_none() {
         return global::quit(model);
     }
     close(model);

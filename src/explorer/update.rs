@@ -88,7 +88,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             Vec::new()
         }
         ResultMsg::Decisions(decisions) => {
-            model.put_decisions(decisions);
+            model.decisions.replace(&decisions);
             Vec::new()
         }
         ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),

@@ -4,8 +4,18 @@ use super::{attempts_in_order, metric_names};
 use crate::domain::{EndedAttempt, RunState, clean};
 use std::io::{self, Write};
 
-const HEAD: &[&str] =
-    &["eval_set", "file", "eval_id", "attempt", "status", "latency_s", "error", "prompt", "response"];
+const HEAD: &[&str] = &[
+    "eval_set",
+    "file",
+    "eval_id",
+    "attempt",
+    "status",
+    "quarantined_until",
+    "latency_s",
+    "error",
+    "prompt",
+    "response",
+];
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
 pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
@@ -35,6 +45,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> io::Result<V
         text(&ended.title(1)),
         attempt.key.attempt.to_string(),
         attempt.status.key().to_string(),
+        state.plan.cases[attempt.key.case].quarantine.as_ref().map_or(String::new(), |one| text(&one.until)),
         attempt.latency_s.to_string(),
         text(attempt.error.as_deref().unwrap_or_default()),
         text(&prompt),

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_ends_an_annotation_or_begins_another() {
-        assert_eq!(property("a,b: c%\n::error::x"), "a%2Cb%3A c%25␊%3A%3Aerror%3A%3Ax");
+        assert_eq!(property("a,b: c%\n::error::x"), "a%2Cb%3A c%25⏎%3A%3Aerror%3A%3Ax");
         assert_eq!(data("50 %\n::stop-commands::x"), "50 %25%0A::stop-commands::x");
     }
 }

@@ -1,7 +1,7 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
-use super::attempts_in_order;
 use super::failures::{failed_cases, groups_headline, groups_of};
+use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
@@ -67,7 +67,12 @@ fn groups(state: &RunState, out: &mut String) {
             let set = state.plan.set_of(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
-            let _ = writeln!(out, "<li>{glyph} {} › {name}: {}", text(&set.id), text(attempt.reason()));
+            let _ = writeln!(
+                out,
+                "<li>{glyph} {} › {name}: {}",
+                text(&set.id),
+                text(&format!("{}{}", quarantine_words(state, attempt), attempt.reason()))
+            );
         }
         out.push_str("</ul></details>\n");
     }
@@ -110,6 +115,14 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
     );
     if let Some(error) = &attempt.error {
         let _ = writeln!(out, "<pre class=\"errored\">{}</pre>", text(error));
+    }
+    let quarantined = quarantine_words(state, ended);
+    if !quarantined.is_empty() {
+        let _ = writeln!(
+            out,
+            "<p class=\"not_evaluated\">{}</p>",
+            text(quarantined.trim_end_matches([':', ' ']))
+        );
     }
     out.push_str("<table>\n");
     for metric in &attempt.metrics {

@@ -88,10 +88,15 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
 pub fn run_summary(state: &RunState, paint: Paint) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
-    for (count, status) in totals.each() {
+    let quarantined = state.quarantined();
+    for (count, status) in totals.without(quarantined).each() {
         if count > 0 {
             parts.push(paint.status(status, &format!("{count} {}", status.label())));
         }
+    }
+    if quarantined.ended() > 0 {
+        let words = format!("{} quarantined", quarantined.ended());
+        parts.push(paint.status(Status::NotEvaluated, &words));
     }
     if parts.is_empty() {
         parts.push("nothing ran".into());
@@ -99,10 +104,6 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
     let unsteady = state.finished.iter().filter(|attempt| attempt.unsteady).count();
     if unsteady > 0 {
         parts.push(format!("{unsteady} of them unsteady"));
-    }
-    let quarantined = state.quarantined().ended();
-    if quarantined > 0 {
-        parts.push(format!("{quarantined} of them quarantined"));
     }
     let not_run = state.plan.attempts() - totals.ended();
     if not_run > 0 {
@@ -177,7 +178,11 @@ fn list<'a>(
     let more = cases.len().saturating_sub(most);
     for FailedCase { passed, ended, attempt } in cases.take(most) {
         let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
-        let glyph = paint.status(attempt.status, attempt.status.glyph());
+        let is_quarantined = state.plan.cases[attempt.key.case].quarantine.is_some();
+        let glyph = match is_quarantined {
+            true => paint.status(Status::NotEvaluated, "‖"),
+            false => paint.status(attempt.status, attempt.status.glyph()),
+        };
         let rate = if *ended > 1 { format!("  {passed}/{ended}") } else { String::new() };
         let reason = format!("{}{}", quarantine_words(state, attempt), attempt.reason());
         let reason = clean_line(&reason).into_owned();

@@ -8,6 +8,9 @@ use crate::store::{
 };
 use crate::workspace::Workspace;
 
+/// Maximum number of cases that are named.
+const NAMED: usize = 10;
+
 /// Why a run cannot be pinned.
 #[derive(Debug, thiserror::Error)]
 pub enum PinError {
@@ -71,7 +74,8 @@ pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
     let before = RunToCompare { state: &baseline.state, conditions: Some(&baseline.conditions) };
     let found = compare_runs(before, state);
     let count = |fate| found.of(fate).count();
-    let lost = found.passed_only_before(&baseline.state, state).count();
+    let lost: Vec<usize> =
+        found.passed_only_before(&baseline.state, state).filter_map(|case| case.after).collect();
     let mut words =
         format!("vs baseline: {} broke, {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
     for (fate, label) in [
@@ -93,5 +97,16 @@ pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
     if !changed.is_empty() {
         words += &format!("; changed since: {}", changed.join(", "));
     }
-    (lost, words)
+    let named = lost.iter().take(NAMED).map(|case| {
+        let (set, id) = (&state.plan.set_of(*case).id, &state.plan.cases[*case].eval_id);
+        format!("\n  passed before: {} › {}", clean_line(set), clean_line(id))
+    });
+    let named: String = named.collect();
+    let more = lost.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!("\n  … and {more} more: evaltrail compare baseline last")
+    } else {
+        String::new()
+    };
+    (lost.len(), words + &named + &more)
 }

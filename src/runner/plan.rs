@@ -130,7 +130,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         false => Vec::new(),
     };
     for (selection, open, beside) in opened {
-        match plan_set(workspace, request, selection, &open, (&beside, &past)) {
+        match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
             Ok((planned, indices)) => {
                 let (set, file) = (plan.sets.len(), &open.file);
@@ -206,7 +206,7 @@ fn plan_set(
     request: &Request,
     selection: &Selection,
     open: &OpenSet,
-    (notes, past): (&Notes, &[PastResult]),
+    (notes, past, day): (&Notes, &[PastResult], &str),
 ) -> Result<(PlannedSet, Vec<usize>), String> {
     let set = &selection.set;
     if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
@@ -234,7 +234,7 @@ fn plan_set(
             let results: HashMap<usize, CaseResult> =
                 results.into_iter().map(|result| (result.index, result)).collect();
             let fits = |at: &usize| {
-                let case = Filtered { file: &open.file, at: *at, set, agent: &agent_name };
+                let case = Filtered { file: &open.file, at: *at, set, agent: &agent_name, day };
                 case.fits(&request.query, notes, results.get(at))
             };
             chosen.into_iter().filter(fits).collect()
@@ -310,6 +310,8 @@ struct Filtered<'a> {
     at: usize,
     set: &'a SetPath,
     agent: &'a str,
+    /// The current day, as `2026-12-31`.
+    day: &'a str,
 }
 
 impl Filtered<'_> {
@@ -331,6 +333,7 @@ impl Filtered<'_> {
             tags: notes.of(&eval_id).map_or(&[], |notes| notes.tags.as_slice()),
             status: result.map(CaseResult::status),
             unsteady: result.is_some_and(CaseResult::is_unsteady),
+            quarantined: quarantine_on(notes, &eval_id, self.day).is_some(),
             flaky: result.is_some_and(|result| PassCount::of(&result.attempts).is_flaky()),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
             causes: result.and_then(|result| causes_of_first_failure(&result.attempts)).unwrap_or_default(),

@@ -44,7 +44,7 @@ pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
-pub use save::{Replace, SaveError, can_write, create, fill_whole, remove, replace, write_whole};
+pub use save::{Replace, SaveError, append_to, can_write, create, fill_whole, remove, replace, write_whole};
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};

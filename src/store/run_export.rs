@@ -13,7 +13,7 @@ use super::journal::LoadedRun;
 use super::journal_line::JOURNAL;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, relative_to};
 use super::read::read_line_within;
-use super::save::fill_whole;
+use super::save::{fill_whole, write_whole};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -109,7 +109,7 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let members = members.ok_or_else(|| invalid(damaged))?;
     let mut plan = format!("{{\"format\":{RUN_FORMAT},").into_bytes();
     plan.extend_from_slice(members);
-    fs::write(folder.join(PLAN), plan)?;
+    write_whole(&folder.join(PLAN), &plan)?;
     let mut journal = io::BufWriter::new(File::create(folder.join(JOURNAL))?);
     while next(&mut line, LONGEST)? {
         journal.write_all(&line)?;

@@ -21,6 +21,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fill_whole(path, |out| out.write_all(bytes))
 }
 
+/// Appends to a file, which is created if it does not exist. Other programs may append to it as well.
+pub fn append_to(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)
+}
+
 /// Like [`write_whole`], for content that is too large for memory: `fill` writes it in pieces. If it fails, the file is
 /// unchanged.
 pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

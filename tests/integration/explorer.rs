@@ -609,7 +609,7 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
     press(&mut model, "esc c Z");
     assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
     press(&mut model, "v");
-    assert!(model.notice.as_ref().unwrap().text.contains("elsewhere it is timeline (case)"));
+    assert!(model.notice.as_ref().unwrap().text.contains("elsewhere it is timeline (case, triage)"));
 }
 
 #[test]

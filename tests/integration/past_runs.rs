@@ -115,7 +115,7 @@ fn runs_are_named_pinned_and_deleted_in_the_explorer() {
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     assert!(!place.path().join(".evaltrail/runs").join(&ids[0]).exists());
-    assert!(text(&run(&place, &["runs"])).contains("baseline · rows.jsonl"));
+    assert!(text(&run(&place, &["runs"])).contains("baseline · “before” · rows.jsonl"));
     let named = run(&place, &["compare", "before", "last"]);
     assert!(both(&named).contains("are the same run"), "{}", both(&named));
 }
@@ -290,8 +290,8 @@ fn a_file_that_is_no_exported_run_is_refused() {
         (gz("{}\n"), "it is not a run that was written by evaltrail export"),
         (gz("{\"evaltrail_run\": 9, \"run_id\": \"a\"}\n{}\n"), "newer evaltrail"),
         (gz("{\"evaltrail_run\": 1, \"run_id\": \"../../up\"}\n{}\n"), "the id of the run is not valid"),
-        (gz("{\"evaltrail_run\": 1, \"run_id\": \"a\"}\n"), "the file is incomplete"),
-        (packed[..packed.len() / 2].to_vec(), ""),
+        (gz("{\"evaltrail_run\": 1, \"run_id\": \"a\"}\n"), "the file is damaged or incomplete"),
+        (packed[..packed.len() / 2].to_vec(), "the file is damaged or incomplete"),
     ] {
         let refused = open(&bytes);
         assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));

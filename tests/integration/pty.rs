@@ -595,7 +595,7 @@ fn a_persons_keys_and_themes_are_used() {
     terminal.keys("\x07");
     terminal.wait_for("✓ water_tomatoes");
     terminal.keys("r");
-    terminal.wait_for("r is not bound to a command");
+    terminal.wait_for("r is not bound here");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }

@@ -4,6 +4,7 @@ pub mod capture;
 mod cases;
 pub mod identifiers;
 pub mod notes;
+pub mod quarantine;
 mod set_files;
 pub mod sets;
 

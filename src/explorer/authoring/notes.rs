@@ -54,7 +54,7 @@ pub(crate) fn notes_job(
     Ok(Some(FileJob { path, action }))
 }
 
-pub(super) fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
+pub(crate) fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
     let more = Proposal::new(String::new(), vec![job], |job| shown(model, &job.path));
     proposal.jobs.extend(more.jobs);
     proposal.lines.extend(more.lines);

@@ -170,6 +170,18 @@ pub static TAGS: Command = Command {
     run: identifiers::ask_tags,
 };
 
+pub static QUARANTINE: Command = Command {
+    name: "quarantine case",
+    help: "count failures of the selected cases apart until a date, or end that",
+    hint: None,
+    scope: None,
+    group: Group::Author,
+    contexts: LISTS,
+    default_keys: &["c q"],
+    enabled: can_edit,
+    run: authoring::quarantine::ask_quarantine,
+};
+
 pub static VARIANTS: Command = Command {
     name: "variants",
     help: "allow other trajectories, or remove those that are allowed",

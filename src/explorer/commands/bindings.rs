@@ -102,16 +102,16 @@ mod tests {
 
     #[test]
     fn keys_are_given_by_the_name_of_the_command() {
-        let (bound, problems) = read(&[("rerun_failed", &["ctrl-r", "K"]), ("redo", &["U"])]);
+        let (bound, problems) = read(&[("rerun_failed", &["ctrl-r", "Y"]), ("redo", &["U"])]);
         assert_eq!(problems, Vec::<String>::new());
-        assert_eq!(bound.of(&RERUN_FAILED), ["ctrl-r", "K"]);
+        assert_eq!(bound.of(&RERUN_FAILED), ["ctrl-r", "Y"]);
         assert_eq!(bound.of(&RUN), RUN.default_keys);
     }
 
     #[test]
     fn what_is_wrong_is_said_and_the_rest_holds() {
         let (bound, problems) =
-            read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["K"])]);
+            read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["Y"])]);
         assert_eq!(bound.of(&PAUSE), ["r r"]);
         assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.default_keys, "x cancels on the run screen");
         assert!(problems.iter().any(|problem| problem.contains("unknown command \"fly\"")), "{problems:?}");

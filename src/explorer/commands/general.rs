@@ -7,7 +7,7 @@ use super::enabled::{always, has_case, has_no_sets};
 use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LIST_OR_CASE};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
-use crate::explorer::{global, overlays};
+use crate::explorer::{global, opened_run, overlays};
 
 pub static PALETTE: Command = Command {
     name: "commands",
@@ -125,7 +125,7 @@ pub static LEAVE: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["q"],
     enabled: always,
-    run: global::leave,
+    run: opened_run::leave,
 };
 
 pub static QUIT: Command = Command {

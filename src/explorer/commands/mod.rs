@@ -410,6 +410,7 @@ pub static COMMANDS: &[&Command] = &[
     &NEW_SET,
     &CAPTURE,
     &TAGS,
+    &QUARANTINE,
     &VARIANTS,
     &CRITERIA,
     &EDITOR,

@@ -19,12 +19,15 @@ pub struct FilterLine {
     pub input: Input,
     /// Why the filter is invalid, if it is.
     pub wrong: Option<String>,
+    /// The filter when the line was opened.
+    before: String,
 }
 
 /// Opens the line with the current filter.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let input = Input::new(model.browse.filter.clone());
-    super::open(model, Overlay::Filter(FilterLine { input, wrong: None }))
+    let before = model.browse.filter.clone();
+    let input = Input::new(before.clone());
+    super::open(model, Overlay::Filter(FilterLine { input, wrong: None, before }))
 }
 
 impl Dialog for FilterLine {
@@ -39,6 +42,13 @@ impl Dialog for FilterLine {
             }
             Err(error) => Some(error.to_string()),
         };
+    }
+
+    /// Restores the filter as it was when the line was opened.
+    fn cancel(&mut self, model: &mut Model) {
+        if let Ok(query) = Query::parse(&self.before) {
+            browse::set_filter(model, self.before.clone(), query);
+        }
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

@@ -117,5 +117,6 @@ pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
         return Some("is the baseline".into());
     }
     let state = history.run_state(last).ok()?;
-    Some(compared_with(&baseline, &state).1)
+    let words = compared_with(&baseline, &state).1;
+    words.lines().next().map(str::to_string)
 }

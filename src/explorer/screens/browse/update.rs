@@ -3,6 +3,7 @@
 use crate::domain::{Query, Status, Subject, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
+use crate::explorer::decisions::quarantine_of;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
@@ -251,6 +252,7 @@ fn matches(model: &Model, file: &SetFile, case: CaseRef, query: &Query) -> bool 
         tags: model.notes(case).map_or(&[], |notes| notes.tags.as_slice()),
         status: outcome.map(|outcome| outcome.worst),
         unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
+        quarantined: quarantine_of(model, case).is_some(),
         flaky: outcome.is_some_and(|outcome| outcome.is_flaky),
         metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
         causes: outcome.and_then(|outcome| causes_of_first_failure(&outcome.attempts)).unwrap_or_default(),

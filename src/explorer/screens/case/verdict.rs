@@ -65,6 +65,10 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         );
         lines.extend(notes(&words, width));
     }
+    let decided = model.current_case().map(|case| model.decided_words(case)).unwrap_or_default();
+    if !decided.is_empty() && attempt.status != Status::Passed {
+        lines.extend(notes(&clean_line(&decided), width));
+    }
     if let Some(name) = attempt.variant() {
         let words = format!("expected is the variant {name:?}, which matches");
         lines.extend(notes(&clean_line(&words), width));

@@ -1,27 +1,16 @@
 //! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
 
-use super::state::CaseColumns;
+use super::state::{CaseColumns, ColumnLine};
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
 use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line};
 use crate::explorer::screens::case::body::shown_response;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Width in columns from which the sides are beside each other. On narrower screens they are stacked.
 const BESIDE_FROM: usize = 96;
 /// The column between two sides.
 pub(super) const GAP: usize = 3;
-
-/// A line of a case of two runs.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ColumnLine {
-    /// A horizontal rule with a heading.
-    Rule(String),
-    /// A line over the whole width.
-    Wide(Line),
-    /// One line of each side, from left to right.
-    Sides(Vec<Line>),
-}
 
 /// The sides, from left to right.
 pub(super) fn side_names(case: &CaseColumns) -> &'static [&'static str] {
@@ -39,6 +28,9 @@ pub(super) fn side_width(width: usize, sides: usize) -> usize {
 pub(super) fn is_beside(width: usize) -> bool {
     width >= BESIDE_FROM
 }
+
+/// The text of an argument that is absent on a side.
+const ABSENT: &str = "(absent)";
 
 /// A row before it is wrapped: a cell for each side, and whether all of them are equal.
 struct Cells {
@@ -193,25 +185,37 @@ fn plain(line: &Option<Line>) -> Option<String> {
 }
 
 /// Joins the rows of expected and first run with those of expected and second run, by their expected side, which is
-/// the same in both. Rows without an expected side stay alone.
+/// the same in both. Rows without an expected side, or with an absent argument there, stay alone.
 fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
+    let key = |row: &Row| plain(&row.left).filter(|text| text.trim() != ABSENT);
     let mut cells = Vec::new();
-    let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
+    let (mut first, mut second) = (VecDeque::from(first), VecDeque::from(second));
     loop {
-        while let Some(row) = first.next_if(|row| plain(&row.left).is_none()) {
-            cells.push(three_sided(None, row.right, None));
+        while let Some(row) = first.pop_front_if(|row| key(row).is_none()) {
+            cells.push(three_sided(row.left, row.right, None));
         }
-        while let Some(row) = second.next_if(|row| plain(&row.left).is_none()) {
-            cells.push(three_sided(None, None, row.right));
+        while let Some(row) = second.pop_front_if(|row| key(row).is_none()) {
+            cells.push(three_sided(row.left, None, row.right));
         }
-        match (first.next(), second.next()) {
+        match (first.front().and_then(key), second.front().and_then(key)) {
             (None, None) => return cells,
-            (Some(a), Some(b)) if plain(&a.left) == plain(&b.left) => {
+            (a, b) if a == b => {
+                let (a, b) = (first.pop_front().unwrap_or_default(), second.pop_front().unwrap_or_default());
                 cells.push(three_sided(a.left, a.right, b.right));
             }
-            (a, b) => {
-                cells.extend(a.map(|row| three_sided(row.left, row.right, None)));
-                cells.extend(b.map(|row| three_sided(row.left, None, row.right)));
+            // A row that the other run has later is shown together with it.
+            (a, _) if a.is_some() && !second.iter().any(|row| key(row) == a) => {
+                let row = first.pop_front().unwrap_or_default();
+                cells.push(three_sided(row.left, row.right, None));
+            }
+            (a, None) => {
+                drop(a);
+                let row = first.pop_front().unwrap_or_default();
+                cells.push(three_sided(row.left, row.right, None));
+            }
+            _ => {
+                let row = second.pop_front().unwrap_or_default();
+                cells.push(three_sided(row.left, None, row.right));
             }
         }
     }
@@ -272,5 +276,45 @@ fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &Cells, names: &[&str], widt
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(name: &str, args: serde_json::Value) -> ToolCall {
+        ToolCall::new(name, args.as_object().cloned())
+    }
+
+    fn joined(expected: &[ToolCall], first: &[ToolCall], second: &[ToolCall]) -> Vec<[String; 3]> {
+        let rows = |actual: &[ToolCall]| {
+            let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+            call_rows(&align(&left, &right), &left, &right)
+        };
+        let text = |line: &Option<Line>| plain(line).unwrap_or_default().trim().to_string();
+        let cells = merged(rows(first), rows(second)).into_iter();
+        cells.map(|cells| [0, 1, 2].map(|side| text(&cells.sides[side]))).collect()
+    }
+
+    /// Each expected row is shown once, whatever the runs have in addition.
+    #[test]
+    fn rows_of_two_runs_are_joined_by_what_is_expected() {
+        let expected = [call("a", json!({"x": 1, "y": 2})), call("b", json!({"z": 3}))];
+        let more = [call("a", json!({"x": 1, "w": 9, "y": 2})), call("b", json!({"z": 3}))];
+        let other = [call("a", json!({"x": 7, "y": 2})), call("c", json!({})), call("b", json!({"z": 3}))];
+        for (first, second) in [(&more[..], &other[..]), (&other[..], &more[..]), (&more[..], &more[..])] {
+            let found = joined(&expected, first, second);
+            for row in ["1 a", "x  1", "y  2", "2 b", "z  3"] {
+                let count = found.iter().filter(|sides| sides[0] == row).count();
+                assert_eq!(count, 1, "{row} in {found:?}");
+            }
+        }
+        let found = joined(&expected, &other, &expected);
+        assert!(found.contains(&["x  1".into(), "x  7".into(), "x  1".into()]), "{found:?}");
+        assert!(found.contains(&[String::new(), "2 c".into(), String::new()]), "{found:?}");
+        let missing = joined(&expected, &[], &expected);
+        assert!(missing.contains(&["1 a".into(), String::new(), "1 a".into()]), "{missing:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! State of the screen of two runs.
 
-use super::columns::ColumnLine;
 use crate::analysis::{CaseFate, ComparedCase, RunComparison};
+use crate::diff::Line;
 use crate::domain::{Attempt, EndedAttempt, RunState, Status};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -142,4 +142,15 @@ pub struct CaseColumns {
     pub scroll: usize,
     /// The lines, with the width in columns for which they were built.
     pub lines: (usize, Vec<ColumnLine>),
+}
+
+/// A line of a case of two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnLine {
+    /// A horizontal rule with a heading.
+    Rule(String),
+    /// A line over the whole width.
+    Wide(Line),
+    /// One line of each side, from left to right.
+    Sides(Vec<Line>),
 }

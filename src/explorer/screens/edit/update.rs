@@ -379,11 +379,32 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     // saved.
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
         Ok(mut proposal) => {
+            if let Err(why) = notes_follow(model, &mut proposal) {
+                return global::notify(model, why, true);
+            }
             proposal.problem = without_message.map(|turn| format!("turn {} has no user message", turn + 1));
             authoring::show(model, proposal)
         }
         Err(why) => global::notify(model, why, true),
     }
+}
+
+/// Adds the change of the file beside the set if the id of the case changed: its notes are by id.
+fn notes_follow(model: &Model, proposal: &mut Proposal) -> Result<(), String> {
+    let Screen::Edit(edit) = &model.screen else { return Ok(()) };
+    let (from, to) = (edit.before.eval_id.clone(), edit.draft.eval_id.clone());
+    if edit.is_new || from == to {
+        return Ok(());
+    }
+    let job = authoring::notes::notes_job(model, edit.at.set, |notes| {
+        if let Some(kept) = notes.remove(&from) {
+            notes.insert(to, kept);
+        }
+    })?;
+    if let Some(job) = job {
+        authoring::notes::add_job(proposal, job, model);
+    }
+    Ok(())
 }
 
 /// Closes the editor. Asks for confirmation first if changes would be lost.

@@ -1,7 +1,7 @@
 //! The end of a triage: a summary of the decisions and of the changes of files. Once it is confirmed, the files are
 //! written as one edit, which can be undone, and cases are run again.
 
-use crate::domain::{Decision, DecisionKind, Quarantine, Status};
+use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
@@ -10,12 +10,13 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::Overlay;
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
-use crate::explorer::screens::queue::state::{Applying, pending};
+use crate::explorer::screens::queue::count::pending;
+use crate::explorer::screens::queue::state::Applying;
 use crate::explorer::screens::run;
 use crate::explorer::{global, what_if};
 use crate::metrics::WhatIf;
 use crate::store::FileJob;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Shows what was decided and what would be written.
 pub(crate) fn summary(model: &mut Model) -> Vec<Effect> {
@@ -131,25 +132,10 @@ fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJo
     for (set, edits) in edits {
         jobs.extend(model.propose(set, edits, String::new())?.jobs);
     }
-    let mut quarantined: BTreeMap<usize, Vec<(String, &Decision)>> = BTreeMap::new();
-    for (case, decision) in of_kind(DecisionKind::Quarantine) {
-        let id = model.eval_id(*case).into_owned();
-        quarantined.entry(case.set).or_default().push((id, decision));
-    }
-    let since = model.today();
-    for (set, cases) in quarantined {
-        let job = authoring::notes::notes_job(model, set, |notes| {
-            for (id, decision) in cases {
-                notes.entry(id).or_default().quarantine = Some(Quarantine {
-                    since: since.clone(),
-                    until: decision.until.clone(),
-                    why: decision.note.clone(),
-                    by: decision.author.clone(),
-                });
-            }
-        })?;
-        jobs.extend(job);
-    }
+    let quarantined: Vec<_> = of_kind(DecisionKind::Quarantine)
+        .map(|(case, decision)| (*case, Some((decision.until.clone(), decision.note.clone()))))
+        .collect();
+    jobs.extend(authoring::quarantine::quarantine_jobs(model, &quarantined)?);
     Ok((jobs, refused))
 }
 
@@ -162,7 +148,9 @@ fn relaxed(model: &Model) -> Vec<Decision> {
     let has_only_rules = WhatIf { rules: Vec::new(), ..queue.change.clone() }.is_empty();
     let note = queue.change.words().join(", ");
     let passing = trial.flips.iter().filter(|flip| {
-        flip.to == Status::Passed && (has_only_rules || folders.contains(&folder(flip.case.set)))
+        flip.to == Status::Passed
+            && model.decision(flip.case).is_none()
+            && (has_only_rules || folders.contains(&folder(flip.case.set)))
     });
     passing
         .map(|flip| Decision {
@@ -188,7 +176,7 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     decisions.extend(applying.relaxed);
     // The results are those of the runs again; the next run uses the new criteria.
     let mut effects = what_if::drop_trial(model);
-    model.take_decisions(&decisions);
+    model.decisions.take(&decisions);
     model.queue = None;
     if matches!(&model.screen, Screen::Case(_)) {
         model.screen = Screen::Browse;

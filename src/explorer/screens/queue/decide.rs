@@ -1,10 +1,9 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
-use crate::domain::{Decision, DecisionKind, Status, is_day};
-use crate::explorer::authoring;
+use crate::domain::{Decision, DecisionKind, Status};
+use crate::explorer::authoring::{self, quarantine};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::{self, Enabled};
-use crate::explorer::decisions::day_of;
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
@@ -15,8 +14,6 @@ use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
 use crate::metrics::{Rescorer, WhatIf, relaxation};
 use std::borrow::Cow;
 
-/// Days of a quarantine unless the user enters another date.
-const QUARANTINE_DAYS: f64 = 14.0;
 /// Maximum number of cases that are named in a preview.
 const NAMED: usize = 12;
 /// Maximum number of cases of a group for which changes of criteria are searched.
@@ -169,7 +166,7 @@ pub(crate) fn take(
             ..model.blank_decision(*case)
         })
         .collect();
-    model.take_decisions(&decided);
+    model.decisions.take(&decided);
     if let Some(queue) = &mut model.queue {
         queue.steps.push(QueueStep { at, change: StepChange::Decisions(before) });
         cases.iter().for_each(|case| {
@@ -216,7 +213,7 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
     let mut effects = Vec::new();
     match step.change {
         StepChange::Decisions(before) => {
-            model.take_decisions(&before);
+            model.decisions.take(&before);
             effects.push(Effect::Results(ResultEffect::SaveDecisions(before)));
         }
         StepChange::Criteria(before) => {
@@ -239,14 +236,9 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
     effects
 }
 
-/// The proposed last day of a quarantine.
-fn quarantine_until(model: &Model) -> String {
-    day_of(model.opened_at + model.now + QUARANTINE_DAYS * 86_400.0)
-}
-
 fn ask_for_note(model: &mut Model, kind: DecisionKind, cases: Vec<CaseRef>) -> Vec<Effect> {
     let value = match kind {
-        DecisionKind::Quarantine => format!("{} ", quarantine_until(model)),
+        DecisionKind::Quarantine => quarantine::proposed_line(model),
         _ => String::new(),
     };
     ask::open(model, DecisionLine { kind, cases }, value)
@@ -257,13 +249,6 @@ fn ask_for_note(model: &mut Model, kind: DecisionKind, cases: Vec<CaseRef>) -> V
 struct DecisionLine {
     kind: DecisionKind,
     cases: Vec<CaseRef>,
-}
-
-/// The date and the reason of a quarantine.
-fn date_and_reason(typed: &str) -> (&str, &str) {
-    let typed = typed.trim();
-    let (date, reason) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    (date, reason.trim())
 }
 
 impl Purpose for DecisionLine {
@@ -277,7 +262,7 @@ impl Purpose for DecisionLine {
 
     fn example(&self) -> &'static str {
         match self.kind {
-            DecisionKind::Quarantine => "2026-12-31 the weather service is down",
+            DecisionKind::Quarantine => quarantine::EXAMPLE,
             _ => "a known bug, #1234",
         }
     }
@@ -286,16 +271,12 @@ impl Purpose for DecisionLine {
         if self.kind != DecisionKind::Quarantine {
             return typed.trim().is_empty().then(|| "a comment is needed".into());
         }
-        let (date, _) = date_and_reason(typed);
-        if !is_day(date) {
-            return Some("begin with the last day, as 2026-12-31".into());
-        }
-        (date < model.today().as_str()).then(|| "the date is in the past".into())
+        quarantine::line_error(model, typed)
     }
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
         let (until, note) = match self.kind {
-            DecisionKind::Quarantine => date_and_reason(typed),
+            DecisionKind::Quarantine => quarantine::day_and_reason(typed),
             _ => ("", typed.trim()),
         };
         match self.cases.as_slice() {

@@ -6,17 +6,18 @@
 //! ```
 
 mod apply;
+mod count;
 mod decide;
 pub mod state;
 mod update;
 mod view;
 
 pub(crate) use apply::{applied, criteria_planned, summary};
+pub(crate) use count::count;
 pub(crate) use decide::{
     Choice, add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group,
     has_rest_of_group, take, undo,
 };
-pub(crate) use state::count;
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 
 use super::{ScreenEntry, case, nothing};

@@ -10,7 +10,8 @@ use crate::explorer::screens::browse::state::Narrowing;
 use crate::explorer::screens::case;
 use crate::explorer::screens::case::state::{CaseMode, CaseOrigin};
 use crate::explorer::screens::queue::apply::summary;
-use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepChange, pending};
+use crate::explorer::screens::queue::count::pending;
+use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepChange};
 use crate::explorer::{global, what_if};
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
