@@ -3,12 +3,21 @@
 use evaltrail::analysis::{CaseFate, compare_runs, group_failures};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
-    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
+    PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, UserSpec,
 };
+use evaltrail::explorer::{
+    Model, Msg, OpenedSet, ResultMsg, SetLoaded, SetMsg, Theme, draw, parse_key, update,
+};
+use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::default_criteria;
-use evaltrail::history::History;
+use evaltrail::history::{History, PastResult};
 use evaltrail::metrics::unscored;
 use evaltrail::store::{Places, RunFolder, RunKey};
+use evaltrail::workspace::SetPath;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +26,7 @@ fn main() {
     grouping();
     comparing();
     history();
+    keys();
 }
 
 fn row(what: &str, aim: &str, measured: &str) {
@@ -130,5 +140,54 @@ fn history() {
         "opening a history of 1,000 runs",
         "200 ms",
         &format!("{} (the first time {})", ms(later), ms(first)),
+    );
+}
+
+/// The time of the slowest key, with the frame after it, on the screens of triage with 10,000 failures.
+fn keys() {
+    let cases: Vec<Value> =
+        (0..10_000).map(|at| json!({"eval_id": format!("case_{at}"), "conversation": []})).collect();
+    let text = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
+    let file = Arc::new(SetFile::open(Arc::from(text), "s").unwrap());
+    let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
+    let mut model = Model::new("w".into(), vec![path.clone()], (160, 48));
+    let opened = OpenedSet {
+        file: file.clone(),
+        digest: "d".into(),
+        agent: Ok("a".into()),
+        notes: Ok(Default::default()),
+    };
+    let ticket = model.ticket();
+    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result: Ok(opened) })));
+    let run =
+        Arc::new(RunRef { id: "r".into(), started: "2026-01-01T00:00:00Z".into(), by: RunBy::Evaltrail });
+    let result = |at: usize| {
+        let key = AttemptKey { case: at, attempt: 1 };
+        let error = Some(format!("the tool {} is not there", ["find", "set", "log", "get"][at % 4]));
+        let attempt =
+            Attempt { status: Status::Errored, error, ..Attempt::blank(key, &format!("case_{at}")) };
+        PastResult {
+            file: path.path.clone(),
+            eval_id: format!("case_{at}"),
+            content: file.content_hash(at),
+            run: run.clone(),
+            attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+        }
+    };
+    let (ticket, results) = (model.ticket(), (0..10_000).map(result).collect());
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
+    let theme = Theme::named("default", true).unwrap();
+    let mut slowest = (Duration::ZERO, "");
+    for key in ["F", "esc", "T", "n", "r", "s", "u", "R", "y", "u", "down", "c", "esc", "esc", "o", "j"] {
+        let began = Instant::now();
+        update(&mut model, Msg::Key(parse_key(key).unwrap()));
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 160, 48));
+        draw(&model, &theme, &mut buffer);
+        slowest = slowest.max((began.elapsed(), key));
+    }
+    row(
+        "slowest key of a triage of 10,000 failures, with its frame",
+        "16 ms",
+        &format!("{} ({})", ms(slowest.0), slowest.1),
     );
 }

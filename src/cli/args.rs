@@ -98,6 +98,9 @@ pub(super) struct CaseArgs {
     /// Only cases whose latest result is not a pass
     #[arg(long)]
     pub(super) failed: bool,
+    /// Only cases without a result, or that changed since: the case, the criteria or the agent's files
+    #[arg(long, conflicts_with = "failed")]
+    pub(super) changed: bool,
     /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,

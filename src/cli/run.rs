@@ -7,16 +7,18 @@ use super::paths::{open_targets, parse_target};
 use super::progress::{Reporter, Verbosity};
 use super::{Exit, github, trust};
 use crate::domain::{
-    CancelReason, CaseKey, InMemory, JudgeSpec, Query, RunEvent, RunOptions, RunState, Status, clean_line,
+    CancelReason, CaseKey, InMemory, JudgeSpec, Query, RunBy, RunEvent, RunOptions, RunState, Status,
+    clean_line,
 };
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
-use crate::history::{CaseResult, Resume, ResumedRun, case_results, unfinished};
+use crate::history::{CaseResult, Resume, ResumedRun, case_results, place, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
 use crate::store::{Baseline, can_write, fill_whole, read_baseline};
-use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
+use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes, sources_changed_at};
 use anyhow::Context;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -62,7 +64,11 @@ struct How {
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let targets: Vec<_> = cases.paths.iter().map(|path| parse_target(path)).collect();
     let (workspace, selections) = open_targets(&targets, saved)?;
-    let selections = if cases.failed { only_failed(&workspace, selections) } else { selections };
+    let selections = match (cases.failed, cases.changed) {
+        (true, _) => only_failed(&workspace, selections),
+        (_, true) => only_changed(&workspace, selections),
+        (false, false) => selections,
+    };
     Ok((workspace, selections))
 }
 
@@ -83,7 +89,10 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
 
 fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
-        tell("the latest result of every selected case is a pass: there is nothing to run");
+        tell(match cases.changed {
+            true => "no selected case changed since its latest result: there is nothing to run",
+            false => "the latest result of every selected case is a pass: there is nothing to run",
+        });
         return Ok(Exit::Success);
     }
     let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
@@ -186,6 +195,51 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
             content: open.file.content_hash(result.index),
         };
         Selection { cases: Some(failed.map(key).collect()), ..selection }
+    });
+    narrowed.collect()
+}
+
+/// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
+/// after it.
+fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
+    // A file that cannot be opened is reported when the run is prepared.
+    let opened: Vec<Option<OpenSet>> =
+        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
+    let files: Vec<(&SetPath, &SetFile)> = selections
+        .iter()
+        .zip(&opened)
+        .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
+        .collect();
+    let past = runner::past_results(workspace, &files, InMemory::Summary);
+    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
+        let Some(open) = open else { return selection };
+        let changed_at = sources_changed_at(workspace, &selection.set, &open.file);
+        // The newest result comes last.
+        let of_set =
+            past.iter().filter(|result| result.file == selection.set.path && result.turn().is_none());
+        let ours = of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk));
+        let mut current: BTreeMap<usize, bool> = BTreeMap::new();
+        for result in ours {
+            let Some(at) = place(&open.file, &result.eval_id, &result.content) else { continue };
+            let is_same = open.file.content_hash(at) == result.content;
+            let is_newer =
+                result.run.started_at().is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran));
+            current.insert(at, is_same && is_newer);
+        }
+        let changed = (0..open.file.len()).filter(|at| !current.get(at).copied().unwrap_or(false));
+        let key = |at: usize| CaseKey {
+            eval_id: open.file.eval_id(at).into_owned(),
+            content: open.file.content_hash(at),
+        };
+        let changed: Vec<CaseKey> = changed.map(key).collect();
+        let cases = match selection.cases {
+            None => changed,
+            Some(chosen) => {
+                let ids: HashSet<&str> = changed.iter().map(|case| case.eval_id.as_str()).collect();
+                chosen.into_iter().filter(|case| ids.contains(case.eval_id.as_str())).collect()
+            }
+        };
+        Selection { cases: Some(cases), ..selection }
     });
     narrowed.collect()
 }

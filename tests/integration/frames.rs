@@ -685,6 +685,7 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 7] {
     let model = || {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
+        model.folder = root().join("fixtures/workspace");
         keys(&mut model, "q H");
         let ticket = model.ticket();
         let history = Arc::new(history(&model));

@@ -177,6 +177,29 @@ fn pinned_runs_are_not_removed_as_old_ones() {
 }
 
 #[test]
+fn only_cases_that_changed_are_run_again() {
+    let mut rows: Vec<Value> = (0..20).map(row).collect();
+    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
+    let changed = || {
+        let ran = run(&place, &["score", "rows.jsonl", "--changed", "--json"]);
+        let report: Option<Value> = serde_json::from_str(&text(&ran)).ok();
+        let cases = report.map(|report| report["cases"].as_array().unwrap().clone()).unwrap_or_default();
+        cases.iter().map(|case| case["eval_id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(changed().len(), 20, "nothing has a result");
+    assert_eq!(changed().len(), 0);
+    rows[3]["prompt"] = json!("another one");
+    rows.push(row(20));
+    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    assert_eq!(changed(), ["case_003", "case_020"]);
+    assert_eq!(changed().len(), 0);
+    let criteria = "{\"criteria\": {\"response_match_score\": 0.5}}";
+    std::fs::write(place.path().join("test_config.json"), criteria).unwrap();
+    assert_eq!(changed().len(), 21, "the criteria changed");
+    assert_eq!(changed().len(), 0);
+}
+
+#[test]
 fn a_run_stops_after_the_first_failures_and_some_may_be_tolerated() {
     let rows: Vec<Value> = (0..40).map(row).collect();
     let place = Place::new(&[("rows.jsonl", rows_text(&rows)), ("home.jsonl", String::new())]);
