@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::formats::SetFile;
 use crate::formats::recording::recording_line;
-use crate::history::{CaseResult, Resume, ResumedRun, case_results, place, unfinished};
+use crate::history::{CaseResult, PastResult, Resume, ResumedRun, case_results, place, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
 use crate::store::{Baseline, can_write, fill_whole, read_baseline};
@@ -168,10 +168,12 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     }
 }
 
-/// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
-/// run yet, all of its cases are selected.
-fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    // A file that cannot be opened is reported when the run is prepared.
+/// The files of the selections, and the past results of their cases. A file that cannot be opened is reported when the
+/// run is prepared.
+fn opened_with_results(
+    workspace: &Workspace,
+    selections: &[Selection],
+) -> (Vec<Option<OpenSet>>, Vec<PastResult>) {
     let opened: Vec<Option<OpenSet>> =
         selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
     let files: Vec<(&SetPath, &SetFile)> = selections
@@ -180,6 +182,13 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
         .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
         .collect();
     let past = runner::past_results(workspace, &files, InMemory::Summary);
+    (opened, past)
+}
+
+/// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
+/// run yet, all of its cases are selected.
+fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
+    let (opened, past) = opened_with_results(workspace, &selections);
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return selection };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
@@ -202,15 +211,7 @@ fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selecti
 /// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
 /// after it.
 fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    // A file that cannot be opened is reported when the run is prepared.
-    let opened: Vec<Option<OpenSet>> =
-        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
-    let files: Vec<(&SetPath, &SetFile)> = selections
-        .iter()
-        .zip(&opened)
-        .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
-        .collect();
-    let past = runner::past_results(workspace, &files, InMemory::Summary);
+    let (opened, past) = opened_with_results(workspace, &selections);
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return selection };
         let changed_at = sources_changed_at(workspace, &selection.set, &open.file);

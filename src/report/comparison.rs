@@ -230,8 +230,8 @@ fn cases(count: usize) -> String {
     if count == 1 { "1 case".into() } else { format!("{count} cases") }
 }
 
-/// "p 0.0123" or "p 0.4000, could be noise"
-fn p_words(p: f64) -> String {
+/// A p-value in words: "p 0.0123" or "p 0.4000, could be noise".
+pub fn p_words(p: f64) -> String {
     let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
     if p < SIGNIFICANT { number } else { format!("{number}, could be noise") }
 }

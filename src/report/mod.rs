@@ -12,7 +12,7 @@ mod markdown;
 mod text;
 mod vertex;
 
-pub use comparison::{ComparedRuns, started_words};
+pub use comparison::{ComparedRuns, p_words, started_words};
 pub use format::ReportFormat;
 pub use github::github_annotations;
 pub use json::write_json_report;

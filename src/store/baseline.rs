@@ -32,26 +32,27 @@ pub struct Baseline {
     pub conditions: RunConditions,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Head {
     format: u32,
+    run: RunLine,
+}
+
+#[derive(Deserialize)]
+struct WholeFile {
+    format: u32,
+    run: RunLine,
+    cases: Vec<CaseLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RunLine {
     run_id: String,
     started: String,
     repeat: u32,
     /// The label of the judge.
     judge: Option<String>,
     sets: Vec<SetLine>,
-}
-
-#[derive(Deserialize)]
-struct WholeFile {
-    format: u32,
-    run_id: String,
-    started: String,
-    repeat: u32,
-    judge: Option<String>,
-    sets: Vec<SetLine>,
-    cases: Vec<CaseLine>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,15 +121,14 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
             criteria: set.criteria.clone(),
         }
     };
-    let head = Head {
-        format: FORMAT,
+    let run = RunLine {
         run_id: plan.run_id.clone(),
         started: plan.started.clone(),
         repeat: plan.options.repeat,
         judge: conditions.judge.clone(),
         sets: plan.sets.iter().enumerate().map(set).collect(),
     };
-    let head = serde_json::to_string_pretty(&head)?;
+    let head = serde_json::to_string_pretty(&Head { format: FORMAT, run })?;
     let mut text = head.strip_suffix("\n}").unwrap_or(&head).to_string();
     text.push_str(",\n  \"cases\": [");
     for (at, planned) in plan.cases.iter().enumerate() {
@@ -182,22 +182,22 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     if file.format > FORMAT {
         return Err(invalid(format!("format {} was written by a newer evaltrail", file.format)));
     }
-    if let Some(line) = file.cases.iter().find(|line| line.case.set >= file.sets.len()) {
+    if let Some(line) = file.cases.iter().find(|line| line.case.set >= file.run.sets.len()) {
         return Err(invalid(format!("case {:?} refers to a set that is not there", line.case.eval_id)));
     }
     let expectation = |line: &CaseLine| u128::from_str_radix(line.expectation.as_deref()?, 16).ok();
     let conditions = RunConditions {
-        agents: file.sets.iter().map(|set| set.agent.clone()).collect(),
-        judge: file.judge.clone(),
+        agents: file.run.sets.iter().map(|set| set.agent.clone()).collect(),
+        judge: file.run.judge.clone(),
         expectations: file.cases.iter().map(expectation).collect(),
         variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
     };
     let plan = RunPlan {
-        run_id: file.run_id,
-        started: file.started,
-        sets: file.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),
+        run_id: file.run.run_id,
+        started: file.run.started,
+        sets: file.run.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),
         cases: file.cases.iter().map(|line| line.case.clone()).collect(),
-        options: RunOptions { repeat: file.repeat, ..RunOptions::default() },
+        options: RunOptions { repeat: file.run.repeat, ..RunOptions::default() },
         judge: JudgeSpec::standard(),
     };
     let mut state = RunState::new(Arc::new(plan));

@@ -8,6 +8,7 @@ use crate::explorer::screens::comparison::state::{ComparedPair, ComparisonRow, C
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
+use crate::report::p_words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -188,9 +189,6 @@ fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
     }
 }
 
-/// A p-value below it counts as more than noise.
-const SIGNIFICANT: f64 = 0.05;
-
 /// The two runs, every metric with its difference, and whether the differences are more than noise.
 fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let inner = panel(area, "metrics", false, theme, buffer);
@@ -226,10 +224,4 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         let words = "p of scores: Wilcoxon, each metric by itself";
         put_right(buffer, inner.right() - 1, y, inner.width, words, theme.style(Role::Faint));
     }
-}
-
-/// "p 0.0123" or "p 0.4000, could be noise"
-fn p_words(p: f64) -> String {
-    let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
-    if p < SIGNIFICANT { number } else { format!("{number}, could be noise") }
 }
