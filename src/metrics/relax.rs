@@ -5,6 +5,7 @@ use super::rules::compared_by;
 use super::what_if::{Rescorer, WhatIf};
 use crate::diff::{PairKind, align, differences};
 use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
+use std::sync::Arc;
 
 /// A relaxation of more arguments is not small.
 const ARGUMENTS: usize = 3;
@@ -25,8 +26,25 @@ pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
         None => vec![WhatIf::default()],
         Some(metric) => for_calls(attempt, metric),
     };
-    let passes = |change: &WhatIf| Rescorer::new(change).rescore(attempt).status == Status::Passed;
+    let passes = |change: &WhatIf| passes_with(attempt, change);
     candidates.into_iter().filter_map(with_thresholds).filter(|change| !change.is_empty()).find(passes)
+}
+
+/// Small changes with which attempts pass, one after the other: an attempt that passes with the changes for those before
+/// it adds none. Attempts without a small change add none.
+pub fn relaxation_of_all(attempts: impl IntoIterator<Item = Arc<Attempt>>) -> WhatIf {
+    let mut change = WhatIf::default();
+    for attempt in attempts {
+        if change.is_empty() || !passes_with(&attempt, &change) {
+            change.add(relaxation(&attempt).unwrap_or_default());
+        }
+    }
+    change
+}
+
+/// Whether an attempt passes under a change.
+pub fn passes_with(attempt: &Attempt, change: &WhatIf) -> bool {
+    Rescorer::new(change).rescore(attempt).status == Status::Passed
 }
 
 fn compares_calls(metric: &MetricResult) -> bool {

@@ -1,8 +1,10 @@
 //! The cases of a run that did not pass, and what they share.
 
 use crate::analysis::{FailureGroups, group_failures};
-use crate::domain::{AttemptSummary, RunState, Status};
+use crate::domain::{Attempt, AttemptSummary, RunState, Status};
+use crate::metrics::{passes_with, relaxation_of_all};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A case with an attempt that did not pass.
 pub(super) struct FailedCase<'a> {
@@ -34,6 +36,23 @@ fn failed_case(mut attempts: Vec<&AttemptSummary>) -> Option<FailedCase<'_>> {
 /// What the cases share. Positions are those in `failed`.
 pub(super) fn groups_of(failed: &[FailedCase<'_>]) -> FailureGroups {
     group_failures(failed.iter().map(|case| case.attempt.causes.as_slice()))
+}
+
+/// Maximum number of cases of a group for which a change of criteria is searched.
+const CHANGED_AT_MOST: usize = 100;
+
+/// The smallest change of criteria with which every attempt of a group's cases would pass, in words. `None` if none was
+/// found, and for large groups.
+pub(super) fn change_for(state: &RunState, failed: &[FailedCase<'_>], members: &[usize]) -> Option<String> {
+    if members.len() > CHANGED_AT_MOST {
+        return None;
+    }
+    let of_case = |at: &usize| state.attempts_of(failed[*at].attempt.key.case);
+    let failing = members.iter().flat_map(of_case).filter(|attempt| attempt.status != Status::Passed);
+    let attempts: Vec<Arc<Attempt>> = failing.map(|attempt| attempt.read().ok()).collect::<Option<_>>()?;
+    let change = relaxation_of_all(attempts.iter().cloned());
+    let all_pass = !change.is_empty() && attempts.iter().all(|attempt| passes_with(attempt, &change));
+    all_pass.then(|| change.words().join(", "))
 }
 
 /// "31 of 40 cases that did not pass share 3 causes"; `None` without groups.

@@ -1,6 +1,6 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
-use super::failures::{failed_cases, groups_headline, groups_of};
+use super::failures::{change_for, failed_cases, groups_headline, groups_of};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
@@ -62,7 +62,11 @@ fn groups(state: &RunState, out: &mut String) {
     let _ = writeln!(out, "<h2>{}</h2>", text(&headline));
     for group in &found.groups {
         let (count, cause) = (group.members.len(), text(&group.cause.words()));
-        let _ = writeln!(out, "<details><summary>{count} × {cause}</summary><ul>");
+        let _ = writeln!(out, "<details><summary>{count} × {cause}</summary>");
+        if let Some(change) = change_for(state, &failed, &group.members) {
+            let _ = writeln!(out, "<p>All would pass with {}</p>", text(&change));
+        }
+        out.push_str("<ul>\n");
         for attempt in group.members.iter().map(|at| failed[*at].attempt) {
             let set = state.plan.set_of(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));

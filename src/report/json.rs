@@ -1,7 +1,7 @@
 //! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
 
 use super::attempts_in_order;
-use super::failures::{failed_cases, groups_of};
+use super::failures::{change_for, failed_cases, groups_of};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Totals, plain_json,
@@ -53,7 +53,8 @@ fn groups(state: &RunState) -> Vec<Value> {
     };
     let group = |group: FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
-        json!({"cause": group.cause.words(), "cases": cases})
+        let change = change_for(state, &failed, &group.members);
+        json!({"cause": group.cause.words(), "would_pass_with": change, "cases": cases})
     };
     groups_of(&failed).groups.into_iter().map(group).collect()
 }

@@ -1,6 +1,6 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
-use super::failures::{failed_cases, groups_headline, groups_of};
+use super::failures::{change_for, failed_cases, groups_headline, groups_of};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
@@ -78,7 +78,9 @@ fn groups_table(state: &RunState, out: &mut String) {
         let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
         let more = group.members.len() - names.len();
         let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
-        let cause = cell(&group.cause.words());
+        let change = change_for(state, &failed, &group.members);
+        let change = change.map(|change| format!(" (all would pass with {change})")).unwrap_or_default();
+        let cause = cell(&format!("{}{change}", group.cause.words()));
         let _ = writeln!(out, "| {} | {cause} | {}{more} |", group.members.len(), names.join(", "));
     }
     let more = found.groups.len().saturating_sub(GROUPS_LISTED);

@@ -1,6 +1,6 @@
 //! Text output for a terminal or a log.
 
-use super::failures::{FailedCase, failed_cases, groups_headline, groups_of};
+use super::failures::{FailedCase, change_for, failed_cases, groups_headline, groups_of};
 use super::quarantine_words;
 use crate::analysis::{RepeatedPass, count_of, repeated_passes};
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
@@ -146,6 +146,10 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
         let _ = writeln!(out, "{size} {}", paint.bold(&clean_line(&cause)));
         list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, "    ", paint, &mut out);
+        if let Some(change) = change_for(state, &failed, members) {
+            let words = format!("    all would pass with {}", clean_line(&change));
+            let _ = writeln!(out, "{}", paint.faint(&words));
+        }
     }
     let more = found.groups.len().saturating_sub(GROUPS_LISTED);
     if more > 0 {

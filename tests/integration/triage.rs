@@ -72,7 +72,16 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         let block = block.unwrap_or_else(|| panic!("no block for {cause}: {end}"));
         assert!(block.trim_start().starts_with(&format!("✗ rows › {}", members(at)[0])), "{block}");
     }
+    assert!(end.contains("all would pass with set_light: level ignore\n"), "{end}");
     let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
+    let changes: BTreeMap<&str, &Value> = json["summary"]["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| (group["cause"].as_str().unwrap(), &group["would_pass_with"]))
+        .collect();
+    assert_eq!(changes["device of set_light differs"], "set_light: device ignore");
+    assert_eq!(changes["find is not called"], &Value::Null, "nothing small makes them pass");
     let groups: BTreeMap<&str, Vec<&str>> = json["summary"]["groups"]
         .as_array()
         .unwrap()
@@ -88,7 +97,8 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     }
     let markdown = std::fs::read_to_string(report("r.md")).unwrap();
     assert!(markdown.contains("**40 of 40 cases that did not pass share 6 causes**"), "{markdown}");
-    assert!(markdown.contains("| 7 | level of set\\_light differs | "), "{markdown}");
+    let level = "| 7 | level of set\\_light differs (all would pass with set\\_light: level ignore) | ";
+    assert!(markdown.contains(level), "{markdown}");
     let html = std::fs::read_to_string(report("r.html")).unwrap();
     let block = html.split("<summary>7 × device of set_light differs</summary>").nth(1).unwrap();
     let listed = block.split("</details>").next().unwrap().matches("<li>").count();

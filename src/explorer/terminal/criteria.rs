@@ -38,7 +38,9 @@ pub(crate) fn jobs(
             let changed =
                 change_criteria(before.as_deref(), &deciding, |criteria_now| criteria.apply(criteria_now));
             let changed = changed.with_context(|| config.display().to_string())?;
-            jobs.push(job_of(config, before, changed));
+            if before.as_deref() != Some(changed.as_str()) {
+                jobs.push(job_of(config, before, changed));
+            }
         }
     }
     let is_new = |rule: &&MatchRule| !workspace.config.rules.contains(rule);

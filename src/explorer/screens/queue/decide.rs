@@ -1,6 +1,6 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
-use crate::domain::{Decision, DecisionKind, Status};
+use crate::domain::{Decision, DecisionKind};
 use crate::explorer::authoring::{self, quarantine};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::{self, Enabled};
@@ -11,7 +11,7 @@ use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::queue::state::{QueueStep, StepChange};
 use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
-use crate::metrics::{Rescorer, WhatIf, relaxation};
+use crate::metrics::{WhatIf, relaxation_of_all};
 use std::borrow::Cow;
 
 /// Maximum number of cases that are named in a preview.
@@ -193,18 +193,10 @@ pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
     effects
 }
 
-/// The smallest changes with which these cases pass, one after the other: a case that passes with the changes for the
-/// cases before it adds none.
+/// The smallest changes with which these cases pass, one after the other.
 fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
-    let mut change = WhatIf::default();
-    for case in cases {
-        let attempt = model.outcomes.get(*case).and_then(|outcome| outcome.worst_attempt());
-        let Some(attempt) = attempt.and_then(|attempt| attempt.read().ok()) else { continue };
-        if change.is_empty() || Rescorer::new(&change).rescore(&attempt).status != Status::Passed {
-            change.add(relaxation(&attempt).unwrap_or_default());
-        }
-    }
-    change
+    let worst = |case: &CaseRef| model.outcomes.get(*case)?.worst_attempt()?.read().ok();
+    relaxation_of_all(cases.iter().filter_map(worst))
 }
 
 /// Takes the last step back.
