@@ -1,26 +1,22 @@
 //! `evaltrail run` and `evaltrail score`.
 
-use super::args::{CaseArgs, FailOn, ReportTo, RunArgs, ScoreArgs};
-use super::compare::no_baseline;
+use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
+use super::exit_code::{Tolerated, baseline, exit_of};
+use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
-use super::progress::{Reporter, Verbosity};
+use super::select::{only_changed, only_failed};
 use super::{Exit, github, trust};
-use crate::domain::{
-    CancelReason, CaseKey, InMemory, JudgeSpec, Query, RunBy, RunEvent, RunOptions, RunState, Status,
-    clean_line,
-};
-use crate::formats::SetFile;
+use crate::domain::{JudgeSpec, Query, RunOptions, RunState, clean_line};
 use crate::formats::recording::recording_line;
-use crate::history::{CaseResult, PastResult, Resume, ResumedRun, case_results, place, unfinished};
+use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
-use crate::runner::{self, Prepared, Request, Run, RunHandle, Selection};
-use crate::store::{Baseline, can_write, fill_whole, read_baseline};
-use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes, sources_changed_at};
+use crate::runner::{self, Prepared, Request, Selection};
+use crate::store::{can_write, fill_whole};
+use crate::workspace::Workspace;
 use anyhow::Context;
-use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
@@ -119,7 +115,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (state, interrupted) =
-        runtime.block_on(listen(cases, prepared, resumed, workspace, how.fail_fast))?;
+        runtime.block_on(carry_to_the_end(cases, prepared, resumed, workspace, how.fail_fast))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     let all_written = finish(cases, how.record.as_deref(), &state)?;
     let broke = baseline.map(|baseline| runner::compared_with(&baseline, &state));
@@ -168,83 +164,6 @@ fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     }
 }
 
-/// The files of the selections, and the past results of their cases. A file that cannot be opened is reported when the
-/// run is prepared.
-fn opened_with_results(
-    workspace: &Workspace,
-    selections: &[Selection],
-) -> (Vec<Option<OpenSet>>, Vec<PastResult>) {
-    let opened: Vec<Option<OpenSet>> =
-        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
-    let files: Vec<(&SetPath, &SetFile)> = selections
-        .iter()
-        .zip(&opened)
-        .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
-        .collect();
-    let past = runner::past_results(workspace, &files, InMemory::Summary);
-    (opened, past)
-}
-
-/// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
-/// run yet, all of its cases are selected.
-fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let (opened, past) = opened_with_results(workspace, &selections);
-    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
-        let Some(open) = open else { return selection };
-        let notes = read_notes(&selection.set.path).unwrap_or_default();
-        let results = case_results(&open.file, &selection.set.path, &notes, &past);
-        let results: Vec<CaseResult> = results.into_iter().filter(|result| !result.is_foreign()).collect();
-        if results.is_empty() {
-            tell(&format!("{} has not been run yet: all of its cases are selected", selection.set.shown));
-            return selection;
-        }
-        let failed = results.iter().filter(|result| result.status() != Status::Passed);
-        let key = |result: &CaseResult| CaseKey {
-            eval_id: open.file.eval_id(result.index).into_owned(),
-            content: open.file.content_hash(result.index),
-        };
-        Selection { cases: Some(failed.map(key).collect()), ..selection }
-    });
-    narrowed.collect()
-}
-
-/// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
-/// after it.
-fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let (opened, past) = opened_with_results(workspace, &selections);
-    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
-        let Some(open) = open else { return selection };
-        let changed_at = sources_changed_at(workspace, &selection.set, &open.file);
-        // The newest result comes last.
-        let of_set =
-            past.iter().filter(|result| result.file == selection.set.path && result.turn().is_none());
-        let ours = of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk));
-        let mut current: BTreeMap<usize, bool> = BTreeMap::new();
-        for result in ours {
-            let Some(at) = place(&open.file, &result.eval_id, &result.content) else { continue };
-            let is_same = open.file.content_hash(at) == result.content;
-            let is_newer =
-                result.run.started_at().is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran));
-            current.insert(at, is_same && is_newer);
-        }
-        let changed = (0..open.file.len()).filter(|at| !current.get(at).copied().unwrap_or(false));
-        let key = |at: usize| CaseKey {
-            eval_id: open.file.eval_id(at).into_owned(),
-            content: open.file.content_hash(at),
-        };
-        let changed: Vec<CaseKey> = changed.map(key).collect();
-        let cases = match selection.cases {
-            None => changed,
-            Some(chosen) => {
-                let ids: HashSet<&str> = changed.iter().map(|case| case.eval_id.as_str()).collect();
-                chosen.into_iter().filter(|case| ids.contains(case.eval_id.as_str())).collect()
-            }
-        };
-        Selection { cases: Some(cases), ..selection }
-    });
-    narrowed.collect()
-}
-
 /// The unfinished run to resume, if there is one. Errors: it cannot be resumed with this request.
 fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
@@ -276,99 +195,6 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedR
             }
             Ok(Some(*run))
         }
-    }
-}
-
-async fn listen(
-    args: &CaseArgs,
-    prepared: Prepared,
-    resumed: Option<ResumedRun>,
-    workspace: &Workspace,
-    fail_fast: Option<usize>,
-) -> anyhow::Result<(RunState, bool)> {
-    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, &workspace.root);
-    let verbosity = match (args.quiet, args.verbose) {
-        (true, _) => Verbosity::Quiet,
-        (_, true) => Verbosity::Verbose,
-        _ => Verbosity::Normal,
-    };
-    let mut reporter = Reporter::new(paint(args.color), verbosity, !args.json);
-    let began = Instant::now();
-    let mut tick = tokio::time::interval(Duration::from_millis(100));
-    let mut interrupts = 0;
-    // A resumed run has failures already.
-    let (before, mut stopped) = (counted_failures(&state), false);
-    // Installed before the loop, so that no signal is lost.
-    let mut interrupted = Interrupts::listen()?;
-    loop {
-        tokio::select! {
-            biased;
-            () = interrupted.next() => {
-                interrupts += 1;
-                reporter.erase();
-                interrupt(interrupts, &handle);
-            }
-            event = events.recv() => {
-                let Some(event) = event else { break };
-                if let RunEvent::Finished(attempt) = &event {
-                    reporter.finished(&state, attempt);
-                }
-                if let RunEvent::Warning(warning) = &event {
-                    reporter.erase();
-                    tell(&format!("warning: {}", crate::domain::clean_line(warning)));
-                }
-                let is_finished = matches!(event, RunEvent::Finished(_));
-                state.apply(event);
-                if is_finished && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
-                    stopped = true;
-                    reporter.erase();
-                    tell("stopping after the first failures (--fail-fast); attempts in flight are finished");
-                    handle.cancel(CancelReason::Finish);
-                }
-            }
-            _ = tick.tick() => reporter.draw(&state, began.elapsed().as_secs_f64()),
-        }
-    }
-    reporter.erase();
-    Ok((state, interrupts > 0))
-}
-
-/// A stream of Ctrl-C signals.
-struct Interrupts {
-    #[cfg(unix)]
-    signals: tokio::signal::unix::Signal,
-}
-
-impl Interrupts {
-    #[cfg(unix)]
-    fn listen() -> std::io::Result<Interrupts> {
-        let kind = tokio::signal::unix::SignalKind::interrupt();
-        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        self.signals.recv().await;
-    }
-
-    #[cfg(not(unix))]
-    fn listen() -> std::io::Result<Interrupts> {
-        Ok(Interrupts {})
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-fn interrupt(times: u32, handle: &RunHandle) {
-    if times == 1 {
-        tell("finishing the attempts in flight; Ctrl-C again stops now");
-        handle.cancel(CancelReason::Finish);
-    } else {
-        tell("stopping");
-        handle.cancel(CancelReason::Stop);
     }
 }
 
@@ -420,54 +246,4 @@ pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyho
         written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()
-}
-
-/// The attempts that did not pass, without those of quarantined cases.
-fn counted_failures(state: &RunState) -> usize {
-    (state.totals.ended() - state.totals.passed).saturating_sub(state.quarantined().ended())
-}
-
-/// The failures with which a run is successful.
-struct Tolerated {
-    /// The maximum number of attempts that did not pass.
-    failures: Option<usize>,
-    /// The number of cases that broke since the baseline, if only those count.
-    broke: Option<usize>,
-}
-
-/// The baseline to compare the run with. Errors: it is needed and not there, or cannot be read.
-fn baseline(cases: &CaseArgs, turn: Option<u32>, workspace: &Workspace) -> anyhow::Result<Option<Baseline>> {
-    if turn.is_some() {
-        if cases.fail_on.is_some() {
-            anyhow::bail!("--fail-on broke: a run of one turn cannot be compared with the baseline");
-        }
-        return Ok(None);
-    }
-    let found = read_baseline(&workspace.root);
-    match (found, cases.fail_on) {
-        (Ok(None), Some(FailOn::Broke)) => {
-            anyhow::bail!("--fail-on broke: {}", no_baseline())
-        }
-        (Err(error), None) => {
-            tell(&format!("not compared with the baseline: {error}"));
-            Ok(None)
-        }
-        (found, _) => Ok(found?),
-    }
-}
-
-fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
-    let failed = match tolerated.broke {
-        Some(broke) => broke > 0,
-        None => counted_failures(state) > tolerated.failures.unwrap_or(0),
-    };
-    if interrupted {
-        Exit::Interrupted
-    } else if failed || !state.outstanding().is_empty() {
-        Exit::Failures
-    } else if bad_input {
-        Exit::UsageError
-    } else {
-        Exit::Success
-    }
 }

@@ -1,0 +1,106 @@
+//! A run while it goes on: progress, `--fail-fast` and Ctrl-C.
+
+use super::args::CaseArgs;
+use super::exit_code::counted_failures;
+use super::output::{paint, tell};
+use super::progress::{Reporter, Verbosity};
+use crate::domain::{CancelReason, RunEvent, RunState, clean_line};
+use crate::history::ResumedRun;
+use crate::runner::{self, Prepared, Run, RunHandle};
+use crate::workspace::Workspace;
+use std::time::{Duration, Instant};
+
+/// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
+/// `fail_fast` attempts did not pass.
+pub(super) async fn carry_to_the_end(
+    args: &CaseArgs,
+    prepared: Prepared,
+    resumed: Option<ResumedRun>,
+    workspace: &Workspace,
+    fail_fast: Option<usize>,
+) -> anyhow::Result<(RunState, bool)> {
+    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, &workspace.root);
+    let verbosity = match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    };
+    let mut reporter = Reporter::new(paint(args.color), verbosity, !args.json);
+    let began = Instant::now();
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let mut interrupts = 0;
+    // A resumed run has failures already.
+    let (before, mut stopped) = (counted_failures(&state), false);
+    // Installed before the loop, so that no signal is lost.
+    let mut interrupted = Interrupts::listen()?;
+    loop {
+        tokio::select! {
+            biased;
+            () = interrupted.next() => {
+                interrupts += 1;
+                reporter.erase();
+                interrupt(interrupts, &handle);
+            }
+            event = events.recv() => {
+                let Some(event) = event else { break };
+                if let RunEvent::Finished(attempt) = &event {
+                    reporter.finished(&state, attempt);
+                }
+                if let RunEvent::Warning(warning) = &event {
+                    reporter.erase();
+                    tell(&format!("warning: {}", clean_line(warning)));
+                }
+                let is_finished = matches!(event, RunEvent::Finished(_));
+                state.apply(event);
+                if is_finished && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
+                    stopped = true;
+                    reporter.erase();
+                    tell("stopping after the first failures (--fail-fast); attempts in flight are finished");
+                    handle.cancel(CancelReason::Finish);
+                }
+            }
+            _ = tick.tick() => reporter.draw(&state, began.elapsed().as_secs_f64()),
+        }
+    }
+    reporter.erase();
+    Ok((state, interrupts > 0))
+}
+
+/// A stream of Ctrl-C signals.
+struct Interrupts {
+    #[cfg(unix)]
+    signals: tokio::signal::unix::Signal,
+}
+
+impl Interrupts {
+    #[cfg(unix)]
+    fn listen() -> std::io::Result<Interrupts> {
+        let kind = tokio::signal::unix::SignalKind::interrupt();
+        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        self.signals.recv().await;
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> std::io::Result<Interrupts> {
+        Ok(Interrupts {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+fn interrupt(times: u32, handle: &RunHandle) {
+    if times == 1 {
+        tell("finishing the attempts in flight; Ctrl-C again stops now");
+        handle.cancel(CancelReason::Finish);
+    } else {
+        tell("stopping");
+        handle.cancel(CancelReason::Stop);
+    }
+}
