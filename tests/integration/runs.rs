@@ -279,6 +279,30 @@ fn attempts_begin_at_the_rate_that_is_asked_for() {
     assert_eq!(code.code(), Some(130));
 }
 
+/// `--fail-fast` starts no more attempts, is never a success, and `--resume` runs the rest.
+#[test]
+fn a_run_stops_after_the_first_failures() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    let cases =
+        (0..20).map(|n| case(&format!("c{n}"), &format!("fine {n}"), if n < 3 { "ok" } else { "no" }));
+    write_set(work.path(), "s", cases.collect());
+    let run = |more: &[&str]| {
+        let mut command = evaltrail(work.path());
+        let agent = ["--agent", &server.agent(), "-j", "1"];
+        output(command.arg("run").arg(work.path()).args(agent).args(more))
+    };
+    let stopped = run(&["--fail-fast=2", "--max-failures", "20"]);
+    assert_eq!(stopped.status.code(), Some(1), "{}", both(&stopped));
+    assert!(both(&stopped).contains("stopping after the first failures"), "{}", both(&stopped));
+    let asked = server.seen.lock().unwrap().runs.len();
+    assert!((5..=6).contains(&asked), "3 passed, 2 failed, and at most one was in flight: {asked}");
+    let resumed = run(&["--resume"]);
+    assert_eq!(resumed.status.code(), Some(1), "{}", both(&resumed));
+    let seen = server.seen.lock().unwrap();
+    assert_eq!(seen.runs.len(), 20, "{}", both(&resumed));
+    assert!(seen.runs.values().all(|count| *count == 1), "nothing ran twice: {:?}", seen.runs);
+}
+
 #[test]
 fn failed_and_repeat_and_selection() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
