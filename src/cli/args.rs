@@ -321,6 +321,9 @@ pub(super) struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub(super) json: bool,
+    /// Write the comparison to a file: json or markdown (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_comparison_report)]
+    pub(super) report: Vec<ReportTo>,
     /// Exit with 1 if a case broke
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) fail_on: Option<FailOn>,
@@ -454,4 +457,12 @@ fn parse_report(text: &str) -> Result<ReportTo, String> {
         return Err("the file is missing".into());
     }
     Ok(ReportTo { format, file: PathBuf::from(file) })
+}
+
+fn parse_comparison_report(text: &str) -> Result<ReportTo, String> {
+    let to = parse_report(text)?;
+    match to.format {
+        ReportFormat::Json | ReportFormat::Markdown => Ok(to),
+        other => Err(format!("a comparison is written as json or markdown, not as {}", other.name())),
+    }
 }

@@ -1,13 +1,13 @@
 //! `evaltrail compare`: what became of the cases from one run to another.
 
 use super::Exit;
-use super::args::{ColorWhen, CompareArgs, FailOn};
+use super::args::{ColorWhen, CompareArgs, FailOn, ReportTo};
 use super::find_run::find_run;
 use super::output::{paint, say, say_json};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
 use crate::domain::RunState;
-use crate::report::ComparedRuns;
-use crate::store::{BASELINE_FILE, read_baseline};
+use crate::report::{ComparedRuns, ReportFormat};
+use crate::store::{BASELINE_FILE, fill_whole, read_baseline};
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 
@@ -35,8 +35,20 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         true => say_json(&serde_json::to_string_pretty(&compared.json())?),
         false => say(&compared.text(paint(ColorWhen::Auto))),
     };
+    for to in &args.report {
+        write_report(&compared, to)?;
+    }
     let broke = found.passed_only_before(before, after).next().is_some();
     Ok(if broke && args.fail_on == Some(FailOn::Broke) { Exit::Failures } else { Exit::Success })
+}
+
+fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -> anyhow::Result<()> {
+    let text = match format {
+        ReportFormat::Json => serde_json::to_string_pretty(&compared.json())? + "\n",
+        _ => compared.markdown(),
+    };
+    fill_whole(file, |out| out.write_all(text.as_bytes()))
+        .with_context(|| format!("--report {}", file.display()))
 }
 
 /// A run, or the baseline.

@@ -118,7 +118,7 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
 const APART: &str = "<!-- -->";
 
 /// Escapes a text, so that it contains no markup, HTML, mention, reference, link or line break.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     const LONGEST: usize = 300;
     let line = clean_line(text);
     let mut out = String::with_capacity(line.len() + 8);

@@ -196,6 +196,18 @@ fn two_runs_are_compared_case_by_case() {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
     assert_eq!(run(&["compare"]).status.code(), Some(0), "without --fail-on nothing is a failure");
+    let reported = run(&["compare", "--report", "markdown=c.md", "--report", "json=c.json"]);
+    assert_eq!(reported.status.code(), Some(0), "{}", both(&reported));
+    let report = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&report("c.json")).unwrap(), json);
+    for lines in [
+        "**160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed",
+        "### 1 broke\n\n| first | second | case | reason |\n|---|---|---|---|\n| ✓ | ✗ | rows › case\\_001 | call 1 find",
+    ] {
+        assert!(report("c.md").contains(lines), "{lines:?} is not in {}", report("c.md"));
+    }
+    let refused = run(&["compare", "--report", "html=c.html"]);
+    assert!(both(&refused).contains("a comparison is written as json or markdown"), "{}", both(&refused));
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! The comparison for a pull request.
+
+use super::{CaseResultWords, ComparedRuns, outcome_of, started_words, wilcoxon_words};
+use crate::analysis::{ComparedCase, RunToCompare};
+use crate::domain::RunState;
+use crate::report::markdown::cell;
+use std::fmt::Write;
+
+impl ComparedRuns<'_> {
+    /// The comparison in Markdown. All external data is escaped.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("## Comparison of two runs\n\n**{}**\n\n", self.conclusion());
+        let run = |title: &str, run: &RunToCompare| {
+            let (id, started) = (cell(&run.plan.run_id), started_words(&run.plan.started));
+            format!("- {title}: {id}, {started} UTC, {}\n", cell(&run.agent_label()))
+        };
+        out += &run("first", &self.before);
+        out += &run("second", &self.after);
+        for remark in self.remarks() {
+            let _ = writeln!(out, "- {remark}");
+        }
+        for list in self.lists() {
+            let _ = write!(out, "\n### {} {}\n\n", list.cases.len(), list.title);
+            out.push_str("| first | second | case | reason |\n|---|---|---|---|\n");
+            for case in list.cases.iter().take(list.shown) {
+                out += &self.case_row(case);
+            }
+            if list.left_out() > 0 {
+                let _ = writeln!(out, "\n… and {} more", list.left_out());
+            }
+        }
+        self.write_metrics(&mut out);
+        out
+    }
+
+    fn case_row(&self, case: &ComparedCase) -> String {
+        let outcome = |run: &RunState, at: Option<usize>| at.map(|at| outcome_of(run, at));
+        let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
+        let sign = |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
+        let (first, second) = (sign(before.as_ref()), sign(after.as_ref()));
+        let reason = after.or(before).map(|of| of.reason).unwrap_or_default();
+        format!("| {first} | {second} | {} | {} |\n", cell(&self.name_with_former(case)), cell(&reason))
+    }
+
+    fn write_metrics(&self, out: &mut String) {
+        if self.found.metrics.is_empty() {
+            return;
+        }
+        out.push_str(
+            "\n| metric | cases | first | second | difference | Wilcoxon, each metric by itself |\n",
+        );
+        out.push_str("|---|--:|--:|--:|--:|---|\n");
+        for of in &self.found.metrics {
+            let (name, difference, p) = (cell(&of.metric), of.after - of.before, wilcoxon_words(of));
+            let _ = writeln!(
+                out,
+                "| {name} | {} | {:.3} | {:.3} | {difference:+.3} | {p} |",
+                of.cases, of.before, of.after
+            );
+        }
+    }
+}
