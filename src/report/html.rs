@@ -1,6 +1,7 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of};
+use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
@@ -45,6 +46,13 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
     }
     out.push_str("</p>\n");
     metrics(&attempts, &mut out);
+    if attempts.iter().any(|attempt| attempt.status != Status::Passed) {
+        let command = text(&export_command(&state.plan));
+        let _ = writeln!(
+            out,
+            "<p><code>{command}</code>, in the folder of the run, writes the file that the commands below open.</p>"
+        );
+    }
     groups(state, &mut out);
     for attempt in attempts {
         case(state, attempt, &mut out)?;
@@ -127,6 +135,10 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
             "<p class=\"not_evaluated\">{}</p>",
             text(quarantined.trim_end_matches([':', ' ']))
         );
+    }
+    if status != Status::Passed {
+        let command = open_command(&state.plan, &attempt.eval_id);
+        let _ = writeln!(out, "<p>to open it: <code>{}</code></p>", text(&command));
     }
     out.push_str("<table>\n");
     for metric in &attempt.metrics {

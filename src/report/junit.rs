@@ -1,5 +1,6 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
+use super::open_command::open_command;
 use super::quarantine_words;
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
 use quick_xml::Writer;
@@ -64,6 +65,7 @@ fn case(
     let Some(kind) = element_of(state, attempt) else { return element.write_empty().map(|_| ()) };
     let said = valid(&format!("{}{}", quarantine_words(state, attempt), why(attempt)));
     let first = said.lines().next().unwrap_or_default().to_string();
+    let said = format!("{said}\n\nto open it: {}", valid(&open_command(&state.plan, &attempt.eval_id)));
     element.write_inner_content(|writer| {
         let mut element = writer.create_element(kind).with_attribute(("message", first.as_str()));
         // Failures with the same type have the same cause.

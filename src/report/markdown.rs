@@ -1,6 +1,7 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of};
+use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
@@ -61,6 +62,12 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     if bad.len() > LISTED {
         let _ = writeln!(out, "\n… and {} more", bad.len() - LISTED);
     }
+    let _ = writeln!(
+        out,
+        "\nTo open a case: {}, then for instance {}",
+        cell(&export_command(&state.plan)),
+        cell(&open_command(&state.plan, &bad[0].eval_id))
+    );
     out
 }
 

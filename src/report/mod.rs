@@ -9,6 +9,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod open_command;
 mod text;
 mod vertex;
 

@@ -103,6 +103,17 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     let block = html.split("<summary>7 × device of set_light differs</summary>").nth(1).unwrap();
     let listed = block.split("</details>").next().unwrap().matches("<li>").count();
     assert_eq!(listed, 7);
+    let run_id = json["run_id"].as_str().unwrap();
+    assert_eq!(html.matches("<p>to open it: ").count(), 40);
+    let command = format!("evaltrail open run-{run_id}.evaltrail {}", members(0)[0]);
+    assert!(html.contains(&format!("<code>{command}</code>")), "{command}");
+    let exported =
+        output(evaltrail(&place.path().join("home")).args(["export", run_id]).current_dir(place.path()));
+    assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
+    assert!(
+        place.path().join(format!("run-{run_id}.evaltrail")).is_file(),
+        "the file that the command names"
+    );
 }
 
 #[cfg(unix)]
