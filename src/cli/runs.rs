@@ -2,7 +2,7 @@
 
 use super::args::{ColorWhen, RunsArgs};
 use super::find_run::name_of;
-use super::output::{paint, say, say_json};
+use super::output::{paint, say, say_json, tell};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunHead, RunSource};
@@ -21,14 +21,23 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     let shown = history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
     if args.json {
         let runs: Vec<Value> = shown.map(|head| run_json(&history, head, &workspace.root)).collect();
+        let unreadable = history.unreadable.iter();
+        let unreadable: Vec<Value> = unreadable
+            .map(|(path, error)| json!({"path": path.display().to_string(), "error": clean_line(error)}))
+            .collect();
         say_json(&serde_json::to_string_pretty(
-            &json!({"evaltrail": env!("CARGO_PKG_VERSION"), "runs": runs}),
+            &json!({"evaltrail": env!("CARGO_PKG_VERSION"), "runs": runs, "unreadable": unreadable}),
         )?);
         return Ok(Exit::Success);
     }
+    for (_, error) in &history.unreadable {
+        tell(&format!("a run cannot be read: {}", clean_line(error)));
+    }
     let paint = paint(ColorWhen::Auto);
     if history.runs.is_empty() {
-        say("no runs here yet; evaltrail run . starts one");
+        if history.unreadable.is_empty() {
+            say("no runs here yet; evaltrail run . starts one");
+        }
         return Ok(Exit::Success);
     }
     say(&paint.faint(&format!(

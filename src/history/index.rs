@@ -124,6 +124,8 @@ impl RunHead {
 pub struct History {
     /// The runs, newest first; foreign ones last.
     pub runs: Vec<RunHead>,
+    /// The folders and result files that cannot be read, each with the error, in words.
+    pub unreadable: Vec<(PathBuf, String)>,
     /// Names and pins, by the run's id.
     pub labels: HashMap<String, RunLabel>,
     /// The id of the run that is the baseline, if there is one.
@@ -148,14 +150,13 @@ struct IndexFile {
 }
 
 impl History {
-    /// Finds the runs of a workspace. Runs that changed after the index was written are read again; runs that cannot be
-    /// read are left out. `app_dirs` are the agents' folders, where ADK stores its results.
+    /// Finds the runs of a workspace. Runs that changed after the index was written are read again. `app_dirs` are the agents' folders, where ADK stores its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
         let key = places.and_then(|places| RunKey::of(places).ok());
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
         let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
-        let mut entries = Vec::new();
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
         let mut changed = false;
         let ours = run_folders(root).into_iter().map(|path| (path, None));
         let adk =
@@ -170,8 +171,13 @@ impl History {
                         None => head_of_run(&path, key.as_ref()),
                         Some(app_dir) => head_of_result(&path, app_dir),
                     };
-                    let Some(head) = head else { continue };
-                    Entry { stamp, head }
+                    match head {
+                        Ok(head) => Entry { stamp, head },
+                        Err(error) => {
+                            unreadable.push((path, error));
+                            continue;
+                        }
+                    }
                 }
             };
             entries.push(entry);
@@ -182,7 +188,7 @@ impl History {
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
-        History { runs, labels: read_run_labels(root), baseline: baseline_run_id(root), key }
+        History { runs, unreadable, labels: read_run_labels(root), baseline: baseline_run_id(root), key }
     }
 
     /// The runs that are signed with this user's key, newest first.
@@ -257,13 +263,13 @@ fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     files.iter().map(|file| of(file).unwrap_or_default()).collect()
 }
 
-fn head_of_run(path: &Path, key: Option<&RunKey>) -> Option<RunHead> {
-    let run = load_run(path, key).ok()?;
+fn head_of_run(path: &Path, key: Option<&RunKey>) -> Result<RunHead, String> {
+    let run = load_run(path, key).map_err(|error| error.to_string())?;
     let (state, plan) = (&run.state, &run.state.plan);
     let count = |at: usize| plan.cases.iter().filter(|case| case.set == at).count();
     let counted = |(at, set): (usize, &PlannedSet)| SetCount { path: set.path.clone(), cases: count(at) };
     let sets = plan.sets.iter().enumerate().map(counted).collect();
-    Some(RunHead {
+    Ok(RunHead {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
         started: plan.started.clone(),
@@ -308,11 +314,11 @@ fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     })
 }
 
-fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
+fn head_of_result(path: &Path, app_dir: &Path) -> Result<RunHead, String> {
     let file = open_result(path)?;
     let mut totals = Totals::default();
     file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
-    Some(RunHead {
+    Ok(RunHead {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
         started: rfc3339(file.created),
@@ -337,8 +343,10 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Option<RunHead> {
 /// The maximum size of a result file, in bytes.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-pub(super) fn open_result(path: &Path) -> Option<ResultFile> {
-    ResultFile::open(Arc::from(read_text_file(path, LARGEST_RESULT).ok()?)).ok()
+pub(super) fn open_result(path: &Path) -> Result<ResultFile, String> {
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = read_text_file(path, LARGEST_RESULT).map_err(|error| named(&error))?;
+    ResultFile::open(Arc::from(text)).map_err(|error| named(&error))
 }
 
 #[cfg(test)]

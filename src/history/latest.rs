@@ -200,7 +200,7 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
 }
 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
-    let Some(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
+    let Ok(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
     let records: Arc<dyn AttemptRecords> = file.clone();
     let reference = Arc::new(head.run_ref());
     let mut found: Vec<PastResult> = Vec::new();

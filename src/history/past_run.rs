@@ -88,7 +88,7 @@ fn sets_of_run(state: &RunState) -> Vec<PastSet> {
 }
 
 fn set_of_result(head: &RunHead, path: PathBuf) -> Option<PastSet> {
-    let file = open_result(&head.path).map(Arc::new)?;
+    let file = open_result(&head.path).ok().map(Arc::new)?;
     let records: Arc<dyn AttemptRecords> = file.clone();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let (mut cases, mut attempts): (Vec<RecordedCase>, Vec<Vec<Arc<EndedAttempt>>>) = Default::default();

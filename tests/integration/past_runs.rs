@@ -89,6 +89,28 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
+/// Nothing that is lost is lost without a word.
+#[cfg(unix)]
+#[test]
+fn a_run_that_cannot_be_read_is_named() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    let plan = place.path().join(".evaltrail/runs").join(&ids[1]).join("run.json");
+    std::fs::write(&plan, "{\"format\": ").unwrap();
+    let listed = run(&place, &["runs"]);
+    assert!(text(&listed).contains(&ids[0]) && !text(&listed).contains(&ids[1]), "{}", both(&listed));
+    let named = format!("a run cannot be read: {}", plan.display());
+    assert!(both(&listed).contains(&named), "{named:?} is not in {}", both(&listed));
+    let json: Value = serde_json::from_str(&text(&run(&place, &["runs", "--json"]))).unwrap();
+    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(1), "{json}");
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("H");
+    terminal.wait_for("1 run, 1 cannot be read (evaltrail runs says why)");
+}
+
 #[cfg(unix)]
 #[test]
 fn runs_are_named_pinned_and_deleted_in_the_explorer() {

@@ -42,16 +42,21 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     let Screen::Runs(runs) = &model.screen else { return None };
-    let count = match runs.rows.len() {
+    let mut count = match runs.rows.len() {
         _ if runs.history.is_none() => "runs".to_string(),
         1 => "1 run".to_string(),
         count => format!("{count} runs, newest first"),
     };
+    let unreadable = runs.history.as_ref().map_or(0, |history| history.unreadable.len());
+    if unreadable > 0 {
+        count = format!("{count}, {unreadable} cannot be read (evaltrail runs says why)");
+    }
     panel(areas.main, &count, true, theme, buffer);
     let rows = case_rows(areas);
     if runs.rows.is_empty() {
         let words = match runs.history {
             None => "reading the runs…",
+            Some(_) if unreadable > 0 => "no run can be read",
             Some(_) => "no runs here yet",
         };
         put(buffer, rows.x + 1, rows.y, rows.width.saturating_sub(1), words, theme.style(Role::Faint));
