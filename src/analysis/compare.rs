@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// What became of a case from the first run to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CaseFate {
-    /// It passed, and does not pass any more.
+    /// It passed in the first run, and did not pass in the second.
     Broke,
-    /// It did not pass, and passes now.
+    /// It did not pass in the first run, and passed in the second.
     Fixed,
     /// The case was edited between the runs, so that its outcomes cannot be compared.
     Edited,

@@ -72,7 +72,7 @@ fn counted<'a>(failures: &[&'a [Cause]], of: &[usize]) -> HashMap<&'a Cause, usi
     counts
 }
 
-/// Groups failures whose causes have no group yet: the cause that most of them have first.
+/// Groups the failures that are in no group yet. The cause that most of them have forms the first group.
 fn group_rest<'a>(
     failures: &[&'a [Cause]],
     left: &mut Vec<usize>,

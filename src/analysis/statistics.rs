@@ -35,7 +35,7 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
         return None;
     }
     sorted.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-    // Doubled, so that means of ranks are whole numbers.
+    // Ranks are stored doubled, because the mean rank of equal values can end in one half.
     let mut ranks: Vec<usize> = Vec::with_capacity(sorted.len());
     let mut ties = 0.0;
     for equal in sorted.chunk_by(|a, b| a.abs() == b.abs()) {

@@ -45,7 +45,7 @@ pub(super) enum Command {
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
-    /// Write a run to one file that evaltrail open can open anywhere, without known secrets
+    /// Write a run, without known secrets, to one file, which `evaltrail open` opens on any machine
     Export(ExportArgs),
     /// Explore a run from the file that evaltrail export wrote
     Open(OpenArgs),

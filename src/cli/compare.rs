@@ -25,7 +25,7 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
             |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} alone"));
         let (first, second) = (words(turns.0), words(turns.1));
         bail!(
-            "the first run is of {first}, the second of {second}: they cannot be compared; name two runs of the same turns (evaltrail runs lists them)"
+            "the first run has {first}, the second {second}: they cannot be compared; choose two runs of the same turns from the list of `evaltrail runs`"
         );
     }
     let (before_side, after_side) = (first.to_compare(), second.to_compare());

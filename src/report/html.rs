@@ -3,7 +3,7 @@
 use super::failures::{change_for, failed_cases, groups_headline, groups_of};
 use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, quarantine_words};
-use crate::domain::{EndedAttempt, Invocation, RunState, Status, clean, value_text};
+use crate::domain::{EndedAttempt, Invocation, MetricResult, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
 use std::io;
@@ -140,21 +140,7 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
         let command = open_command(&state.plan, &attempt.eval_id);
         let _ = writeln!(out, "<p>to open it: <code>{}</code></p>", text(&command));
     }
-    out.push_str("<table>\n");
-    for metric in &attempt.metrics {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
-        let _ = writeln!(
-            out,
-            "<tr><td class=\"{}\">{} {}<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
-            metric.status.key(),
-            metric.status.glyph(),
-            text(&metric.metric),
-            number(metric.score),
-            number(metric.threshold),
-            text(&metric.explanation)
-        );
-    }
-    out.push_str("</table>\n");
+    scores(&attempt.metrics, out);
     for turn in 0..attempt.expected.len().max(attempt.actual.len()) {
         let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
         let user = expected.or(actual).map(|turn| turn.user.shown_text()).unwrap_or_default();
@@ -172,6 +158,25 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
     }
     out.push_str("</details>\n");
     Ok(())
+}
+
+/// The metrics of an attempt: status, score, threshold and explanation.
+fn scores(metrics: &[MetricResult], out: &mut String) {
+    out.push_str("<table>\n");
+    for metric in metrics {
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"{}\">{} {}<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
+            metric.status.key(),
+            metric.status.glyph(),
+            text(&metric.metric),
+            number(metric.score),
+            number(metric.threshold),
+            text(&metric.explanation)
+        );
+    }
+    out.push_str("</table>\n");
 }
 
 fn side(turn: Option<&Invocation>) -> String {

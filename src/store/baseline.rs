@@ -1,6 +1,7 @@
 //! The baseline of a workspace: a file that can be committed, with the outcome and the scores of every case of a run.
 //! Later runs are compared with it, also where the run itself is not stored. It contains no texts of agents and judges,
-//! no error messages and no addresses or command lines of agents but their labels, which have no secrets.
+//! no error messages, and no addresses or command lines of agents. Agents are named by their labels, which contain no
+//! secrets.
 
 use super::plan_file::relative_to;
 use super::read::{read_head, read_text_file};
@@ -28,7 +29,7 @@ const LARGEST: u64 = 1 << 30;
 pub struct Baseline {
     /// The run: its plan, and attempts with scores but without turns.
     pub state: RunState,
-    /// What plan and attempts do not contain.
+    /// The agents, the judge, the expectations and the variants of the run, which its plan here does not contain.
     pub conditions: RunConditions,
 }
 

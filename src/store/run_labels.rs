@@ -21,7 +21,7 @@ pub fn run_name_error(name: &str) -> Option<String> {
     RESERVED.contains(&name).then(|| format!("{name:?} has another meaning; choose another name"))
 }
 
-/// What a person noted about a run.
+/// The name that the user gave a run, and whether the run is pinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLabel {
     /// The run's id.

@@ -117,7 +117,7 @@ pub static WITHOUT_EXPECTED: Command = Command {
 
 pub static EXPORT_RUN: Command = Command {
     name: "export",
-    help: "write the run to one file that evaltrail open can open anywhere, without known secrets",
+    help: "write the run, without known secrets, to one file, which `evaltrail open` opens on any machine",
     hint: None,
     scope: None,
     group: Group::Runs,

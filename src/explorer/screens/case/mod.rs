@@ -1,6 +1,7 @@
 //! The screen of one case: expected and actual side by side, timeline, judges and metrics.
 
 pub mod body;
+mod body_data;
 mod compare;
 mod judged;
 mod pieces;

@@ -1,6 +1,6 @@
 //! Updates of the case screen.
 
-use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Status};
+use crate::domain::{Attempt, EndedAttempt, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -11,15 +11,14 @@ use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::case::body::{
-    Body, BodyKey, BodyView, Compared, ComparedTurn, PieceLine, build_body, is_large, is_slow_to_relax,
-    turn_status,
+    Body, BodyKey, BodyView, Compared, PieceLine, build_body, is_large, is_slow_to_relax,
 };
+use crate::explorer::screens::case::body_data::{compared, not_run};
 use crate::explorer::screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
 use crate::explorer::screens::case::view;
 use crate::explorer::screens::{browse, layout};
-use crate::metrics::{is_declared, relaxation};
+use crate::metrics::relaxation;
 use ratatui::layout::Position;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Opens a case at its worst attempt.
@@ -351,80 +350,6 @@ fn wanted(model: &Model) -> Option<BodyKey> {
         verdicts: model.verdicts_version,
     };
     (case.key.as_ref() != Some(&key)).then_some(key)
-}
-
-/// The data for the lines of a case that was not run.
-fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
-    let read = model.file(case.at.set)?.case(case.at.index).ok();
-    let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
-    let turns = read.as_ref().map(|read| read.turns().to_vec()).unwrap_or_default();
-    let turn = |(turn, expected)| ComparedTurn { turn, expected: Some(expected), ..ComparedTurn::default() };
-    Some(Compared {
-        turns: turns.into_iter().enumerate().map(turn).collect(),
-        problem: model.problem_of(case.at),
-        states: states(state, None),
-        ..Compared::default()
-    })
-}
-
-/// The data for the lines of an attempt. If the attempt can no longer be read, the lines contain the error.
-fn compared(
-    model: &Model,
-    case: &CaseScreen,
-    ended: &EndedAttempt,
-    read: Result<Arc<Attempt>, String>,
-) -> Compared {
-    let people = people(model, case, ended);
-    let attempt = match read {
-        Ok(attempt) => attempt,
-        Err(why) => {
-            let problem = Some(format!("the attempt can no longer be read: {why}"));
-            return Compared { people, problem, ..Compared::default() };
-        }
-    };
-    // An attempt of a single turn has only that turn.
-    let first = if attempt.turn.is_some() { case.turn } else { 0 };
-    let variant = ended.variant().and_then(|name| {
-        model.notes(case.at)?.variants.iter().find(|variant| variant.name == name).map(|one| &one.turns)
-    });
-    let turn = |at: usize| ComparedTurn {
-        turn: first + at,
-        // If a variant decided the result, its trajectory is shown as expected.
-        expected: attempt.expected.get(at).map(|own| Invocation {
-            trajectory: variant.and_then(|turns| turns.get(first + at)).unwrap_or(&own.trajectory).clone(),
-            ..own.clone()
-        }),
-        actual: attempt.actual.get(at).cloned(),
-        status: turn_status(&attempt.metrics, at),
-    };
-    let count = attempt.expected.len().max(attempt.actual.len());
-    Compared {
-        turns: (0..count).map(turn).collect(),
-        has_run: true,
-        people,
-        problem: model.problem_of(case.at),
-        states: states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()),
-        attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
-    }
-}
-
-/// Verdicts given by people on an attempt.
-fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
-    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
-    let file = &model.sets[case.at.set].path.shown;
-    let mine = |one: &&HumanVerdict| {
-        Some(one.run_id.as_str()) == run_id
-            && one.file == *file
-            && one.eval_id == attempt.eval_id
-            && one.attempt == attempt.key.attempt
-    };
-    model.verdicts.iter().filter(mine).cloned().collect()
-}
-
-/// Expected and actual state; `None` if the case expects none.
-fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Value>, Option<Value>)> {
-    let expected = expected.filter(|state| is_declared(state))?;
-    Some((Some(expected.clone()), actual.cloned()))
 }
 
 /// Rebuilds the lines if they are out of date: immediately if the attempt is small, otherwise in the background.

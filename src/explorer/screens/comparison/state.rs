@@ -1,4 +1,4 @@
-//! State of the screen of two runs.
+//! State of the screen that compares two runs.
 
 use crate::analysis::{CaseFate, ComparedCase, RunComparison};
 use crate::diff::Line;
@@ -16,7 +16,7 @@ pub struct ComparedRun {
 }
 
 impl ComparedRun {
-    /// The attempt of a case that is shown: the first one that did not pass, else the first one.
+    /// The attempt that represents a case: the first one that did not pass; if all passed, the first one.
     pub fn shown_attempt(&self, case: usize) -> Option<&Arc<EndedAttempt>> {
         let attempts = self.state.attempts_of(case);
         let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
@@ -66,7 +66,7 @@ pub enum ComparisonRow {
     Case(usize),
 }
 
-/// State of the screen of two runs.
+/// State of the screen that compares two runs.
 #[derive(Debug)]
 pub struct ComparisonScreen {
     /// The runs.

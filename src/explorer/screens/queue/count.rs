@@ -1,4 +1,4 @@
-//! What is decided in the queue, and what is not.
+//! The decisions of the queue: their counts, and those that are not carried out yet.
 
 use crate::domain::{Decision, DecisionKind};
 use crate::explorer::case_ref::CaseRef;

@@ -52,9 +52,7 @@ impl Loop {
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
         let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
-        model.browse.hidden = hidden_columns(&remembered.hidden_columns);
-        let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
-        model.browse.order = order.unwrap_or(Order::File);
+        restore_list(&mut model, &remembered);
         let mut first = first_sets(&mut model, &executor, &remembered);
         if let Some(file) = explorer.run {
             model.is_run_file = true;
@@ -90,6 +88,13 @@ impl Loop {
         };
         Ok((opened, first))
     }
+}
+
+/// Restores the columns and the order of the list of cases.
+fn restore_list(model: &mut Model, remembered: &Remembered) {
+    model.browse.hidden = hidden_columns(&remembered.hidden_columns);
+    let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
+    model.browse.order = order.unwrap_or(Order::File);
 }
 
 /// The name of the user in the environment; empty if there is none.
