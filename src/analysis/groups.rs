@@ -9,17 +9,33 @@ use std::collections::{HashMap, HashSet};
 pub struct FailureGroup {
     /// What they share.
     pub cause: Cause,
-    /// Positions in the list of failures, ascending; at least two.
+    /// Positions in the list of failures, ascending.
     pub members: Vec<usize>,
+    /// The groups of members that share a more specific cause, the largest first. A member is in at most one.
+    pub nested: Vec<FailureGroup>,
 }
 
 /// Failures by what they share. Each failure is in exactly one group or alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailureGroups {
-    /// The groups, the largest first; of equally large ones the one with the earliest failure.
+    /// The groups, each of at least two failures, the largest first; of equally large ones the one with the earliest
+    /// failure.
     pub groups: Vec<FailureGroup>,
     /// Positions of the failures in no group, ascending: they share no cause with each other and none with a group.
     pub alone: Vec<usize>,
+}
+
+impl FailureGroup {
+    fn of(cause: &Cause, mut members: Vec<usize>) -> FailureGroup {
+        members.sort_unstable();
+        FailureGroup { cause: cause.clone(), members, nested: Vec::new() }
+    }
+
+    /// The members that are in no nested group.
+    pub fn others(&self) -> Vec<usize> {
+        let nested: HashSet<usize> = self.nested.iter().flat_map(|group| &group.members).copied().collect();
+        self.members.iter().copied().filter(|member| !nested.contains(member)).collect()
+    }
 }
 
 impl FailureGroups {
@@ -27,11 +43,25 @@ impl FailureGroups {
     pub fn grouped(&self) -> usize {
         self.groups.iter().map(|group| group.members.len()).sum()
     }
+
+    /// The most specific groups, the largest first: the nested ones, and the other members of the groups around them, of
+    /// which there may be only one.
+    pub fn specific(&self) -> Vec<FailureGroup> {
+        let parts = |group: &FailureGroup| {
+            let others = group.others();
+            let rest = (!others.is_empty()).then(|| FailureGroup::of(&group.cause, others));
+            group.nested.iter().cloned().chain(rest).collect::<Vec<_>>()
+        };
+        let mut specific: Vec<FailureGroup> = self.groups.iter().flat_map(parts).collect();
+        largest_first(&mut specific);
+        specific
+    }
 }
 
 /// Groups failures, each given as its causes with the most specific one first (see `Attempt::causes`). A failure belongs
 /// to the first of its causes that another failure has, too. Where all others with that cause belong elsewhere, it
-/// joins the group of another of its causes; what is left is grouped by the causes that most of it share.
+/// joins the group of another of its causes; what is left is grouped by the causes that most of it share. Groups and
+/// failures alone with the same general cause ([`Cause::general`]) form a group around them.
 pub fn group_failures<'a>(failures: impl IntoIterator<Item = &'a [Cause]>) -> FailureGroups {
     let failures: Vec<&[Cause]> = failures.into_iter().collect();
     let all: Vec<usize> = (0..failures.len()).collect();
@@ -54,13 +84,78 @@ pub fn group_failures<'a>(failures: impl IntoIterator<Item = &'a [Cause]>) -> Fa
         })
     });
     group_rest(&failures, &mut left, &mut members);
-    let group = |(cause, mut members): (&Cause, Vec<usize>)| {
-        members.sort_unstable();
-        FailureGroup { cause: cause.clone(), members }
-    };
-    let mut groups: Vec<FailureGroup> = members.into_iter().map(group).collect();
-    groups.sort_by_key(|group| (Reverse(group.members.len()), group.members[0]));
+    let mut groups: Vec<FailureGroup> =
+        members.into_iter().map(|(cause, members)| FailureGroup::of(cause, members)).collect();
+    largest_first(&mut groups);
+    let mut groups = nest(&failures, groups, &mut left);
+    largest_first(&mut groups);
     FailureGroups { groups, alone: left }
+}
+
+fn largest_first(groups: &mut [FailureGroup]) {
+    groups.sort_by_key(|group| (Reverse(group.members.len()), group.members[0]));
+}
+
+/// What has the same general cause.
+#[derive(Default)]
+struct SameGeneralCause {
+    groups: Vec<FailureGroup>,
+    alone: Vec<usize>,
+}
+
+impl SameGeneralCause {
+    fn failures(&self) -> usize {
+        self.groups.iter().map(|group| group.members.len()).sum::<usize>() + self.alone.len()
+    }
+}
+
+/// Puts groups and failures alone that share a general cause into a group. Returns all outermost groups.
+fn nest(failures: &[&[Cause]], groups: Vec<FailureGroup>, alone: &mut Vec<usize>) -> Vec<FailureGroup> {
+    let general = |cause: &Cause| cause.general().unwrap_or_else(|| cause.clone());
+    let mut kinds: Vec<(Cause, SameGeneralCause)> = Vec::new();
+    let mut places: HashMap<Cause, usize> = HashMap::new();
+    let mut place = |kinds: &mut Vec<(Cause, SameGeneralCause)>, cause: Cause| {
+        *places.entry(cause).or_insert_with_key(|cause| {
+            kinds.push((cause.clone(), SameGeneralCause::default()));
+            kinds.len() - 1
+        })
+    };
+    for group in groups {
+        let at = place(&mut kinds, general(&group.cause));
+        kinds[at].1.groups.push(group);
+    }
+    for &failure in alone.iter() {
+        for cause in failures[failure].iter().map(general).collect::<HashSet<_>>() {
+            let at = place(&mut kinds, cause);
+            kinds[at].1.alone.push(failure);
+        }
+    }
+    let earliest = |kind: &SameGeneralCause| {
+        let groups = kind.groups.iter().map(|group| group.members[0]);
+        groups.chain(kind.alone.first().copied()).min()
+    };
+    kinds.sort_by_cached_key(|(cause, kind)| (Reverse(kind.failures()), earliest(kind), cause.words()));
+    let mut taken: HashSet<usize> = HashSet::new();
+    let outermost = kinds.into_iter().flat_map(|(cause, mut kind)| {
+        kind.alone.retain(|failure| !taken.contains(failure));
+        match (kind.groups.len(), kind.alone.len()) {
+            (0, 0 | 1) | (1, 0) => kind.groups,
+            _ => {
+                taken.extend(&kind.alone);
+                vec![around(&cause, kind)]
+            }
+        }
+    });
+    let outermost = outermost.collect();
+    alone.retain(|failure| !taken.contains(failure));
+    outermost
+}
+
+/// The group of everything with a general cause. A group that has exactly this cause is not nested in it.
+fn around(cause: &Cause, kind: SameGeneralCause) -> FailureGroup {
+    let members = kind.groups.iter().flat_map(|group| &group.members).chain(&kind.alone).copied().collect();
+    let nested = kind.groups.into_iter().filter(|group| group.cause != *cause).collect();
+    FailureGroup { nested, ..FailureGroup::of(cause, members) }
 }
 
 /// How many of these failures have each cause.
@@ -104,6 +199,7 @@ fn group_rest<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::FindingRule;
     use proptest::prelude::*;
 
     fn error(text: &str) -> Cause {
@@ -151,6 +247,38 @@ mod tests {
     }
 
     #[test]
+    fn groups_and_failures_alone_with_the_same_general_cause_are_nested() {
+        let argument = |name: &str| Cause::Call {
+            rule: FindingRule::ArgumentDiffers,
+            tool: "set".into(),
+            argument: Some(name.into()),
+        };
+        let missing = Cause::Call { rule: FindingRule::CallMissing, tool: "set".into(), argument: None };
+        let failures = [
+            vec![argument("level")],
+            vec![argument("color")],
+            vec![argument("level"), missing.clone()],
+            vec![argument("room")],
+            vec![missing],
+            vec![error("a")],
+        ];
+        let found = group_failures(failures.iter().map(Vec::as_slice));
+        assert_eq!(found.alone, [4, 5], "the error, and what is left of another cause");
+        let [set] = &found.groups[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (set.cause.words().as_str(), &set.members[..]),
+            ("arguments of set differ", &[0, 1, 2, 3][..])
+        );
+        let [level] = &set.nested[..] else { panic!("{set:?}") };
+        assert_eq!((level.cause.words().as_str(), &level.members[..]), ("level of set differs", &[0, 2][..]));
+        assert_eq!(set.others(), [1, 3]);
+        let specific: Vec<_> =
+            found.specific().into_iter().map(|group| (group.cause.words(), group.members)).collect();
+        let expected = [("level of set differs", vec![0, 2]), ("arguments of set differ", vec![1, 3])];
+        assert_eq!(specific, expected.map(|(words, members)| (words.to_string(), members)));
+    }
+
+    #[test]
     fn the_largest_group_comes_first() {
         let (groups, _) = grouped(&[&["a"], &["a"], &["b"], &["b"], &["b"], &["c"], &["c"]]);
         let names: Vec<&str> = groups.iter().map(|(name, _)| name.as_str()).collect();
@@ -160,11 +288,22 @@ mod tests {
     proptest! {
         #[test]
         fn every_failure_is_in_one_place_and_has_the_cause_of_its_group(
-            failures in prop::collection::vec(prop::collection::vec(0u8..6, 0..4), 0..40),
+            failures in prop::collection::vec(prop::collection::vec(0u8..12, 0..4), 0..40),
         ) {
-            let causes: Vec<Vec<Cause>> =
-                failures.iter().map(|of| of.iter().map(|one| error(&one.to_string())).collect()).collect();
-            let causes: Vec<Vec<Cause>> = causes.into_iter().map(distinct).collect();
+            // Two tools with three arguments each, and errors.
+            let cause = |one: &u8| match one {
+                0..6 => Cause::Call {
+                    rule: FindingRule::ArgumentDiffers,
+                    tool: (one % 2).to_string().into(),
+                    argument: Some((one / 2).to_string().into()),
+                },
+                _ => error(&one.to_string()),
+            };
+            let causes = failures.iter().map(|of| distinct(of.iter().map(cause).collect()));
+            let causes: Vec<Vec<Cause>> = causes.collect();
+            let has = |at: &usize, shared: &Cause| {
+                causes[*at].iter().any(|one| one == shared || one.general().as_ref() == Some(shared))
+            };
             let found = group_failures(causes.iter().map(Vec::as_slice));
             let mut all: Vec<usize> = found.groups.iter().flat_map(|group| group.members.clone()).collect();
             prop_assert_eq!(all.len(), found.grouped());
@@ -173,11 +312,22 @@ mod tests {
             prop_assert_eq!(all, (0..failures.len()).collect::<Vec<_>>());
             for group in &found.groups {
                 prop_assert!(group.members.len() > 1);
-                prop_assert!(group.members.iter().all(|at| causes[*at].contains(&group.cause)));
+                prop_assert!(group.members.iter().all(|at| has(at, &group.cause)));
+                for nested in &group.nested {
+                    prop_assert!(nested.members.len() > 1 && nested.nested.is_empty());
+                    prop_assert_eq!(nested.cause.general(), Some(group.cause.clone()));
+                    prop_assert!(nested.members.iter().all(|at| has(at, &nested.cause)));
+                }
             }
-            let mut seen: HashSet<&Cause> = found.groups.iter().map(|group| &group.cause).collect();
+            let mut parts: Vec<usize> = found.specific().into_iter().flat_map(|group| group.members).collect();
+            prop_assert_eq!(parts.len(), found.grouped());
+            parts.sort_unstable();
+            parts.dedup();
+            prop_assert_eq!(parts.len(), found.grouped(), "each failure is in one of the most specific groups");
+            let mut seen: HashSet<Cause> = found.specific().into_iter().chain(found.groups.clone()).map(|group| group.cause).collect();
             for failure in &found.alone {
-                let own: HashSet<&Cause> = causes[*failure].iter().collect();
+                let general = causes[*failure].iter().filter_map(Cause::general);
+                let own: HashSet<Cause> = causes[*failure].iter().cloned().chain(general).collect();
                 prop_assert!(own.is_disjoint(&seen), "a failure alone shares a cause");
                 seen.extend(own);
             }

@@ -67,6 +67,39 @@ impl Attempt {
 }
 
 impl Cause {
+    /// The cause without its detail: that any argument of the tool differs, any rubric of the metric is not met, or
+    /// the metric gives any reason of this kind. `None` if there is no less specific cause.
+    pub fn general(&self) -> Option<Cause> {
+        use FindingRule::{
+            ArgumentDiffers, ArgumentExtra, ArgumentMissing, ArgumentsExtra, ArgumentsMissing,
+        };
+        match self {
+            Cause::Call { rule, tool, argument } => {
+                let is_about_arguments = matches!(
+                    rule,
+                    ArgumentDiffers | ArgumentExtra | ArgumentMissing | ArgumentsExtra | ArgumentsMissing
+                );
+                let is_general = (*rule, argument) == (ArgumentDiffers, &None);
+                (is_about_arguments && !is_general).then(|| Cause::Call {
+                    rule: ArgumentDiffers,
+                    tool: tool.clone(),
+                    argument: None,
+                })
+            }
+            Cause::Rubric { metric, .. } => {
+                Some(Cause::Other { metric: metric.clone(), rule: FindingRule::RubricNotMet, text: None })
+            }
+            Cause::Other { metric, rule, text: Some(_) } => {
+                let rule = match rule {
+                    FindingRule::StateMissing | FindingRule::StateExtra => FindingRule::StateDiffers,
+                    rule => *rule,
+                };
+                Some(Cause::Other { metric: metric.clone(), rule, text: None })
+            }
+            Cause::Other { text: None, .. } | Cause::Error(_) => None,
+        }
+    }
+
     /// The cause in words, for instance "level of set_light differs". Not cleaned for display.
     pub fn words(&self) -> String {
         match self {
@@ -85,6 +118,8 @@ impl Cause {
                 (FindingRule::StateExtra, Some(path)) => {
                     format!("{path} of the session state is not expected")
                 }
+                (FindingRule::StateDiffers, None) => "the session state differs".into(),
+                (FindingRule::RubricNotMet, None) => format!("a rubric of {metric} is not met"),
                 (_, Some(text)) => format!("{metric}: {text}"),
                 (_, None) => format!("{metric} did not pass"),
             },
@@ -106,6 +141,7 @@ fn call_words(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
         (FindingRule::ToolCalledTooOften, _) => format!("{tool} is called too often"),
         (FindingRule::PatternNotMatched, Some(path)) => format!("{path} of {tool} does not match"),
         (_, Some(path)) => format!("{path} of {tool} differs"),
+        (FindingRule::ArgumentDiffers, None) => format!("arguments of {tool} differ"),
         (_, None) => format!("{tool} differs"),
     }
 }
@@ -237,5 +273,27 @@ mod tests {
         let verbose = Attempt { metrics: vec![metric("m", many)], ..attempt.clone() };
         assert_eq!(verbose.causes().len(), CAUSES_AT_MOST);
         assert_eq!(Attempt { status: Status::Passed, ..attempt }.causes(), []);
+    }
+
+    #[test]
+    fn a_general_cause_has_no_detail_and_none_above_it() {
+        let call = |rule, argument: Option<&str>| Cause::Call {
+            rule,
+            tool: "set".into(),
+            argument: argument.map(Into::into),
+        };
+        let general = |cause: &Cause| cause.general().map(|cause| cause.words());
+        for rule in [FindingRule::ArgumentDiffers, FindingRule::ArgumentMissing] {
+            assert_eq!(general(&call(rule, Some("level"))).as_deref(), Some("arguments of set differ"));
+        }
+        assert_eq!(general(&call(FindingRule::CallMissing, None)), None);
+        let rubric = Cause::Rubric { metric: "quality".into(), rubric: "short".into() };
+        assert_eq!(general(&rubric).as_deref(), Some("a rubric of quality is not met"));
+        let state =
+            Cause::Other { metric: "m".into(), rule: FindingRule::StateExtra, text: Some("lamp".into()) };
+        assert_eq!(general(&state).as_deref(), Some("the session state differs"));
+        for cause in [call(FindingRule::ArgumentDiffers, Some("level")), rubric, state] {
+            assert_eq!(cause.general().unwrap().general(), None);
+        }
     }
 }

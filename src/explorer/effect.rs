@@ -192,6 +192,9 @@ pub enum ResultEffect {
         /// The outcomes without the change.
         before: Arc<Outcomes>,
     },
+    /// Find the smallest change of criteria for each of these groups with which all of its attempts pass. The reply is
+    /// [`crate::explorer::ResultMsg::GroupsRelaxed`] with the same ticket.
+    RelaxGroups(Ticket, Vec<Vec<Arc<EndedAttempt>>>),
     /// Drop outcomes that are no longer shown, in the background: freeing many of them takes noticeable time.
     Forget(Arc<Outcomes>),
     /// Write changed criteria to the configs of these sets.

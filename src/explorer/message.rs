@@ -108,6 +108,8 @@ pub enum ResultMsg {
     CriteriaPlanned(WhatIf, Result<Vec<FileJob>, String>),
     /// The reply to [`crate::explorer::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
     Rescored(Ticket, Box<Rescored>),
+    /// The reply to [`crate::explorer::ResultEffect::RelaxGroups`]: for each group the change, if there is one.
+    GroupsRelaxed(Ticket, Vec<Option<WhatIf>>),
     /// The reply to [`crate::explorer::ResultEffect::BuildBody`].
     BodyBuilt(BodyKey, Arc<Body>),
     /// The reply to [`crate::explorer::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.

@@ -54,6 +54,7 @@ pub use message::{
 pub use model::{Model, Notice, OpenedRun, Screen};
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use overlays::Overlay;
+pub use overlays::causes::changes_for_groups;
 pub use overlays::confirm::Confirmed;
 pub use overlays::proposal::{Conflict, Proposal, ProposalLine};
 pub use screens::browse::order::Order;

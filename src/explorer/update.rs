@@ -11,7 +11,7 @@ use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
-use crate::explorer::overlays::{self, Overlay};
+use crate::explorer::overlays::{self, Overlay, causes};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs};
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
@@ -97,6 +97,10 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             Vec::new()
         }
         ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
+        ResultMsg::GroupsRelaxed(ticket, changes) => {
+            causes::groups_relaxed(model, ticket, &changes);
+            Vec::new()
+        }
         ResultMsg::BodyBuilt(key, body) => {
             case::body_built(model, key, body);
             Vec::new()

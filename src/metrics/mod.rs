@@ -59,7 +59,7 @@ pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use porter::stem;
 pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unscored};
-pub use relax::{passes_with, relaxation, relaxation_of_all};
+pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;
 pub use rouge::Overlap;
 pub use rules::{MATCH, compared_by, with_rules};

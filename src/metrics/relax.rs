@@ -42,8 +42,15 @@ pub fn relaxation_of_all(attempts: impl IntoIterator<Item = Arc<Attempt>>) -> Wh
     change
 }
 
+/// The smallest change found with which all attempts pass; `None` if there is none.
+pub fn common_relaxation(attempts: &[Arc<Attempt>]) -> Option<WhatIf> {
+    let change = relaxation_of_all(attempts.iter().cloned());
+    let all_pass = !change.is_empty() && attempts.iter().all(|attempt| passes_with(attempt, &change));
+    all_pass.then_some(change)
+}
+
 /// Whether an attempt passes under a change.
-pub fn passes_with(attempt: &Attempt, change: &WhatIf) -> bool {
+fn passes_with(attempt: &Attempt, change: &WhatIf) -> bool {
     Rescorer::new(change).rescore(attempt).status == Status::Passed
 }
 

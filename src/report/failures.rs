@@ -2,7 +2,7 @@
 
 use crate::analysis::{FailureGroups, group_failures};
 use crate::domain::{Attempt, AttemptSummary, RunState, Status};
-use crate::metrics::{passes_with, relaxation_of_all};
+use crate::metrics::common_relaxation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,15 +50,54 @@ pub(super) fn change_for(state: &RunState, failed: &[FailedCase<'_>], members: &
     let of_case = |at: &usize| state.attempts_of(failed[*at].attempt.key.case);
     let failing = members.iter().flat_map(of_case).filter(|attempt| attempt.status != Status::Passed);
     let attempts: Vec<Arc<Attempt>> = failing.map(|attempt| attempt.read().ok()).collect::<Option<_>>()?;
-    let change = relaxation_of_all(attempts.iter().cloned());
-    let all_pass = !change.is_empty() && attempts.iter().all(|attempt| passes_with(attempt, &change));
-    all_pass.then(|| change.words().join(", "))
+    common_relaxation(&attempts).map(|change| change.words().join(", "))
+}
+
+/// A group as reports list it: a heading above nested groups, or a group with its cases.
+pub(super) struct ListedGroup {
+    /// What the cases share, in words. Not cleaned for display.
+    pub(super) cause: String,
+    /// Positions of the cases in the list of failures.
+    pub(super) members: Vec<usize>,
+    /// Whether nested groups follow, which list the cases.
+    pub(super) is_heading: bool,
+    /// Whether it is nested in the heading before it.
+    pub(super) is_nested: bool,
+}
+
+/// The groups in the order of reports: each outermost group, followed by its nested groups and its other cases.
+pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
+    let mut listed = Vec::new();
+    for group in &found.groups {
+        let outermost = ListedGroup {
+            cause: group.cause.words(),
+            members: group.members.clone(),
+            is_heading: !group.nested.is_empty(),
+            is_nested: false,
+        };
+        listed.push(outermost);
+        if group.nested.is_empty() {
+            continue;
+        }
+        let nested = |cause, members| ListedGroup { cause, members, is_heading: false, is_nested: true };
+        listed.extend(group.nested.iter().map(|one| nested(one.cause.words(), one.members.clone())));
+        let others = group.others();
+        if !others.is_empty() {
+            listed.push(nested("others".into(), others));
+        }
+    }
+    listed
+}
+
+/// A share in percent, as "18 %".
+pub(super) fn percent(part: usize, of: usize) -> String {
+    format!("{:.0} %", part as f64 * 100.0 / of.max(1) as f64)
 }
 
 /// "31 of 40 cases that did not pass share 3 causes"; `None` without groups.
 pub(super) fn groups_headline(groups: &FailureGroups, failed: usize) -> Option<String> {
     let grouped = groups.grouped();
-    match groups.groups.len() {
+    match groups.specific().len() {
         0 => None,
         1 => Some(format!("{grouped} of {failed} cases that did not pass share a cause")),
         causes => Some(format!("{grouped} of {failed} cases that did not pass share {causes} causes")),

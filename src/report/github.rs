@@ -31,14 +31,17 @@ fn annotations(state: &RunState, level: &str, failed: &[FailedCase]) -> Vec<Stri
     let found = groups_of(failed);
     let of_group = |group: &FailureGroup| {
         let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
-        let title = format!("{} cases: {}", cases.len(), group.cause.words());
+        let title = match cases.len() {
+            1 => group.cause.words(),
+            count => format!("{count} cases: {}", group.cause.words()),
+        };
         annotation(state, level, &cases, &title)
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
         annotation(state, level, &[case], &case.attempt.eval_id)
     });
-    found.groups.iter().map(of_group).chain(alone).collect()
+    found.specific().iter().map(of_group).chain(alone).collect()
 }
 
 fn annotation(state: &RunState, level: &str, cases: &[&FailedCase], title: &str) -> String {

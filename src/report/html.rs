@@ -1,6 +1,6 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
-use super::failures::{change_for, failed_cases, groups_headline, groups_of};
+use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, Invocation, MetricResult, RunState, Status, clean, value_text};
@@ -13,7 +13,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
     text-align:left;border-bottom:1px solid #ddd;vertical-align:top}td.n,th.n{text-align:right}\
     pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:13px/1.45 ui-monospace,monospace}\
     summary{cursor:pointer;padding:.2rem 0}.passed{color:#1a7f37}.failed{color:#c62828}.errored{color:#8e24aa}\
-    .not_evaluated{color:#9a6700}.informational{color:#666}td.half{width:50%}\
+    .not_evaluated{color:#9a6700}.informational{color:#666}td.half{width:50%}.nested{margin-left:1.5rem}\
     @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}td,th{border-color:#333}\
     .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
 
@@ -68,9 +68,15 @@ fn groups(state: &RunState, out: &mut String) {
     let found = groups_of(&failed);
     let Some(headline) = groups_headline(&found, failed.len()) else { return };
     let _ = writeln!(out, "<h2>{}</h2>", text(&headline));
-    for group in &found.groups {
-        let (count, cause) = (group.members.len(), text(&group.cause.words()));
-        let _ = writeln!(out, "<details><summary>{count} × {cause}</summary>");
+    for group in listed_groups(&found) {
+        let (count, cause) = (group.members.len(), text(&group.cause));
+        let share = percent(count, failed.len());
+        if group.is_heading {
+            let _ = writeln!(out, "<p>{count} × {cause} ({share}):</p>");
+            continue;
+        }
+        let class = if group.is_nested { " class=\"nested\"" } else { "" };
+        let _ = writeln!(out, "<details{class}><summary>{count} × {cause} ({share})</summary>");
         if let Some(change) = change_for(state, &failed, &group.members) {
             let _ = writeln!(out, "<p>All would pass with {}</p>", text(&change));
         }

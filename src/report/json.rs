@@ -44,19 +44,27 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     write_with_list(out, &report, "cases", cases, |text| text)
 }
 
-/// What failed cases share, the largest group first. The cases of a group are in the file's order.
+/// What failed cases share: the most specific groups, the largest first. The cases of a group are in the file's order.
 fn groups(state: &RunState) -> Vec<Value> {
     let failed = failed_cases(state);
     let name = |at: &usize| {
         let attempt = failed[*at].attempt;
         json!({"eval_set": state.plan.set_of(attempt.key.case).id, "eval_id": attempt.eval_id})
     };
-    let group = |group: FailureGroup| {
+    let found = groups_of(&failed);
+    let group = |group: &FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
         let change = change_for(state, &failed, &group.members);
-        json!({"cause": group.cause.words(), "would_pass_with": change, "cases": cases})
+        let outer = found.groups.iter().find(|outer| outer.nested.contains(group));
+        json!({
+            "cause": group.cause.words(),
+            "within": outer.map(|outer| outer.cause.words()),
+            "share": group.members.len() as f64 / failed.len() as f64,
+            "would_pass_with": change,
+            "cases": cases,
+        })
     };
-    groups_of(&failed).groups.into_iter().map(group).collect()
+    found.specific().iter().map(group).collect()
 }
 
 fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {

@@ -1,6 +1,6 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
-use super::failures::{change_for, failed_cases, groups_headline, groups_of};
+use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
@@ -76,21 +76,29 @@ fn groups_table(state: &RunState, out: &mut String) {
     let failed = failed_cases(state);
     let found = groups_of(&failed);
     let Some(headline) = groups_headline(&found, failed.len()) else { return };
-    let _ = write!(out, "\n**{headline}**\n\n| cases | cause | for instance |\n|--:|---|---|\n");
-    for group in found.groups.iter().take(GROUPS_LISTED) {
+    let _ = write!(out, "\n**{headline}**\n\n| cases | share | cause | for instance |\n|--:|--:|---|---|\n");
+    let groups = listed_groups(&found);
+    for group in groups.iter().take(GROUPS_LISTED) {
         let name = |at: &usize| {
             let attempt = failed[*at].attempt;
             cell(&format!("{} › {}", state.plan.set_of(attempt.key.case).id, attempt.eval_id))
         };
-        let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
-        let more = group.members.len() - names.len();
-        let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
-        let change = change_for(state, &failed, &group.members);
-        let change = change.map(|change| format!(" (all would pass with {change})")).unwrap_or_default();
-        let cause = cell(&format!("{}{change}", group.cause.words()));
-        let _ = writeln!(out, "| {} | {cause} | {}{more} |", group.members.len(), names.join(", "));
+        let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
+        let mut cause = format!("{nesting}{}", cell(&group.cause));
+        let mut instances = String::new();
+        if !group.is_heading {
+            let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
+            let more = size - names.len();
+            let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
+            instances = format!("{}{more}", names.join(", "));
+            if let Some(change) = change_for(state, &failed, &group.members) {
+                let _ = write!(cause, " (all would pass with {})", cell(&change));
+            }
+        }
+        let share = percent(size, failed.len());
+        let _ = writeln!(out, "| {size} | {share} | {cause} | {instances} |");
     }
-    let more = found.groups.len().saturating_sub(GROUPS_LISTED);
+    let more = groups.len().saturating_sub(GROUPS_LISTED);
     if more > 0 {
         let _ = writeln!(out, "\n… and {more} more causes");
     }

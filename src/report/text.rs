@@ -1,6 +1,8 @@
 //! Text output for a terminal or a log.
 
-use super::failures::{FailedCase, change_for, failed_cases, groups_headline, groups_of};
+use super::failures::{
+    FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+};
 use super::quarantine_words;
 use crate::analysis::{RepeatedPass, count_of, repeated_passes};
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
@@ -140,18 +142,11 @@ fn failures(state: &RunState, paint: Paint) -> String {
     if let Some(headline) = &headline {
         let _ = writeln!(out, "{headline}\n");
     }
-    for group in found.groups.iter().take(GROUPS_LISTED) {
-        let (members, cause) = (&group.members, group.cause.words());
-        let status = failed[members[0]].attempt.status;
-        let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
-        let _ = writeln!(out, "{size} {}", paint.bold(&clean_line(&cause)));
-        list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, "    ", paint, &mut out);
-        if let Some(change) = change_for(state, &failed, members) {
-            let words = format!("    all would pass with {}", clean_line(&change));
-            let _ = writeln!(out, "{}", paint.faint(&words));
-        }
+    let groups = listed_groups(&found);
+    for group in groups.iter().take(GROUPS_LISTED) {
+        list_group(state, &failed, group, paint, &mut out);
     }
-    let more = found.groups.len().saturating_sub(GROUPS_LISTED);
+    let more = groups.len().saturating_sub(GROUPS_LISTED);
     if more > 0 {
         let _ = writeln!(out, "… and {more} more causes");
     }
@@ -160,7 +155,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
     }
     let indent = if headline.is_some() { "    " } else { "" };
     list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
-    if found.groups.iter().any(|group| group.members.len() > LISTED_OF_GROUP)
+    if groups.iter().any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
         || found.alone.len() > FAILURES_LISTED
         || more > 0
     {
@@ -168,6 +163,25 @@ fn failures(state: &RunState, paint: Paint) -> String {
     }
     out.push('\n');
     out
+}
+
+/// A group: its size, cause and share, its first cases, and what would make all of them pass.
+fn list_group(state: &RunState, failed: &[FailedCase], group: &ListedGroup, paint: Paint, out: &mut String) {
+    let members = &group.members;
+    let indent = if group.is_nested { "  " } else { "" };
+    let status = failed[members[0]].attempt.status;
+    let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
+    let share = paint.faint(&percent(members.len(), failed.len()));
+    let _ = writeln!(out, "{indent}{size} {}  {share}", paint.bold(&clean_line(&group.cause)));
+    if group.is_heading {
+        return;
+    }
+    let below = format!("{indent}    ");
+    list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, &below, paint, out);
+    if let Some(change) = change_for(state, failed, members) {
+        let words = format!("{below}all would pass with {}", clean_line(&change));
+        let _ = writeln!(out, "{}", paint.faint(&words));
+    }
 }
 
 /// Lines for failed cases, at most `most`, and how many more there are.

@@ -10,8 +10,8 @@ use evaltrail::domain::{
 };
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
-    KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg, SetState, parse_key,
-    update,
+    KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg, SetState,
+    changes_for_groups, parse_key, update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
@@ -642,7 +642,12 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
-        keys(&mut model, place);
+        for effect in keys(&mut model, place) {
+            if let Effect::Results(ResultEffect::RelaxGroups(ticket, groups)) = effect {
+                let found = ResultMsg::GroupsRelaxed(ticket, changes_for_groups(&groups));
+                update(&mut model, Msg::Results(found));
+            }
+        }
         (*place, model)
     };
     PLACES.iter().map(model).chain(captures(size)).chain(past_runs(size)).chain(repeated(size)).collect()

@@ -300,9 +300,9 @@ fn an_exported_run_shows_the_same_elsewhere() {
     assert_eq!(cases(&there.screen()).len(), 20, "{}", there.screen());
     assert_eq!(cases(&there.screen()), cases(&here.screen()));
     there.keys("F");
-    there.wait_for("share a cause");
+    there.wait_for("share 2 causes");
     there.keys("\x1b");
-    there.wait_until("the dialog is closed", |screen| !screen.contains("share a cause"));
+    there.wait_until("the dialog is closed", |screen| !screen.contains("share 2 causes"));
     there.keys("q");
     assert_eq!(there.wait_for_end(), 0);
     here.keys("q");

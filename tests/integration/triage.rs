@@ -68,11 +68,14 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     let end = said.split("not passed\n").nth(1).unwrap_or_else(|| panic!("{}", both(&ran)));
     assert!(end.starts_with("40 of 40 cases that did not pass share 6 causes\n"), "{end}");
     for (at, cause) in CAUSES.iter().enumerate() {
-        let block = end.split(&format!("✗ {} × {cause}\n", members(at).len())).nth(1);
+        let share = if members(at).len() == 7 { "18 %" } else { "15 %" };
+        let block = end.split(&format!("✗ {} × {cause}  {share}\n", members(at).len())).nth(1);
         let block = block.unwrap_or_else(|| panic!("no block for {cause}: {end}"));
         assert!(block.trim_start().starts_with(&format!("✗ rows › {}", members(at)[0])), "{block}");
     }
     assert!(end.contains("all would pass with set_light: level ignore\n"), "{end}");
+    let nested = "✗ 14 × arguments of set_light differ  35 %\n  ✗ 7 × level of set_light differs  18 %\n";
+    assert!(end.contains(nested), "{end}");
     let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
     let changes: BTreeMap<&str, &Value> = json["summary"]["groups"]
         .as_array()
@@ -97,10 +100,11 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     }
     let markdown = std::fs::read_to_string(report("r.md")).unwrap();
     assert!(markdown.contains("**40 of 40 cases that did not pass share 6 causes**"), "{markdown}");
-    let level = "| 7 | level of set\\_light differs (all would pass with set\\_light: level ignore) | ";
+    let level =
+        "| 7 | 18 % | ↳ level of set\\_light differs (all would pass with set\\_light: level ignore) | ";
     assert!(markdown.contains(level), "{markdown}");
     let html = std::fs::read_to_string(report("r.html")).unwrap();
-    let block = html.split("<summary>7 × device of set_light differs</summary>").nth(1).unwrap();
+    let block = html.split("<summary>7 × device of set_light differs (18 %)</summary>").nth(1).unwrap();
     let listed = block.split("</details>").next().unwrap().matches("<li>").count();
     assert_eq!(listed, 7);
     let run_id = json["run_id"].as_str().unwrap();
@@ -127,6 +131,15 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     let path = place.path().display().to_string();
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (160, 40));
     terminal.wait_for("✓ 160  ✗ 40");
+    // Nested groups fold, and the smallest change for all cases of a group is on the last line.
+    terminal.keys("F");
+    terminal.wait_for("▾ arguments of set_light differ");
+    terminal.wait_for("all would pass with set_light: level ignore, set_light: device");
+    terminal.keys("\t");
+    terminal.wait_for("▸ arguments of set_light differ");
+    assert!(!terminal.screen().contains("level of set_light differs"), "{}", terminal.screen());
+    terminal.keys("\r");
+    terminal.wait_for("14: arguments of set_light differ · ");
     for (at, cause) in CAUSES.iter().enumerate() {
         terminal.keys("F");
         terminal.wait_for("40 of 40 not passed share 6 causes");

@@ -17,8 +17,8 @@ use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prep
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::{
-    Against, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body, reevaluated,
-    requested_cases, rescored,
+    Against, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body, changes_for_groups,
+    reevaluated, requested_cases, rescored,
 };
 use crate::formats::SetFile;
 use crate::runner::{self, Run, RunHandle, TrustQuestion, agent_question};
@@ -94,6 +94,10 @@ impl EffectExecutor {
             ResultEffect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
                 let rescored = Box::new(rescored(&before, &change));
                 Some(Msg::Results(ResultMsg::Rescored(ticket, rescored)))
+            }),
+            ResultEffect::RelaxGroups(ticket, groups) => self.elsewhere(move |_| {
+                let changes = changes_for_groups(&groups);
+                Some(Msg::Results(ResultMsg::GroupsRelaxed(ticket, changes)))
             }),
             ResultEffect::Forget(outcomes) => self.elsewhere(move |_| {
                 drop(outcomes);

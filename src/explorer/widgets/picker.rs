@@ -3,6 +3,7 @@
 use super::over;
 use super::text::put;
 use super::text_field::text_field;
+use crate::diff::{Span, Tone, wrap_line};
 use crate::explorer::commands::Motion;
 use crate::explorer::layout::Layout;
 use crate::explorer::theme::{Role, Theme};
@@ -80,7 +81,24 @@ pub(crate) fn pick<T>(
     buffer: &mut Buffer,
     row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
 ) -> Position {
+    pick_with_note(picker, title, None, areas, theme, buffer, row)
+}
+
+/// [`pick`] with a note about the item under the cursor on the last lines.
+pub(crate) fn pick_with_note<T>(
+    picker: &Picker<T>,
+    title: &str,
+    note: Option<&str>,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+    row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
+) -> Position {
     let inner = over(areas.body, 84, 20, title, theme, buffer);
+    let inner = match note {
+        Some(note) => above_note(note, inner, theme, buffer),
+        None => inner,
+    };
     put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
     let (width, style) = (inner.width.saturating_sub(4), theme.style(Role::Text));
     let cursor = text_field(&picker.input, inner.x + 3, inner.y, width, style, buffer);
@@ -98,4 +116,18 @@ pub(crate) fn pick<T>(
         put(buffer, inner.x + 3, inner.y + 1, room, "nothing matches", theme.style(Role::Faint));
     }
     cursor
+}
+
+/// Draws a note on the last lines, at most a third of them. Returns the area above it.
+fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Rect {
+    let (width, style) = (inner.width.saturating_sub(2), theme.style(Role::Faint));
+    let span = Span { text: note.to_string(), tone: Tone::Faint, changed: false };
+    let mut lines = wrap_line(&[span], usize::from(width));
+    lines.truncate(usize::from(inner.height / 3));
+    let above = Rect { height: inner.height - lines.len() as u16, ..inner };
+    for (line, y) in lines.iter().zip(above.bottom()..) {
+        let text: String = line.iter().map(|span| span.text.as_str()).collect();
+        put(buffer, inner.x + 1, y, width, text.trim_start(), style);
+    }
+    above
 }

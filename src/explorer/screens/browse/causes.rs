@@ -1,25 +1,56 @@
 //! Failures by cause.
 
-use crate::analysis::group_failures;
+use crate::analysis::{FailureGroup, FailureGroups, group_failures};
 use crate::domain::{Cause, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use crate::explorer::screens::browse::state::Narrowing;
 use std::collections::HashMap;
 
-/// The groups of the failures among these cases, the largest first; those alone come last.
-pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
+/// Failures that share a cause, or share none with another one.
+pub(crate) struct CauseGroup {
+    pub(crate) what: Narrowing,
+    pub(crate) cases: Vec<CaseRef>,
+    /// The groups of cases that share a more specific cause.
+    pub(crate) nested: Vec<CauseGroup>,
+}
+
+/// The cases among these that failed, and what they share.
+fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
     let causes_of = |case: &CaseRef| causes_of_first_failure(&model.outcomes.get(*case)?.attempts);
     let failed: Vec<(CaseRef, &[Cause])> =
         cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));
-    let cases = |members: &[usize]| members.iter().map(|at| failed[*at].0).collect::<Vec<_>>();
-    let alone = (Narrowing::Alone, cases(&found.alone));
-    let groups = found.groups.into_iter().map(|group| {
-        let members = cases(&group.members);
-        (Narrowing::Cause(group.cause), members)
-    });
-    groups.chain((!alone.1.is_empty()).then_some(alone)).collect()
+    (failed.into_iter().map(|(case, _)| case).collect(), found)
+}
+
+/// The outermost groups of the failures among these cases, the largest first; those alone come last.
+pub(crate) fn cause_groups(model: &Model, cases: &[CaseRef]) -> Vec<CauseGroup> {
+    let (failed, found) = failures(model, cases);
+    groups(&failed, found.groups, found.alone)
+}
+
+/// The most specific groups of the failures among these cases, the largest first; those alone come last.
+pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    let (failed, found) = failures(model, cases);
+    let specific = groups(&failed, found.specific(), found.alone);
+    specific.into_iter().map(|group| (group.what, group.cases)).collect()
+}
+
+fn groups(failed: &[CaseRef], groups: Vec<FailureGroup>, alone: Vec<usize>) -> Vec<CauseGroup> {
+    let alone = group_of(failed, Narrowing::Alone, alone);
+    let mut groups: Vec<CauseGroup> = groups.into_iter().map(|one| cause_group(failed, one)).collect();
+    groups.extend((!alone.cases.is_empty()).then_some(alone));
+    groups
+}
+
+fn cause_group(failed: &[CaseRef], group: FailureGroup) -> CauseGroup {
+    let nested = group.nested.into_iter().map(|one| cause_group(failed, one)).collect();
+    CauseGroup { nested, ..group_of(failed, Narrowing::Cause(group.cause), group.members) }
+}
+
+fn group_of(failed: &[CaseRef], what: Narrowing, members: Vec<usize>) -> CauseGroup {
+    CauseGroup { what, cases: members.into_iter().map(|at| failed[at]).collect(), nested: Vec::new() }
 }
 
 /// Orders failures by group, the largest first. Cases that did not fail keep their order after them.

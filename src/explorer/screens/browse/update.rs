@@ -9,10 +9,10 @@ use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::opened_run;
-use crate::explorer::screens::browse::causes::{by_cause, sort_by_cause};
+use crate::explorer::screens::browse::causes::{CauseGroup, cause_groups, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::order::Order;
-use crate::explorer::screens::browse::state::{Browse, NarrowedTo, Narrowing, Node, Pane};
+use crate::explorer::screens::browse::state::{Browse, NarrowedTo, Node, Pane};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{case, layout};
 use crate::explorer::set_view::SetState;
@@ -181,8 +181,8 @@ fn filtered_cases(model: &Model) -> Vec<CaseRef> {
 }
 
 /// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
-pub(crate) fn groups_here(model: &Model) -> Vec<(Narrowing, Vec<CaseRef>)> {
-    by_cause(model, &filtered_cases(model))
+pub(crate) fn groups_here(model: &Model) -> Vec<CauseGroup> {
+    cause_groups(model, &filtered_cases(model))
 }
 
 /// Narrows the list to a group, or shows all cases again.
