@@ -485,6 +485,7 @@ mod tests {
             quarantine: None,
         };
         let mut plan = RunPlan {
+            commit: None,
             run_id: "r".into(),
             started: String::new(),
             sets: files.iter().map(set).collect(),

@@ -5,7 +5,7 @@ use super::find_run::name_of;
 use super::output::{paint, say, say_json, tell};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
-use crate::history::{History, RunHead, RunSource};
+use crate::history::{History, RunHead, RunSource, SetResults};
 use crate::report::{Paint, started_words};
 use crate::runner::history_of;
 use crate::workspace::{SetPath, Workspace};
@@ -132,6 +132,7 @@ fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
         // The end of a foreign run is not believed.
         "finished": (!foreign).then_some(head.is_finished()),
         "turn": head.turn,
+        "commit": head.commit,
         "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
         "sets": sets_of(head, root),
         "criteria": head.criteria,
@@ -143,6 +144,21 @@ fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
         "not_evaluated": head.totals.not_evaluated,
         "duration_s": head.duration_s,
         "judges": head.spent,
+        "by_set": results_json(head, root),
         "path": head.path.display().to_string(),
     })
+}
+
+/// The results of each set: the counts of attempts by status, and the mean of each metric.
+fn results_json(head: &RunHead, root: &Path) -> Vec<Value> {
+    let results: Vec<&SetResults> = match &head.source {
+        RunSource::Evaltrail { sets, .. } => sets.iter().map(|set| &set.results).collect(),
+        RunSource::Adk { results, .. } => vec![results],
+    };
+    let names = sets_of(head, root);
+    names
+        .iter()
+        .zip(results)
+        .map(|(set, results)| json!({"set": set, "totals": results.totals, "metrics": results.metrics}))
+        .collect()
 }

@@ -15,6 +15,10 @@ pub struct RunPlan {
     pub run_id: String,
     /// Start time, RFC 3339.
     pub started: String,
+    /// The version-control commit of the workspace when the run was planned, in hexadecimal; `None` if it is under none.
+    /// Changes that were not committed are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// The sets the cases come from.
     pub sets: Vec<PlannedSet>,
     /// The cases, in the files' order.

@@ -269,6 +269,7 @@ mod tests {
             quarantine: None,
         };
         Arc::new(RunPlan {
+            commit: None,
             judge: crate::domain::JudgeSpec::standard(),
             run_id: "r".into(),
             started: String::new(),

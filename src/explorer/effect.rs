@@ -204,6 +204,8 @@ pub enum ResultEffect {
     PlanCriteria(WhatIf, Vec<usize>),
     /// Compare the last run with the baseline. The reply is [`crate::explorer::ResultMsg::BaselineCompared`].
     CompareBaseline,
+    /// Read the outcomes of every case over the past runs. The reply is [`crate::explorer::ResultMsg::Trends`].
+    ReadTrends,
     /// Save decisions on failures.
     SaveDecisions(Vec<Decision>),
     /// Build the comparison of large turns in the background.

@@ -13,7 +13,7 @@ use crate::explorer::set_view::CaseSummary;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
-use crate::history::{History, PastResult, PastRun};
+use crate::history::{CaseTrends, History, PastResult, PastRun};
 use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::store::FileJob;
@@ -101,6 +101,8 @@ pub enum ResultMsg {
     Verdicts(Vec<HumanVerdict>),
     /// The current decisions on failures.
     Decisions(Vec<Decision>),
+    /// The outcomes of every case over the past runs.
+    Trends(Arc<CaseTrends>),
     /// How the last run compares with the baseline; `None` without a baseline or a run.
     BaselineCompared(Option<String>),
     /// The reply to [`crate::explorer::ResultEffect::PlanCriteria`]: the change of criteria, and the

@@ -11,6 +11,7 @@
 
 pub mod authoring;
 mod case_ref;
+mod case_trend;
 pub mod commands;
 mod decisions;
 pub mod draw;

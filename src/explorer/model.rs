@@ -21,11 +21,12 @@ use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::queue::state::Queue;
 use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::runs::state::RunsScreen;
+use crate::explorer::screens::trends::state::TrendsScreen;
 use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::ticket::{Ticket, Tickets};
 use crate::explorer::what_if::Trial;
 use crate::formats::SetFile;
-use crate::history::place;
+use crate::history::{CaseTrends, place};
 use crate::workspace::SetPath;
 use std::borrow::Cow;
 use std::mem::swap;
@@ -104,6 +105,8 @@ pub struct Model {
     pub decisions: Decisions,
     /// The triage queue, once it was opened. It is kept while another screen is open.
     pub queue: Option<Queue>,
+    /// The outcomes of every case over the past runs.
+    pub trends: Arc<CaseTrends>,
     /// How the last run compares with the baseline, if there is one.
     pub vs_baseline: Option<String>,
     /// Verdicts given by people.
@@ -125,6 +128,8 @@ pub enum Screen {
     Live(LiveScreen),
     /// The past runs.
     Runs(RunsScreen),
+    /// The sets over the past runs.
+    Trends(Box<TrendsScreen>),
     /// Two runs and what became of their cases.
     Comparison(Box<ComparisonScreen>),
     /// A conversation with an agent.
@@ -228,6 +233,7 @@ impl Model {
             author: String::new(),
             decisions: Decisions::default(),
             queue: None,
+            trends: Arc::default(),
             vs_baseline: None,
             verdicts: Vec::new(),
             verdicts_version: 0,

@@ -19,9 +19,9 @@ use crate::history::PastRun;
 use crate::workspace::SetPath;
 use std::sync::Arc;
 
-/// Shows the cases of a run in place of the workspace, unless the screen of runs was left in the meantime.
+/// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
-    let is_awaited = matches!(model.screen, Screen::Runs(_)) && model.overlay.is_none();
+    let is_awaited = matches!(model.screen, Screen::Runs(_) | Screen::Trends(_)) && model.overlay.is_none();
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }

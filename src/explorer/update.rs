@@ -13,7 +13,9 @@ use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
 use crate::explorer::overlays::{self, Overlay, causes};
 use crate::explorer::screens::case::state::CaseOrigin;
-use crate::explorer::screens::{TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs};
+use crate::explorer::screens::{
+    TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs, trends,
+};
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
 
 /// Applies a message to the model. Returns the effects to execute.
@@ -92,6 +94,11 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             Vec::new()
         }
         ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),
+        ResultMsg::Trends(trends) => {
+            model.trends = trends;
+            browse::relist(model);
+            Vec::new()
+        }
         ResultMsg::BaselineCompared(words) => {
             model.vs_baseline = words;
             Vec::new()
@@ -121,7 +128,10 @@ fn open_case(model: &mut Model, id: &str) {
 
 fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
     match msg {
-        HistoryMsg::Listed { ticket, history } => runs::listed(model, ticket, history),
+        HistoryMsg::Listed { ticket, history } => {
+            trends::listed(model, ticket, history.clone());
+            runs::listed(model, ticket, history)
+        }
         HistoryMsg::Opened { past, name, case } => {
             let effects = opened_run::open(model, *past, name);
             if let Some(id) = case {

@@ -1,13 +1,16 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
+use super::outcomes::{OutcomesCache, RunOutcomes};
 use crate::domain::{
-    PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339, stored_path, unix_seconds,
+    AttemptSummary, PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339, stored_path,
+    unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history};
+use crate::metrics::{Aggregate, aggregates};
 use crate::store::{
-    Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels, read_text_file,
-    run_folders, write_whole,
+    LoadedRun, Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels,
+    read_text_file, run_folders, write_whole,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -17,7 +20,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,8 @@ pub struct RunHead {
     pub path: PathBuf,
     /// When the run started, in RFC 3339; for ADK's results, when they were written.
     pub started: String,
+    /// The version-control commit of the workspace when the run was planned, if it is known.
+    pub commit: Option<String>,
     /// The origin of the run.
     pub source: RunSource,
     /// The labels of its agents; empty for ADK's results, which do not name one.
@@ -60,7 +65,7 @@ pub struct RunHead {
 pub enum RunSource {
     /// evaltrail.
     Evaltrail {
-        /// The files, with the number of their cases in the plan.
+        /// The files, with the numbers of their cases and their results.
         sets: Vec<SetCount>,
         /// Whether it is not signed with this user's key: it was recorded elsewhere, or added by someone else.
         is_foreign: bool,
@@ -74,10 +79,41 @@ pub enum RunSource {
         set_id: String,
         /// Whether evaltrail wrote the file at the end of a run.
         by_evaltrail: bool,
+        /// The results; empty if evaltrail wrote the file, because the run contains them.
+        results: SetResults,
     },
 }
 
-/// The number of cases of a file in a run.
+/// The results of a set in a run, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SetResults {
+    /// The numbers of attempts that ended, by status.
+    pub totals: Totals,
+    /// The mean of each metric's scores, in the order in which the metrics first appear.
+    pub metrics: Vec<MetricMean>,
+}
+
+/// The mean of the scores of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricMean {
+    /// The criterion's metric, label included.
+    pub metric: String,
+    /// The mean over the attempts with a score; `None` if no attempt has one.
+    pub mean: Option<f64>,
+    /// The number of attempts with a score.
+    pub scored: usize,
+}
+
+impl SetResults {
+    fn of<'a>(attempts: impl Iterator<Item = &'a AttemptSummary> + Clone) -> SetResults {
+        let mut totals = Totals::default();
+        attempts.clone().for_each(|attempt| totals.add(attempt.status));
+        let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
+        SetResults { totals, metrics: aggregates(attempts).into_iter().map(mean).collect() }
+    }
+}
+
+/// A file in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetCount {
     /// The file.
@@ -85,6 +121,8 @@ pub struct SetCount {
     pub path: PathBuf,
     /// The number of its cases in the plan.
     pub cases: usize,
+    /// The results of its cases.
+    pub results: SetResults,
 }
 
 impl RunHead {
@@ -106,6 +144,11 @@ impl RunHead {
     /// Whether it is a run of evaltrail that is not signed with this user's key.
     pub fn is_foreign(&self) -> bool {
         matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
+    }
+
+    /// Whether it is a file that evaltrail wrote for ADK at the end of a run, which is listed itself.
+    pub fn is_copy(&self) -> bool {
+        matches!(self.source, RunSource::Adk { by_evaltrail: true, .. })
     }
 
     /// Whether it is complete and no result is missing, so that it cannot be resumed.
@@ -130,6 +173,8 @@ pub struct History {
     pub labels: HashMap<String, RunLabel>,
     /// The id of the run that is the baseline, if there is one.
     pub baseline: Option<String>,
+    /// The outcomes of the cases of each run.
+    pub(super) cache: Option<OutcomesCache>,
     /// The key that signs this user's runs.
     pub(super) key: Option<RunKey>,
 }
@@ -155,6 +200,7 @@ impl History {
         let key = places.and_then(|places| RunKey::of(places).ok());
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
+        let cache = index.as_deref().map(|index| OutcomesCache::of(index, &key_id));
         let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
         let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
         let mut changed = false;
@@ -167,12 +213,13 @@ impl History {
                 Some(entry) => entry,
                 None => {
                     changed = true;
-                    let head = match app_dir {
-                        None => head_of_run(&path, key.as_ref()),
-                        Some(app_dir) => head_of_result(&path, app_dir),
-                    };
-                    match head {
-                        Ok(head) => Entry { stamp, head },
+                    match read_run(&path, app_dir, key.as_ref()) {
+                        Ok((head, outcomes)) => {
+                            if let Some(cache) = &cache {
+                                cache.write(&path, &stamp, &outcomes);
+                            }
+                            Entry { stamp, head }
+                        }
                         Err(error) => {
                             unreadable.push((path, error));
                             continue;
@@ -185,10 +232,20 @@ impl History {
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
             // The index is only a cache, so an error is ignored.
             let _ = write_index(&index, &key_id, &entries);
+            if let Some(cache) = &cache {
+                known.keys().for_each(|path| cache.remove(path));
+            }
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
-        History { runs, unreadable, labels: read_run_labels(root), baseline: baseline_run_id(root), key }
+        History {
+            runs,
+            unreadable,
+            labels: read_run_labels(root),
+            baseline: baseline_run_id(root),
+            cache,
+            key,
+        }
     }
 
     /// The runs that are signed with this user's key, newest first.
@@ -250,7 +307,7 @@ fn write_index(path: &Path, key: &str, entries: &[Entry]) -> std::io::Result<()>
 }
 
 /// The sizes and modification times of the files from which an entry is created.
-fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
+pub(super) fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     let of = |path: &Path| {
         let meta = fs::metadata(path).ok()?;
         let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
@@ -263,16 +320,40 @@ fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     files.iter().map(|file| of(file).unwrap_or_default()).collect()
 }
 
-fn head_of_run(path: &Path, key: Option<&RunKey>) -> Result<RunHead, String> {
-    let run = load_run(path, key).map_err(|error| error.to_string())?;
+/// Reads a run of evaltrail, or a result of the agent in `app_dir`.
+pub(super) fn read_run(
+    path: &Path,
+    app_dir: Option<&Path>,
+    key: Option<&RunKey>,
+) -> Result<(RunHead, RunOutcomes), String> {
+    match app_dir {
+        None => {
+            let run = load_run(path, key).map_err(|error| error.to_string())?;
+            Ok((head_of_run(path, &run), RunOutcomes::of_run(&run.state)))
+        }
+        Some(app_dir) => {
+            let file = open_result(path)?;
+            let attempts = attempts_of_result(&file);
+            Ok((head_of_result(path, app_dir, &file, &attempts), RunOutcomes::of_result(&attempts)))
+        }
+    }
+}
+
+fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let (state, plan) = (&run.state, &run.state.plan);
-    let count = |at: usize| plan.cases.iter().filter(|case| case.set == at).count();
-    let counted = |(at, set): (usize, &PlannedSet)| SetCount { path: set.path.clone(), cases: count(at) };
+    let counted = |(at, set): (usize, &PlannedSet)| SetCount {
+        path: set.path.clone(),
+        cases: plan.cases.iter().filter(|case| case.set == at).count(),
+        results: SetResults::of(
+            state.finished.iter().filter(|one| plan.cases[one.key.case].set == at).map(|one| one.summary()),
+        ),
+    };
     let sets = plan.sets.iter().enumerate().map(counted).collect();
-    Ok(RunHead {
+    RunHead {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
         started: plan.started.clone(),
+        commit: plan.commit.clone(),
         source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
         agent: plan.agent_label(),
         criteria: criteria_of(plan),
@@ -284,7 +365,7 @@ fn head_of_run(path: &Path, key: Option<&RunKey>) -> Result<RunHead, String> {
         totals: state.totals,
         ended: run.ended,
         number: run.number,
-    })
+    }
 }
 
 /// The metrics of a run with their thresholds, each once.
@@ -314,18 +395,27 @@ fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     })
 }
 
-fn head_of_result(path: &Path, app_dir: &Path) -> Result<RunHead, String> {
-    let file = open_result(path)?;
+/// The attempts of a result; none if evaltrail wrote the file, because the run contains them.
+fn attempts_of_result(file: &ResultFile) -> Vec<AttemptSummary> {
+    match file.by_evaltrail() {
+        true => Vec::new(),
+        false => (0..file.entries.len()).filter_map(|at| Some(file.attempt(at).ok()?.summary())).collect(),
+    }
+}
+
+fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile, attempts: &[AttemptSummary]) -> RunHead {
     let mut totals = Totals::default();
     file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
-    Ok(RunHead {
+    RunHead {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
         started: rfc3339(file.created),
+        commit: None,
         source: RunSource::Adk {
             app_dir: app_dir.to_path_buf(),
             set_id: file.set_id.clone(),
             by_evaltrail: file.by_evaltrail(),
+            results: SetResults::of(attempts.iter()),
         },
         agent: String::new(),
         criteria: Vec::new(),
@@ -337,7 +427,7 @@ fn head_of_result(path: &Path, app_dir: &Path) -> Result<RunHead, String> {
         totals,
         ended: true,
         number: 0,
-    })
+    }
 }
 
 /// The maximum size of a result file, in bytes.
@@ -358,6 +448,7 @@ mod tests {
             run_id: run_id.into(),
             path: run_id.into(),
             started: started.into(),
+            commit: None,
             source,
             agent: String::new(),
             criteria: Vec::new(),
@@ -376,7 +467,12 @@ mod tests {
     #[test]
     fn the_order_of_runs_is_that_of_their_recording() {
         let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
-        let adk = || RunSource::Adk { app_dir: "a".into(), set_id: "s".into(), by_evaltrail: false };
+        let adk = || RunSource::Adk {
+            app_dir: "a".into(),
+            set_id: "s".into(),
+            by_evaltrail: false,
+            results: SetResults::default(),
+        };
         let foreign = RunSource::Evaltrail { sets: Vec::new(), is_foreign: true };
         let mut runs = vec![
             head("first", "2026-01-01T00:00:00Z", 1, ours()),

@@ -151,7 +151,11 @@ fn hash_of(eval_id: &str) -> u64 {
 
 /// The sets to which a result of ADK can belong: those with that agent and that id. A file's own id has precedence over
 /// its name.
-fn matching<'a>(sets: &'a [HistorySet<'a>], app_dir: &Path, set_id: &str) -> Vec<&'a HistorySet<'a>> {
+pub(super) fn matching<'a>(
+    sets: &'a [HistorySet<'a>],
+    app_dir: &Path,
+    set_id: &str,
+) -> Vec<&'a HistorySet<'a>> {
     let of_agent = || sets.iter().filter(|set| set.app_dir.as_deref() == Some(app_dir));
     // The older formats use a path as the id.
     let name = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);

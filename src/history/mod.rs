@@ -3,6 +3,7 @@
 //! ```text
 //! <workspace>/.evaltrail/runs ──┐
 //! <agent>/.adk/eval_history ────┴─▶ index (an entry for each run) ─▶ latest results ─▶ a case of a file
+//!                                 └▶ outcomes (a file for each run) ─▶ trends ─────────▶ a case of a file
 //! ```
 //!
 //! Runs that are not signed with this user's key are foreign: they are shown only where there is no other result, and
@@ -12,12 +13,14 @@
 
 mod index;
 mod latest;
+mod outcomes;
 mod past_run;
 mod recorded;
 mod retention;
 mod resume;
+mod trends;
 
-pub use index::{History, RunHead, RunSource, SetCount};
+pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
     CaseResult, HistorySet, PastResult, Reevaluated, case_results, is_unchanged, is_unsteady, place,
     reevaluate,
@@ -26,3 +29,4 @@ pub use past_run::{PastRun, PastSet};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;
+pub use trends::CaseTrends;

@@ -80,6 +80,7 @@ mod tests {
             user: Default::default(),
         };
         let mut state = RunState::new(Arc::new(RunPlan {
+            commit: None,
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],

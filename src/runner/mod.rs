@@ -33,7 +33,7 @@ pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use chat::{ChatEvent, chat};
 pub use export::export;
-pub use past::{history_of, past_results, remove_old};
+pub use past::{case_trends, history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use start::{Run, RunHandle, start};
 pub use trust::{

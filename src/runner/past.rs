@@ -4,7 +4,7 @@
 use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::InMemory;
 use crate::formats::SetFile;
-use crate::history::{History, HistorySet, PastResult, recorded_results, remove_old_runs};
+use crate::history::{CaseTrends, History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::Places;
 use crate::workspace::{SetPath, Workspace, agent_of_set};
 
@@ -39,6 +39,19 @@ pub fn past_results(
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
     found.extend(history_of(workspace).latest(&sets, in_memory));
     found
+}
+
+/// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if
+/// there are results of ADK, which have to be matched with the ids in the files.
+pub fn case_trends<'a>(
+    workspace: &Workspace,
+    files: impl FnOnce() -> Vec<(&'a SetPath, SetFile)>,
+) -> CaseTrends {
+    let history = history_of(workspace);
+    let has_adk = history.runs.iter().any(|head| !head.is_evaltrail() && !head.is_copy());
+    let files = if has_adk { files() } else { Vec::new() };
+    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    history.trends(&sets)
 }
 
 fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> HistorySet<'a> {

@@ -10,7 +10,8 @@ use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::workspace::{
-    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, open_set, read_notes, user_for,
+    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set, read_notes,
+    user_for,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -112,6 +113,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut plan = RunPlan {
         run_id: stamp.run_id.clone(),
         started: stamp.started.clone(),
+        commit: current_commit(&workspace.root),
         sets: Vec::new(),
         cases: Vec::new(),
         options: request.options.clone(),

@@ -194,6 +194,7 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
     };
     let plan = RunPlan {
+        commit: None,
         run_id: file.run.run_id,
         started: file.run.started,
         sets: file.run.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),

@@ -326,6 +326,7 @@ mod tests {
 
     fn plan() -> RunPlan {
         RunPlan {
+            commit: None,
             judge: crate::domain::JudgeSpec::standard(),
             run_id: "r1".into(),
             started: "2026-01-01T00:00:00Z".into(),

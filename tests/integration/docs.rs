@@ -36,6 +36,7 @@ fn place(context: Context) -> Option<&'static str> {
         Context::Chat => "chat",
         Context::Live => "attempt",
         Context::Runs => "runs",
+        Context::Trends => "trends",
         Context::Comparison => "comparison",
         Context::ComparedCase => "compared case",
         Context::Queue => "triage",

@@ -72,6 +72,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         quarantine: None,
     };
     RunState::new(Arc::new(RunPlan {
+        commit: None,
         judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
         started: String::new(),
@@ -620,7 +621,7 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     press(&mut model, "q q");
     assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
-    press(&mut model, "V");
+    press(&mut model, "Z");
     press(&mut model, "!");
     assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
     assert!(!model.notices.is_empty());
@@ -724,11 +725,11 @@ fn judges_are_opened_from_the_list_with_one_key() {
 fn a_notice_goes_with_its_screen() {
     let mut model = sample();
     for _ in 0..evaltrail::explorer::global::NOTICES_AT_MOST {
-        press(&mut model, "V");
+        press(&mut model, "Z");
     }
     press(&mut model, "enter");
     assert!(matches!(model.screen, Screen::Case(_)) && model.notice.is_none());
-    press(&mut model, "V q");
+    press(&mut model, "Z q");
     assert_eq!(model.notice, None);
     press(&mut model, "t enter");
     assert!(

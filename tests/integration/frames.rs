@@ -17,7 +17,7 @@ use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
-use evaltrail::history::{History, PastRun, PastSet, RunHead, RunSource, SetCount};
+use evaltrail::history::{History, MetricMean, PastRun, PastSet, RunHead, RunSource, SetCount, SetResults};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
 use evaltrail::store::RunLabel;
@@ -70,6 +70,7 @@ fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
 /// A plan with every case of the sample, in the model's order of sets.
 fn plan(model: &Model) -> RunPlan {
     let mut plan = RunPlan {
+        commit: None,
         judge: evaltrail::domain::JudgeSpec::standard(),
         run_id: "7f3a1c09d2e4".into(),
         started: "2026-01-01T00:00:00Z".into(),
@@ -686,7 +687,7 @@ fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
 }
 
 /// The screens of past runs: the list, a run as it was, and two runs compared.
-fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 7] {
+fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 9] {
     let model = || {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
@@ -699,6 +700,14 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 7] {
     };
     let with = |keys_pressed: &str| {
         let mut model = model();
+        keys(&mut model, keys_pressed);
+        model
+    };
+    let trends = |keys_pressed: &str| {
+        let mut model = with("V");
+        let ticket = model.ticket();
+        let history = Arc::new(history(&model));
+        update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history }));
         keys(&mut model, keys_pressed);
         model
     };
@@ -718,6 +727,8 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 7] {
         ("runs, another marked, a name being typed", with("down space up e")),
         ("runs, deletion", with("d")),
         ("past run", opened),
+        ("trends", trends("")),
+        ("trends, an earlier run of a metric", trends("down left")),
         ("comparison", comparison("")),
         ("comparison, a case", comparison("enter")),
         ("comparison, a case without expected, differences only", comparison("enter b i")),
@@ -729,13 +740,24 @@ fn history(model: &Model) -> History {
     let sets = plan.sets.iter().enumerate().map(|(at, set)| SetCount {
         path: set.path.clone(),
         cases: plan.cases.iter().filter(|case| case.set == at).count(),
+        results: SetResults::default(),
     });
-    let ours = |is_foreign| RunSource::Evaltrail { sets: sets.clone().collect(), is_foreign };
-    let adk = RunSource::Adk { app_dir: "garden".into(), set_id: "watering".into(), by_evaltrail: false };
+    // Each run has other results.
+    let ours = |is_foreign, passed: usize| RunSource::Evaltrail {
+        sets: sets.clone().map(|set| with_results(set, passed)).collect(),
+        is_foreign,
+    };
+    let adk = RunSource::Adk {
+        app_dir: "garden".into(),
+        set_id: "watering".into(),
+        by_evaltrail: false,
+        results: SetResults::default(),
+    };
     let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
         run_id: run_id.into(),
         path: run_id.into(),
         started: started.into(),
+        commit: Some("6f1ed002ab5595859014ebf0951522d9f3a1c2b4".into()),
         agent: "replay garden.jsonl".into(),
         criteria: vec!["tool_trajectory_avg_score 1".into(), "response_match_score 0.8".into()],
         judge: Some("recorded".into()),
@@ -750,11 +772,11 @@ fn history(model: &Model) -> History {
     };
     let mut history = History::default();
     history.runs = vec![
-        head("7f3a1c09d2e4", "2026-01-01T00:00:00Z", ours(false), 12, 0),
-        head("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false), 4, 3),
-        head("0badcafe5678", "2025-12-30T12:00:00Z", ours(false), 2, 0),
+        head("7f3a1c09d2e4", "2026-01-01T00:00:00Z", ours(false, 5), 12, 0),
+        head("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false, 7), 4, 3),
+        head("0badcafe5678", "2025-12-30T12:00:00Z", ours(false, 9), 2, 0),
         head("garden_watering_1767", "2025-12-29T12:00:00Z", adk, 1, 0),
-        head("ffee00112233", "2025-11-01T12:00:00Z", ours(true), 0, 0),
+        head("ffee00112233", "2025-11-01T12:00:00Z", ours(true, 10), 0, 0),
     ];
     let label = |run: &str, name: Option<&str>| {
         (run.to_string(), RunLabel { run: run.into(), name: name.map(str::to_string), pinned: true })
@@ -763,6 +785,16 @@ fn history(model: &Model) -> History {
         [label("0badcafe5678", Some("before the new prompt")), label("51c0ffee1234", None)].into();
     history.baseline = Some("0badcafe5678".into());
     history
+}
+
+/// A set of which `passed` of 10 attempts passed.
+fn with_results(set: SetCount, passed: usize) -> SetCount {
+    let totals = Totals { passed, failed: 10 - passed, ..Totals::default() };
+    let mean = |metric: &str, mean| MetricMean { metric: metric.into(), mean: Some(mean), scored: 10 };
+    let share = passed as f64 / 10.0;
+    let metrics =
+        vec![mean("tool_trajectory_avg_score", share), mean("response_match_score", 0.9 - share / 4.0)];
+    SetCount { results: SetResults { totals, metrics }, ..set }
 }
 
 /// The run of the sample as a past run.

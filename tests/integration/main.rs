@@ -38,3 +38,4 @@ mod trial;
 mod past_runs;
 mod queue;
 mod triage;
+mod trends;

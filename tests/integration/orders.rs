@@ -209,6 +209,7 @@ impl World {
             quarantine: None,
         });
         let plan = RunPlan {
+            commit: None,
             judge: evaltrail::domain::JudgeSpec::standard(),
             run_id: format!("run {}", self.runs),
             started: format!("2026-02-01T00:{:02}:{:02}Z", self.runs / 60, self.runs % 60),

@@ -7,7 +7,7 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::screens::{self, case, run, runs};
+use crate::explorer::screens::{self, case, run, runs, trends};
 use crate::formats::is_editable;
 use std::sync::LazyLock;
 
@@ -190,6 +190,7 @@ pub(crate) fn has_rows(model: &Model) -> Enabled {
 pub(crate) fn can_open_here(model: &Model) -> Enabled {
     match model.screen {
         Screen::Runs(_) => runs::has_run_here(model),
+        Screen::Trends(_) => trends::has_points(model),
         _ => has_rows(model),
     }
 }

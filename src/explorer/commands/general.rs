@@ -33,6 +33,7 @@ pub static HELP: Command = Command {
         Context::Run,
         Context::Live,
         Context::Runs,
+        Context::Trends,
         Context::Comparison,
         Context::ComparedCase,
         Context::Queue,

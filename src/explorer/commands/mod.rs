@@ -46,6 +46,8 @@ pub enum Context {
     Live,
     /// The list of past runs.
     Runs,
+    /// The sets over the past runs.
+    Trends,
     /// The cases of two runs.
     Comparison,
     /// One case of two runs.
@@ -73,6 +75,7 @@ impl Context {
             Context::Run => Some("run"),
             Context::Live => Some("attempt"),
             Context::Runs => Some("runs"),
+            Context::Trends => Some("trends"),
             Context::Comparison => Some("comparison"),
             Context::ComparedCase => Some("compared case"),
             Context::Queue => Some("triage"),
@@ -91,6 +94,7 @@ const ANY_SCREEN: &[Context] = &[
     Context::Run,
     Context::Live,
     Context::Runs,
+    Context::Trends,
     Context::Comparison,
     Context::ComparedCase,
     Context::Queue,
@@ -109,6 +113,7 @@ const SCROLLED: &[Context] = &[
     Context::Run,
     Context::Live,
     Context::Runs,
+    Context::Trends,
     Context::Comparison,
     Context::ComparedCase,
     Context::Queue,
@@ -124,6 +129,7 @@ const EVERYWHERE: &[Context] = &[
     Context::Run,
     Context::Live,
     Context::Runs,
+    Context::Trends,
     Context::Comparison,
     Context::ComparedCase,
     Context::Queue,
@@ -361,6 +367,9 @@ pub static COMMANDS: &[&Command] = &[
     &NEXT_COMPARED,
     &PREVIOUS_COMPARED,
     &RUNS,
+    &TRENDS,
+    &PREVIOUS_RUN,
+    &NEXT_RUN,
     &SWITCH_PANE,
     &PALETTE,
     &HELP,

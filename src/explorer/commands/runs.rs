@@ -5,7 +5,7 @@
 
 use super::enabled::always;
 use super::{Command, Context, Group, OF_TWO_RUNS, SCREENS};
-use crate::explorer::screens::{comparison, runs};
+use crate::explorer::screens::{comparison, runs, trends};
 
 pub static RUNS: Command = Command {
     name: "runs",
@@ -17,6 +17,42 @@ pub static RUNS: Command = Command {
     default_keys: &["H"],
     enabled: runs::has_folder,
     run: runs::show,
+};
+
+pub static TRENDS: Command = Command {
+    name: "trends",
+    help: "the pass rate and the metrics of each set over the runs of the folder",
+    hint: Some("trends"),
+    scope: None,
+    group: Group::Runs,
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Runs],
+    default_keys: &["V"],
+    enabled: runs::has_folder,
+    run: trends::show,
+};
+
+pub static PREVIOUS_RUN: Command = Command {
+    name: "previous run",
+    help: "choose the run before",
+    hint: Some("run before"),
+    scope: None,
+    group: Group::Runs,
+    contexts: &[Context::Trends],
+    default_keys: &["left", "h"],
+    enabled: trends::has_points,
+    run: trends::previous_run,
+};
+
+pub static NEXT_RUN: Command = Command {
+    name: "next run",
+    help: "choose the run after",
+    hint: Some("run after"),
+    scope: None,
+    group: Group::Runs,
+    contexts: &[Context::Trends],
+    default_keys: &["right", "l"],
+    enabled: trends::has_points,
+    run: trends::next_run,
 };
 
 pub static COMPARE_RUNS: Command = Command {

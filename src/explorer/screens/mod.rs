@@ -11,6 +11,7 @@ pub mod live;
 pub mod queue;
 pub mod run;
 pub mod runs;
+pub mod trends;
 
 use super::commands::key::Key;
 use super::commands::{Context, Motion};
@@ -74,6 +75,7 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
         Screen::Live(_) => &live::SCREEN,
         Screen::Run => &run::SCREEN,
         Screen::Runs(_) => &runs::SCREEN,
+        Screen::Trends(_) => &trends::SCREEN,
         Screen::Comparison(screen) if screen.case.is_some() => &comparison::CASE,
         Screen::Comparison(_) => &comparison::LIST,
     }

@@ -11,7 +11,7 @@ use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
-use crate::explorer::terminal::past::history;
+use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
 use crate::explorer::terminal::task_context::TaskContext;
@@ -134,6 +134,7 @@ impl EffectExecutor {
                 self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
             }
             ResultEffect::CompareBaseline => self.compare_with_baseline(),
+            ResultEffect::ReadTrends => self.read_trends(),
             ResultEffect::ReadAgain(ticket) => self.read_history(ticket),
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = save_verdicts(&context.workspace.root, &verdicts);
@@ -238,9 +239,14 @@ impl EffectExecutor {
             Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
         });
         self.compare_with_baseline();
+        self.read_trends();
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Decisions(read_decisions(&context.workspace.root))))
         });
+    }
+
+    fn read_trends(&self) {
+        self.elsewhere(move |context| Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context))))));
     }
 
     /// Compares the last run with the baseline.

@@ -13,18 +13,20 @@ pub enum Column {
     Scores,
     Turns,
     Time,
+    Runs,
     Reason,
 }
 
 impl Column {
     /// All columns, from left to right.
-    pub const ALL: [Column; 7] = [
+    pub const ALL: [Column; 8] = [
         Column::Case,
         Column::Set,
         Column::Attempts,
         Column::Scores,
         Column::Turns,
         Column::Time,
+        Column::Runs,
         Column::Reason,
     ];
 
@@ -37,6 +39,7 @@ impl Column {
             Column::Scores => "scores",
             Column::Turns => "turns",
             Column::Time => "time",
+            Column::Runs => "runs",
             Column::Reason => "reason",
         }
     }
@@ -50,6 +53,7 @@ impl Column {
             Column::Scores => Order::Score,
             Column::Turns => Order::Turns,
             Column::Time => Order::Slowest,
+            Column::Runs => Order::NewlyFailing,
             Column::Reason => Order::Failing,
         }
     }

@@ -7,6 +7,7 @@ use super::state::{Node, Pane};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::case_trend::{points, put_sparkline};
 use crate::explorer::commands::enabled::can_write_set;
 use crate::explorer::commands::{CLEAR, NEW_CASE};
 use crate::explorer::decisions::{quarantine_of, quarantined_totals};
@@ -40,6 +41,10 @@ const TIME_WIDTH: u16 = 7;
 const TURNS_WIDTH: u16 = 6;
 /// As wide as its heading.
 const ATTEMPTS_AT_LEAST: u16 = 9;
+/// The column of past runs: two, and the space behind them.
+const RUNS_AT_LEAST: u16 = 5;
+/// At most as many past runs are shown.
+const RUNS_SHOWN: usize = 8;
 /// Of more attempts than this, only the count is listed.
 const SIGNS_AT_MOST: usize = 8;
 
@@ -51,6 +56,7 @@ struct Columns {
     metrics: Vec<String>,
     turns: u16,
     time: u16,
+    runs: u16,
     reason: u16,
 }
 
@@ -83,6 +89,7 @@ impl Columns {
         let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
         let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
         let time = take(if_shown(Column::Time, time), TIME_WIDTH);
+        let runs = take(if_shown(Column::Runs, runs_width(model, rows)), RUNS_AT_LEAST);
         let more = metrics.iter().skip(1).take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0).count();
         metrics.truncate(if first > 0 { first + more } else { 0 });
         let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
@@ -90,7 +97,7 @@ impl Columns {
         let reason = if reserved > 0 { reserved + rest } else { 0 };
         // Without reasons the names get the rest.
         let name = if reserved > 0 { name } else { (name + rest).min(NAME_AT_MOST.max(name)) };
-        Columns { name, set, attempts, metrics, turns, time, reason }
+        Columns { name, set, attempts, metrics, turns, time, runs, reason }
     }
 }
 
@@ -113,6 +120,12 @@ fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
     } else {
         (attempt_words(&vec![Status::Passed; most]).width() as u16 + 2).max(ATTEMPTS_AT_LEAST)
     }
+}
+
+/// The outcomes in past runs, where a visible case has more than one.
+fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
+    let most = rows.iter().map(|case| points(model, *case).len()).max().unwrap_or(0);
+    if most < 2 { 0 } else { most.clamp(4, RUNS_SHOWN) as u16 + 1 }
 }
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
@@ -276,6 +289,7 @@ fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     columns.metrics.iter().for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
     head(columns.turns, "turns", true, buffer);
     head(columns.time, "time", true, buffer);
+    head(columns.runs, "runs", false, buffer);
     head(columns.reason, "reason", false, buffer);
 }
 
@@ -353,6 +367,8 @@ fn case_row(
         put_right(buffer, x + columns.time - 1, row.y, columns.time, &format!("{longest:.1}s"), style);
     }
     x += columns.time;
+    put_sparkline(model, case, (x, row.y), columns.runs.saturating_sub(1), style, theme, buffer);
+    x += columns.runs;
     if let Some(problem) = problem {
         put(buffer, x, row.y, columns.reason, problem, theme.within(style, theme.style(Role::Bad)));
     } else if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {

@@ -9,6 +9,8 @@ pub enum Order {
     Failing,
     /// Failures that share a cause together, the largest group first.
     Cause,
+    /// Cases that fail since the latest run first, then those that fail for longer.
+    NewlyFailing,
     /// Slowest first.
     Slowest,
     /// Unsteady cases first, then those on which judges disagree most.
@@ -27,10 +29,11 @@ pub enum Order {
 
 impl Order {
     /// All orders.
-    pub const ALL: [Order; 10] = [
+    pub const ALL: [Order; 11] = [
         Order::File,
         Order::Failing,
         Order::Cause,
+        Order::NewlyFailing,
         Order::Slowest,
         Order::Disputed,
         Order::Name,
@@ -46,6 +49,7 @@ impl Order {
             Order::File => "as in the file",
             Order::Failing => "failing first",
             Order::Cause => "by cause",
+            Order::NewlyFailing => "newly failing first",
             Order::Slowest => "slowest first",
             Order::Disputed => "most disputed first",
             Order::Name => "by name",

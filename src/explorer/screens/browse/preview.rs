@@ -2,6 +2,7 @@
 
 use super::list::attempt_words;
 use crate::domain::Status;
+use crate::explorer::case_trend::{points, put_sparkline};
 use crate::explorer::model::Model;
 use crate::explorer::screens::case::body::{Body, BodyLine};
 use crate::explorer::screens::case::state::CaseScreen;
@@ -13,6 +14,8 @@ use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// At most as many past runs are shown.
+const RUNS_SHOWN: u16 = 12;
 /// Maximum number of lines of the user's message above the first difference.
 const USER_LINES: usize = 2;
 
@@ -66,6 +69,11 @@ fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buf
             used
         }
     };
+    if used > 0 && points(model, case.at).len() > 1 && x + used + 2 < end {
+        used += 2;
+        let room = RUNS_SHOWN.min(end - x - used);
+        used += put_sparkline(model, case.at, (x + used, y), room, theme.style(Role::Text), theme, buffer);
+    }
     for tag in model.notes(case.at).iter().flat_map(|notes| &notes.tags) {
         let words = format!("  #{tag}");
         used += put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Faint));

@@ -2,6 +2,7 @@
 
 use crate::domain::{Query, Status, Subject, causes_of_first_failure};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::case_trend::first_failed_run;
 use crate::explorer::commands::Motion;
 use crate::explorer::decisions::quarantine_of;
 use crate::explorer::effect::Effect;
@@ -160,6 +161,9 @@ pub(crate) fn relist(model: &mut Model) {
         Order::File => {}
         Order::Cause => sort_by_cause(model, &mut visible),
         Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
+        Order::NewlyFailing => {
+            visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
+        }
         Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
         Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
         Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),

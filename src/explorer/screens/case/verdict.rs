@@ -3,6 +3,7 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
+use crate::explorer::case_trend::since_words;
 use crate::explorer::commands::{APPLY_SUGGESTION, Context, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
 use crate::explorer::model::Model;
 use crate::explorer::widgets::text::fit;
@@ -68,6 +69,10 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     let decided = model.current_case().map(|case| model.decided_words(case)).unwrap_or_default();
     if !decided.is_empty() && attempt.status != Status::Passed {
         lines.extend(notes(&clean_line(&decided), width));
+    }
+    let since = model.current_case().filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
+    if let Some(words) = since.and_then(|case| since_words(model, case)) {
+        lines.extend(notes(&clean_line(&words), width));
     }
     if let Some(name) = attempt.variant() {
         let words = format!("expected is the variant {name:?}, which matches");

@@ -207,6 +207,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
             effects.push(Effect::Results(ResultEffect::CompareBaseline));
+            effects.push(Effect::Results(ResultEffect::ReadTrends));
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder, has_run_here,
+    can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder, has_run_here, leave,
     listed, mark, pin, remove, remove_confirmed, removed, rename, show,
 };
 

@@ -1,7 +1,7 @@
 //! State of the screen of runs.
 
 use crate::explorer::ticket::Ticket;
-use crate::history::{History, RunHead, RunSource};
+use crate::history::{History, RunHead};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,8 +27,7 @@ impl RunsScreen {
     /// runs are.
     pub(crate) fn put(&mut self, history: Arc<History>) {
         let here = self.head().map(|head| head.path.clone());
-        let is_copy = |head: &RunHead| matches!(head.source, RunSource::Adk { by_evaltrail: true, .. });
-        self.rows = (0..history.runs.len()).filter(|at| !is_copy(&history.runs[*at])).collect();
+        self.rows = (0..history.runs.len()).filter(|at| !history.runs[*at].is_copy()).collect();
         let kept = self.rows.iter().position(|at| Some(&history.runs[*at].path) == here.as_ref());
         self.cursor = kept.unwrap_or(self.cursor.min(self.rows.len().saturating_sub(1)));
         if !history.runs.iter().any(|head| Some(&head.path) == self.marked.as_ref()) {

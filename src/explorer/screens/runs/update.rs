@@ -58,10 +58,15 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
+    leave(model);
+    Vec::new()
+}
+
+/// Shows the list of cases. The state of this screen is kept.
+pub(crate) fn leave(model: &mut Model) {
     if let Screen::Runs(runs) = std::mem::replace(&mut model.screen, Screen::Browse) {
         model.runs = runs;
     }
-    Vec::new()
 }
 
 /// Condition for showing the runs of the folder: a run from a file has none.
@@ -257,6 +262,7 @@ pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: 
         effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket())));
     }
     effects.push(Effect::Results(ResultEffect::CompareBaseline));
+    effects.push(Effect::Results(ResultEffect::ReadTrends));
     effects
 }
 

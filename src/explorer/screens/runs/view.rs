@@ -1,6 +1,7 @@
 //! Drawing of the screen of runs.
 
 use crate::domain::Status;
+use crate::explorer::case_trend::short;
 use crate::explorer::layout::case_rows;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::runs::state::RunsScreen;
@@ -261,6 +262,7 @@ fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str,
     if !head.agent.is_empty() {
         facts.push(("agent", head.agent.clone()));
     }
+    facts.extend(head.commit.as_ref().map(|commit| ("commit", short(commit))));
     facts.extend(named("criteria", &head.criteria));
     facts.extend(head.judge.clone().map(|judge| ("judge", judge)));
     facts.extend(head.spent.map(|spent| ("judging", spent.words())));

@@ -1,0 +1,104 @@
+//! The outcomes of a case over the past runs: since when it fails, and a sparkline.
+
+use crate::analysis::{CasePoint, block, failing_since};
+use crate::domain::Status;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::Model;
+use crate::explorer::theme::Theme;
+use crate::explorer::widgets::text::put;
+use crate::history::RunHead;
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+
+/// Number of characters of ids of runs and commits that are shown.
+const ID_SHOWN: usize = 10;
+
+/// The outcomes of a case over the runs of the folder, oldest first; none while a past run is open, in which the later
+/// ones are not known.
+pub(crate) fn points(model: &Model, case: CaseRef) -> &[CasePoint] {
+    match model.opened_run {
+        Some(_) => &[],
+        None => model.trends.of_case(&model.sets[case.set].path.path, &model.eval_id(case)),
+    }
+}
+
+/// The run since which a case does not pass, as a position among those of the trends; `None` if it passed in the latest
+/// one.
+pub(crate) fn first_failed_run(model: &Model, case: CaseRef) -> Option<usize> {
+    failing_since(points(model, case)).map(|since| since.first.run)
+}
+
+/// Since when a case fails, with the commits of the workspace then; `None` if it passed in the latest run, or has only
+/// one.
+pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
+    let points = points(model, case);
+    let since = failing_since(points).filter(|_| points.len() > 1)?;
+    let run = |point: CasePoint| &model.trends.runs[point.run];
+    let first = run(since.first);
+    let Some(last_passed) = since.last_passed.map(run) else {
+        let all = if model.trends.is_complete { "its" } else { "its latest" };
+        return Some(format!("did not pass in any of {all} {} runs", since.runs));
+    };
+    let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
+    let passed_at = match &last_passed.commit {
+        Some(commit) if first.commit.is_some() => format!("; passed before at {}", short(commit)),
+        _ => format!("; passed before in {}", named(model, last_passed)),
+    };
+    let mut changed = changes(last_passed, first);
+    if since.was_edited() {
+        changed.insert(0, "the case");
+    }
+    let changed = match changed.is_empty() {
+        true => String::new(),
+        false => format!("; changed in between: {}", changed.join(", ")),
+    };
+    Some(format!("failing since {}{count}{passed_at}{changed}", named(model, first)))
+}
+
+/// A run by its id, its time and the commit of the workspace then.
+fn named(model: &Model, head: &RunHead) -> String {
+    let commit = head.commit.as_ref().map(|commit| format!(", commit {}", short(commit))).unwrap_or_default();
+    format!("run {} ({}{commit})", short(&head.run_id), model.started_words(&head.started))
+}
+
+/// The beginning of an id.
+pub(crate) fn short(id: &str) -> String {
+    id.chars().take(ID_SHOWN).collect()
+}
+
+/// What differs between two runs, beside their results and the commit.
+pub(crate) fn changes(before: &RunHead, after: &RunHead) -> Vec<&'static str> {
+    [
+        ("the agent", before.agent != after.agent),
+        ("the criteria", before.criteria != after.criteria),
+        ("the judge", before.judge != after.judge),
+    ]
+    .into_iter()
+    .filter_map(|(words, differs)| differs.then_some(words))
+    .collect()
+}
+
+/// Draws the latest outcomes of a case: for each run the share of attempts that passed as a block, or the sign of an
+/// error or of what was not evaluated. Returns the number of columns.
+pub(crate) fn put_sparkline(
+    model: &Model,
+    case: CaseRef,
+    (x, y): (u16, u16),
+    width: u16,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
+    let points = points(model, case);
+    let shown = &points[points.len().saturating_sub(usize::from(width))..];
+    for (column, point) in shown.iter().enumerate() {
+        let sign = match point.status {
+            Status::Passed | Status::Failed => {
+                block(f64::from(point.passed) / f64::from(point.ended.max(1)), (0.0, 1.0)).to_string()
+            }
+            other => other.glyph().to_string(),
+        };
+        put(buffer, x + column as u16, y, 1, &sign, theme.within(style, theme.status(point.status)));
+    }
+    shown.len() as u16
+}

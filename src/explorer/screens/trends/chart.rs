@@ -1,0 +1,120 @@
+//! The chart of a row over its runs, with the chosen run below it.
+
+use super::state::{Series, TrendsScreen};
+use crate::explorer::case_trend::{changes, short};
+use crate::explorer::layout::inside;
+use crate::explorer::model::Model;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::panel;
+use crate::explorer::widgets::text::put;
+use crate::history::RunHead;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::symbols::Marker;
+use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
+
+/// Height of the chart from which the middle of the scale has a label.
+const LABELS_FROM: u16 = 8;
+/// Number of lines about the chosen run.
+const FACTS: u16 = 3;
+
+pub(super) fn draw(model: &Model, trends: &TrendsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(series) = trends.current() else {
+        panel(area, "", false, theme, buffer);
+        return;
+    };
+    let title = format!("{} of {}", series.name(), series.set);
+    panel(area, &title, false, theme, buffer);
+    let inner = inside(area);
+    let facts = FACTS.min(inner.height / 3);
+    let above = Rect { height: inner.height - facts, ..inner };
+    let chosen = trends.point().unwrap_or(0);
+    lines(trends, series, chosen, above, theme, buffer);
+    let Some(head) = trends.run_head() else { return };
+    let before = chosen.checked_sub(1).and_then(|at| series.points.get(at));
+    let before_head = before.and_then(|point| trends.history.as_ref()?.runs.get(point.run));
+    for (row, words) in
+        facts_of(model, series, chosen, head, before_head).iter().take(usize::from(facts)).enumerate()
+    {
+        let style = theme.style(if row == 0 { Role::Text } else { Role::Faint });
+        put(buffer, inner.x + 1, above.bottom() + row as u16, inner.width.saturating_sub(2), words, style);
+    }
+}
+
+fn lines(
+    trends: &TrendsScreen,
+    series: &Series,
+    chosen: usize,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let at = |(x, point): (usize, &super::state::SeriesPoint)| (x as f64, point.value);
+    let points: Vec<(f64, f64)> = series.points.iter().enumerate().map(at).collect();
+    let here: Vec<(f64, f64)> = points.get(chosen).copied().into_iter().collect();
+    let (low, high) = series.scale();
+    let last = (points.len() - 1).max(1) as f64;
+    let day = |at: usize| {
+        let head = series.points.get(at).and_then(|point| trends.history.as_ref()?.runs.get(point.run));
+        head.and_then(|head| head.started.get(..10)).unwrap_or_default().to_string()
+    };
+    let days = match points.len() {
+        1 => vec![day(0)],
+        count => vec![day(0), day(count - 1)],
+    };
+    let values = match area.height >= LABELS_FROM {
+        true => vec![low, (low + high) / 2.0, high],
+        false => vec![low, high],
+    };
+    let values: Vec<String> = values.into_iter().map(|value| series.words(value)).collect();
+    let dataset = |marker, data, role| Dataset::default().marker(marker).data(data).style(theme.style(role));
+    let curve = dataset(Marker::Braille, points.as_slice(), Role::Accent).graph_type(GraphType::Line);
+    let mark = dataset(Marker::Dot, here.as_slice(), Role::Title).graph_type(GraphType::Scatter);
+    let faint = theme.style(Role::Faint);
+    Chart::new(vec![curve, mark])
+        .style(theme.style(Role::Text))
+        .x_axis(Axis::default().bounds([0.0, last]).labels(days).style(faint))
+        .y_axis(Axis::default().bounds([low, high]).labels(values).style(faint))
+        .legend_position(None)
+        .render(area, buffer);
+}
+
+/// About the chosen run: when it was, its value, and what differs from the run before.
+fn facts_of(
+    model: &Model,
+    series: &Series,
+    chosen: usize,
+    head: &RunHead,
+    before: Option<&RunHead>,
+) -> Vec<String> {
+    let point = &series.points[chosen];
+    let previous = chosen.checked_sub(1).map(|at| &series.points[at]);
+    let difference =
+        previous.map(|previous| format!(" ({})", series.difference(point.value - previous.value)));
+    let attempts =
+        if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
+    let id = short(&head.run_id);
+    let first = format!(
+        "run {} of {}: {id}, {}   {}{} of {attempts}",
+        chosen + 1,
+        series.points.len(),
+        model.started_words(&head.started),
+        series.words(point.value),
+        difference.unwrap_or_default(),
+    );
+    let agent = Some(head.agent.clone()).filter(|agent| !agent.is_empty());
+    let commit = head.commit.as_ref().map(|commit| format!("commit {}", short(commit)));
+    let second: Vec<String> = agent.into_iter().chain(commit).collect();
+    vec![first, second.join("  ·  "), before.map(|before| changed_words(before, head)).unwrap_or_default()]
+}
+
+fn changed_words(before: &RunHead, head: &RunHead) -> String {
+    let mut changed = changes(before, head);
+    if before.commit != head.commit {
+        changed.push("the commit");
+    }
+    match changed.is_empty() {
+        true => String::new(),
+        false => format!("changed since the run before: {}", changed.join(", ")),
+    }
+}

@@ -1,0 +1,191 @@
+//! The outcomes of every case over the runs.
+
+use super::index::{History, RunHead, RunSource, read_run, stamp_of};
+use super::latest::{HistorySet, matching};
+use super::outcomes::{RunOutcomes, SetOutcomes, hash_of_id};
+use crate::analysis::CasePoint;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The maximum number of outcomes of cases in memory.
+const POINTS_AT_MOST: usize = 1_000_000;
+
+/// The outcomes of the cases of a workspace over its runs. Foreign runs, unfinished attempts and runs of single turns are
+/// left out.
+#[derive(Clone, Debug, Default)]
+pub struct CaseTrends {
+    /// The runs, oldest first.
+    pub runs: Vec<RunHead>,
+    /// Whether all runs are contained; if not, there were too many outcomes, and the oldest runs are left out.
+    pub is_complete: bool,
+    /// The outcomes by file and by the hash of the case's id, oldest first.
+    points: HashMap<PathBuf, HashMap<u64, Vec<CasePoint>>>,
+}
+
+impl CaseTrends {
+    /// The outcomes of a case, oldest first; `run` is a position in `runs`. Empty for cases with equal ids, which cannot
+    /// be told apart.
+    pub fn of_case(&self, path: &Path, eval_id: &str) -> &[CasePoint] {
+        let points = self.points.get(path).and_then(|cases| cases.get(&hash_of_id(eval_id)));
+        points.map_or(&[], Vec::as_slice)
+    }
+}
+
+impl History {
+    /// The outcomes of the cases of these sets.
+    pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
+        let is_in_trends = |head: &&RunHead| !head.is_foreign() && !head.is_copy() && head.turn.is_none();
+        let mut found: Vec<(RunHead, Vec<(PathBuf, SetOutcomes)>)> = Vec::new();
+        let (mut count, mut is_complete) = (0, true);
+        for head in self.runs.iter().filter(is_in_trends) {
+            let outcomes = by_file(head, self.outcomes_of(head), sets);
+            count += outcomes.iter().map(|(_, set)| set.cases.len()).sum::<usize>();
+            if count > POINTS_AT_MOST {
+                is_complete = false;
+                break;
+            }
+            found.push((head.clone(), outcomes));
+        }
+        found.reverse();
+        let mut trends = CaseTrends { is_complete, ..CaseTrends::default() };
+        for (run, (head, outcomes)) in found.into_iter().enumerate() {
+            trends.runs.push(head);
+            for (path, set) in outcomes {
+                let cases = trends.points.entry(path).or_default();
+                for line in set.cases {
+                    let (status, passed, ended, content) = (line.2, line.3, line.4, line.1);
+                    cases.entry(line.0).or_default().push(CasePoint { run, status, passed, ended, content });
+                }
+            }
+        }
+        trends
+    }
+
+    /// The outcomes of a run, from the cache or from the run. Empty if it cannot be read any more.
+    fn outcomes_of(&self, head: &RunHead) -> RunOutcomes {
+        let app_dir = match &head.source {
+            RunSource::Adk { app_dir, .. } => Some(app_dir.as_path()),
+            RunSource::Evaltrail { .. } => None,
+        };
+        let stamp = stamp_of(&head.path, app_dir.is_some());
+        let stored = self.cache.as_ref().and_then(|cache| cache.read(&head.path, &stamp));
+        stored.unwrap_or_else(|| {
+            let read = read_run(&head.path, app_dir, self.key.as_ref());
+            let outcomes = read.map(|(_, outcomes)| outcomes).unwrap_or_default();
+            if let Some(cache) = &self.cache {
+                cache.write(&head.path, &stamp, &outcomes);
+            }
+            outcomes
+        })
+    }
+}
+
+/// The outcomes with the files that they belong to.
+fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> Vec<(PathBuf, SetOutcomes)> {
+    let of_adk = match &head.source {
+        RunSource::Evaltrail { .. } => None,
+        RunSource::Adk { app_dir, set_id, .. } => Some(matching(sets, app_dir, set_id)),
+    };
+    let file_of = |set: &SetOutcomes| match &of_adk {
+        None => Some(set.path.clone()),
+        Some(matching) => matching.first().map(|set| set.path.clone()),
+    };
+    outcomes.sets.into_iter().filter_map(|set| Some((file_of(&set)?, set))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RunOptions, RunPlan, Status,
+    };
+    use crate::store::{Places, RunFolder, RunKey};
+
+    fn plan(run_id: &str, workspace: &Path, ids: &[&str]) -> RunPlan {
+        let set = PlannedSet {
+            id: "s".into(),
+            file: "s.json".into(),
+            path: workspace.join("s.json"),
+            digest: String::new(),
+            agent: AgentSpec::Kept,
+            agent_name: String::new(),
+            agent_jobs: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: Default::default(),
+        };
+        let case = |(index, id): (usize, &&str)| PlannedCase {
+            set: 0,
+            index,
+            eval_id: id.to_string(),
+            content: format!("content of {id}"),
+            quarantine: None,
+        };
+        RunPlan {
+            run_id: run_id.into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            commit: Some(format!("commit of {run_id}")),
+            sets: vec![set],
+            cases: ids.iter().enumerate().map(case).collect(),
+            options: RunOptions { repeat: 2, ..RunOptions::default() },
+            judge: JudgeSpec::standard(),
+        }
+    }
+
+    /// Records a run in which every attempt has this status, except that the first attempt of each case passes.
+    fn record(plan: &RunPlan, workspace: &Path, key: Option<RunKey>, status: Status) {
+        let mut folder = RunFolder::create(workspace, plan, key).unwrap();
+        for (case, planned) in plan.cases.iter().enumerate() {
+            for (attempt, status) in [(1, Status::Passed), (2, status)] {
+                let blank = Attempt::blank(AttemptKey { case, attempt }, &planned.eval_id);
+                folder.append(&Attempt { status, ..blank }).unwrap();
+            }
+        }
+        folder.end().unwrap();
+    }
+
+    #[test]
+    fn outcomes_are_those_of_this_users_runs_with_and_without_the_cache() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = place.path().join("work");
+        std::fs::create_dir(&workspace).unwrap();
+        let home = |name: &str| Places {
+            data: place.path().join(name),
+            cache: place.path().join(name).join("cache"),
+            config: place.path().join(name),
+        };
+        let (ours, others) = (home("ours"), home("others"));
+        let key = |places: &Places| RunKey::of(places).ok();
+        record(&plan("first", &workspace, &["a", "b", "b"]), &workspace, key(&ours), Status::Failed);
+        record(&plan("planted", &workspace, &["a"]), &workspace, key(&others), Status::Errored);
+        record(&plan("second", &workspace, &["a"]), &workspace, key(&ours), Status::Passed);
+        let trends = || History::open(&workspace, &[], Some(&ours)).trends(&[]);
+        let found = trends();
+        let runs: Vec<_> =
+            found.runs.iter().map(|head| (head.run_id.as_str(), head.commit.as_deref())).collect();
+        assert_eq!(runs, [("first", Some("commit of first")), ("second", Some("commit of second"))]);
+        let set = workspace.join("s.json");
+        let of_case = |trends: &CaseTrends, id: &str| {
+            let points = trends.of_case(&set, id).iter();
+            points.map(|point| (point.run, point.status, point.passed, point.ended)).collect::<Vec<_>>()
+        };
+        let a = vec![(0, Status::Failed, 1, 2), (1, Status::Passed, 2, 2)];
+        assert_eq!((of_case(&found, "a"), found.is_complete), (a.clone(), true));
+        assert_eq!(of_case(&found, "b"), [], "two cases have this id");
+        let content = |run: usize| found.of_case(&set, "a")[run].content;
+        assert!(content(0) != 0 && content(0) == content(1));
+        // The cache is only a cache, also if a file of it belongs to an older version of the run.
+        assert_eq!(of_case(&trends(), "a"), a);
+        let cached = walk(&ours.cache);
+        assert!(cached.len() >= 3, "{cached:?}");
+        cached.iter().for_each(|file| std::fs::write(file, "{}").unwrap());
+        assert_eq!(of_case(&trends(), "a"), a);
+        std::fs::remove_dir_all(&ours.cache).unwrap();
+        assert_eq!(of_case(&trends(), "a"), a);
+    }
+
+    fn walk(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! Trends over runs: since when a case fails, the commit then, and the numbers of each set over the runs.
+
+use crate::common::{Place, both, evaltrail, output, text};
+use crate::triage::row;
+use serde_json::{Value, json};
+
+/// Records a run in which only the cases in `broken` fail, at this commit.
+fn record(place: &Place, commit: char, broken: &[usize]) {
+    let rows = (0..6).map(|case| {
+        let mut row = row(case + 1 + case / 4);
+        row["eval_id"] = json!(format!("case_{case}"));
+        if broken.contains(&case) {
+            row["predicted_trajectory"] = json!([]);
+        }
+        format!("{row}\n")
+    });
+    std::fs::write(place.path().join("rows.jsonl"), rows.collect::<String>()).unwrap();
+    let git = place.path().join(".git");
+    std::fs::create_dir_all(&git).unwrap();
+    std::fs::write(git.join("HEAD"), commit.to_string().repeat(40)).unwrap();
+    let score = ["score", "-q", "--metric", "trajectory_exact_match:1", "rows.jsonl"];
+    let ran = output(evaltrail(&place.path().join("home")).args(score).current_dir(place.path()));
+    assert_eq!(ran.status.code(), Some(i32::from(!broken.is_empty())), "{}", both(&ran));
+}
+
+fn place_with_runs() -> Place {
+    let place = Place::new(&[]);
+    for (commit, broken) in [('a', &[1, 2][..]), ('b', &[2]), ('c', &[2, 3]), ('d', &[2, 3])] {
+        record(&place, commit, broken);
+    }
+    place
+}
+
+fn listed(place: &Place) -> Vec<Value> {
+    let home = place.path().join("home");
+    let ran = output(evaltrail(&home).args(["runs", "--json"]).current_dir(place.path()));
+    let json: Value = serde_json::from_str(&text(&ran)).unwrap();
+    json["runs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn runs_have_their_commit_and_the_results_of_each_set() {
+    let runs = listed(&place_with_runs());
+    let commits: Vec<&str> = runs.iter().map(|run| &run["commit"].as_str().unwrap()[..1]).collect();
+    assert_eq!(commits, ["d", "c", "b", "a"], "newest first");
+    let passed: Vec<&Value> = runs.iter().map(|run| &run["by_set"][0]["totals"]["passed"]).collect();
+    assert_eq!(passed, [4, 4, 5, 4]);
+    let metrics = runs[0]["by_set"][0]["metrics"].as_array().unwrap();
+    let exact = metrics.iter().find(|metric| metric["metric"] == "trajectory_exact_match:1");
+    let exact = exact.or(metrics.iter().find(|metric| metric["metric"] == "trajectory_exact_match")).unwrap();
+    assert!((exact["mean"].as_f64().unwrap() - 4.0 / 6.0).abs() < 1e-9, "{exact}");
+    assert_eq!(exact["scored"], 6);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_runs();
+    let ids: Vec<String> =
+        listed(&place).iter().map(|run| run["run_id"].as_str().unwrap().to_string()).collect();
+    let (path, home) = (place.path().display().to_string(), place.path().join("home"));
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (200, 40));
+    terminal.wait_for("✓ 4  ✗ 2");
+    // The outcomes of the runs are a column of the list.
+    terminal.wait_for("██▁▁");
+    terminal.keys("/case_3\r\r");
+    terminal.wait_for("case_3  ✗ failed");
+    terminal.wait_for(&format!("failing since run {}", &ids[1][..10]));
+    // The words are wrapped.
+    terminal.wait_for(&format!("commit {}), 2 runs", "c".repeat(10)));
+    terminal.wait_for(&"b".repeat(10));
+    terminal.keys("\x1b");
+    terminal.wait_for("F causes");
+    terminal.keys("/\x15case_2\r");
+    terminal.wait_for("did not pass in any of its 4 runs");
+    terminal.keys("V");
+    terminal.wait_for("each set over its runs");
+    terminal.wait_for("run 4 of 4");
+    terminal.wait_for("67 % (+0 pp) of 6 attempts");
+    terminal.keys("h");
+    terminal.wait_for("67 % (-17 pp) of 6 attempts");
+    terminal.wait_for("changed since the run before: the commit");
+    terminal.keys("\r");
+    terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));
+    assert!(!terminal.screen().contains("failing since"), "later runs are not known in it");
+    terminal.keys("q");
+    terminal.wait_for("run 3 of 4");
+    terminal.keys("q");
+    terminal.wait_for("F causes");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
