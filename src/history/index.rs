@@ -1,7 +1,7 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
-use super::outcomes::{OutcomesCache, RunOutcomes};
+use super::outcomes::OutcomesCache;
 use crate::domain::{
     AttemptSummary, PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339, stored_path,
     unix_seconds,
@@ -213,13 +213,8 @@ impl History {
                 Some(entry) => entry,
                 None => {
                     changed = true;
-                    match read_run(&path, app_dir, key.as_ref()) {
-                        Ok((head, outcomes)) => {
-                            if let Some(cache) = &cache {
-                                cache.write(&path, &stamp, &outcomes);
-                            }
-                            Entry { stamp, head }
-                        }
+                    match read_head(&path, app_dir, key.as_ref()) {
+                        Ok(head) => Entry { stamp, head },
                         Err(error) => {
                             unreadable.push((path, error));
                             continue;
@@ -320,22 +315,11 @@ pub(super) fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     files.iter().map(|file| of(file).unwrap_or_default()).collect()
 }
 
-/// Reads a run of evaltrail, or a result of the agent in `app_dir`.
-pub(super) fn read_run(
-    path: &Path,
-    app_dir: Option<&Path>,
-    key: Option<&RunKey>,
-) -> Result<(RunHead, RunOutcomes), String> {
+/// Reads the summary of a run of evaltrail, or of a result of the agent in `app_dir`.
+fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Result<RunHead, String> {
     match app_dir {
-        None => {
-            let run = load_run(path, key).map_err(|error| error.to_string())?;
-            Ok((head_of_run(path, &run), RunOutcomes::of_run(&run.state)))
-        }
-        Some(app_dir) => {
-            let file = open_result(path)?;
-            let attempts = attempts_of_result(&file);
-            Ok((head_of_result(path, app_dir, &file, &attempts), RunOutcomes::of_result(&attempts)))
-        }
+        None => load_run(path, key).map(|run| head_of_run(path, &run)).map_err(|error| error.to_string()),
+        Some(app_dir) => open_result(path).map(|file| head_of_result(path, app_dir, &file)),
     }
 }
 
@@ -396,14 +380,14 @@ fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 }
 
 /// The attempts of a result; none if evaltrail wrote the file, because the run contains them.
-fn attempts_of_result(file: &ResultFile) -> Vec<AttemptSummary> {
+pub(super) fn attempts_of_result(file: &ResultFile) -> Vec<AttemptSummary> {
     match file.by_evaltrail() {
         true => Vec::new(),
         false => (0..file.entries.len()).filter_map(|at| Some(file.attempt(at).ok()?.summary())).collect(),
     }
 }
 
-fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile, attempts: &[AttemptSummary]) -> RunHead {
+fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
     let mut totals = Totals::default();
     file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
     RunHead {
@@ -415,7 +399,7 @@ fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile, attempts: &[At
             app_dir: app_dir.to_path_buf(),
             set_id: file.set_id.clone(),
             by_evaltrail: file.by_evaltrail(),
-            results: SetResults::of(attempts.iter()),
+            results: SetResults::of(attempts_of_result(file).iter()),
         },
         agent: String::new(),
         criteria: Vec::new(),

@@ -1,9 +1,10 @@
 //! The outcomes of every case over the runs.
 
-use super::index::{History, RunHead, RunSource, read_run, stamp_of};
+use super::index::{History, RunHead, RunSource, attempts_of_result, open_result, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{RunOutcomes, SetOutcomes, hash_of_id};
 use crate::analysis::CasePoint;
+use crate::store::load_run;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -70,8 +71,15 @@ impl History {
         let stamp = stamp_of(&head.path, app_dir.is_some());
         let stored = self.cache.as_ref().and_then(|cache| cache.read(&head.path, &stamp));
         stored.unwrap_or_else(|| {
-            let read = read_run(&head.path, app_dir, self.key.as_ref());
-            let outcomes = read.map(|(_, outcomes)| outcomes).unwrap_or_default();
+            let outcomes = match app_dir {
+                None => {
+                    load_run(&head.path, self.key.as_ref()).map(|run| RunOutcomes::of_run(&run.state)).ok()
+                }
+                Some(_) => open_result(&head.path)
+                    .map(|file| RunOutcomes::of_result(&attempts_of_result(&file)))
+                    .ok(),
+            };
+            let outcomes = outcomes.unwrap_or_default();
             if let Some(cache) = &self.cache {
                 cache.write(&head.path, &stamp, &outcomes);
             }

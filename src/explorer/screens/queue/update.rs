@@ -72,9 +72,10 @@ pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool)
     let first = if from_itself { here } else { here + 1 };
     let count = cases.len().max(1);
     cases.rotate_left(first % count);
-    cases.retain(|case| model.is_undecided(*case));
-    let not_skipped = cases.iter().find(|case| !queue.later.contains(case));
-    match not_skipped.or(cases.first()).copied() {
+    let mut undecided = cases.iter().copied().filter(|case| model.is_undecided(*case)).peekable();
+    let first = undecided.peek().copied();
+    let not_skipped = undecided.find(|case| !queue.later.contains(case));
+    match not_skipped.or(first) {
         Some(case) => {
             show(model, case);
             Vec::new()
