@@ -67,30 +67,30 @@ pub(super) async fn carry_to_the_end(
 }
 
 /// A stream of Ctrl-C signals.
-struct Interrupts {
+pub(super) struct Interrupts {
     #[cfg(unix)]
     signals: tokio::signal::unix::Signal,
 }
 
 impl Interrupts {
     #[cfg(unix)]
-    fn listen() -> std::io::Result<Interrupts> {
+    pub(super) fn listen() -> std::io::Result<Interrupts> {
         let kind = tokio::signal::unix::SignalKind::interrupt();
         Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
     }
 
     #[cfg(unix)]
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         self.signals.recv().await;
     }
 
     #[cfg(not(unix))]
-    fn listen() -> std::io::Result<Interrupts> {
+    pub(super) fn listen() -> std::io::Result<Interrupts> {
         Ok(Interrupts {})
     }
 
     #[cfg(not(unix))]
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }

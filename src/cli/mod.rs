@@ -26,6 +26,7 @@ mod runs;
 mod select;
 mod share;
 mod trust;
+mod watch;
 mod write;
 
 use args::{Cli, Command};
@@ -86,7 +87,8 @@ pub fn main() -> anyhow::Result<Exit> {
     let cli = Cli::parse_from(arguments);
     match cli.command {
         None => explore::open(cli.path, cli.theme),
-        Some(Command::Run(args)) => run::run(*args),
+        Some(Command::Run(args)) if args.watch => watch::run_and_watch(&args),
+        Some(Command::Run(args)) => run::run(&args),
         Some(Command::Score(args)) => run::score(*args),
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),

@@ -18,15 +18,23 @@ use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let (workspace, selections) = opened(&args.cases, false)?;
+    run_selected(args, &workspace, selections)
+}
+
+/// Runs the selected cases.
+pub(super) fn run_selected(
+    args: &RunArgs,
+    workspace: &Workspace,
+    selections: Vec<Selection>,
+) -> anyhow::Result<Exit> {
     let cases = &args.cases;
-    let (workspace, selections) = opened(cases, false)?;
-    let options = options(&args, &workspace);
     let request = Request {
         agent: args.agent.clone(),
-        options,
+        options: options(args, workspace),
         env: args.env.clone(),
-        ..request(cases, &workspace, selections)?
+        ..request(cases, workspace, selections)?
     };
     let how = How {
         resume: args.resume,
@@ -34,7 +42,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Exit> {
         agent: args.agent.clone(),
         fail_fast: args.fail_fast.map(|count| count as usize),
     };
-    carry_out(cases, how, &workspace, request)
+    carry_out(cases, how, workspace, request)
 }
 
 /// `evaltrail score`: like `run`, with saved responses instead of an agent.
@@ -151,7 +159,7 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
 }
 
 /// The options of the run. Flags override the configuration.
-fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
+pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
     RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),

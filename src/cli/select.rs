@@ -1,12 +1,11 @@
 //! The cases that `--failed` and `--changed` select.
 
 use super::output::tell;
-use crate::domain::{CaseKey, InMemory, RunBy, Status};
+use crate::domain::{CaseKey, InMemory, Status};
 use crate::formats::SetFile;
-use crate::history::{CaseResult, PastResult, case_results, place};
+use crate::history::{CaseResult, PastResult, case_results};
 use crate::runner::{self, Selection};
-use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes, sources_changed_at};
-use std::collections::{BTreeMap, HashSet};
+use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 
 /// The files of the selections, and the past results of their cases. A file that cannot be opened is reported when the
 /// run is prepared.
@@ -51,36 +50,13 @@ pub(super) fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> 
 /// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
 /// after it.
 pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let (opened, past) = opened_with_results(workspace, &selections);
-    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
-        let Some(open) = open else { return selection };
-        let changed_at = sources_changed_at(workspace, &selection.set, &open.file);
-        // The newest result comes last.
-        let of_set =
-            past.iter().filter(|result| result.file == selection.set.path && result.turn().is_none());
-        let ours = of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk));
-        let mut current: BTreeMap<usize, bool> = BTreeMap::new();
-        for result in ours {
-            let Some(at) = place(&open.file, &result.eval_id, &result.content) else { continue };
-            let is_same = open.file.content_hash(at) == result.content;
-            let is_newer =
-                result.run.started_at().is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran));
-            current.insert(at, is_same && is_newer);
+    let changed = runner::changed_cases(workspace, &selections);
+    let narrowed = selections.into_iter().zip(changed).map(|(selection, changed)| match changed {
+        None => selection,
+        Some(cases) => {
+            let keys = cases.into_iter().map(|case| case.key).collect();
+            Selection { cases: Some(keys), ..selection }
         }
-        let changed = (0..open.file.len()).filter(|at| !current.get(at).copied().unwrap_or(false));
-        let key = |at: usize| CaseKey {
-            eval_id: open.file.eval_id(at).into_owned(),
-            content: open.file.content_hash(at),
-        };
-        let changed: Vec<CaseKey> = changed.map(key).collect();
-        let cases = match selection.cases {
-            None => changed,
-            Some(chosen) => {
-                let ids: HashSet<&str> = changed.iter().map(|case| case.eval_id.as_str()).collect();
-                chosen.into_iter().filter(|case| ids.contains(case.eval_id.as_str())).collect()
-            }
-        };
-        Selection { cases: Some(cases), ..selection }
     });
     narrowed.collect()
 }

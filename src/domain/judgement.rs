@@ -215,6 +215,20 @@ impl Spent {
         }
     }
 
+    /// The amounts times a factor, rounded.
+    pub fn times(self, factor: f64) -> Spent {
+        let of = |count: u32| (f64::from(count) * factor).round() as u32;
+        let tokens = |count: u64| (count as f64 * factor).round() as u64;
+        Spent {
+            asked: of(self.asked),
+            cached: of(self.cached),
+            retries: of(self.retries),
+            input_tokens: tokens(self.input_tokens),
+            output_tokens: tokens(self.output_tokens),
+            cost: self.cost.map(|cost| cost * factor),
+        }
+    }
+
     /// Responses, tokens and cost as short text.
     pub fn words(self) -> String {
         let mut words = format!("{} answers", self.asked + self.cached);

@@ -172,6 +172,9 @@ pub enum RunEffect {
     StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
     /// Do not use the keys that these questions name, and do not ask about them again in this session.
     DeclineKeys(Vec<TrustQuestion>),
+    /// Find the cases that changed since their latest results. The reply is [`crate::explorer::RunMsg::ChangedFound`]
+    /// with the same ticket.
+    FindChanged(Ticket),
     /// Cancel the run.
     Cancel(CancelReason),
     /// Pause the run (no new attempt is started), or continue it.

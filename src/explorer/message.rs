@@ -11,6 +11,7 @@ use crate::explorer::screens::comparison::state::ComparedPair;
 use crate::explorer::screens::edit::state::Tools;
 use crate::explorer::set_view::CaseSummary;
 use crate::explorer::ticket::Ticket;
+use crate::explorer::watching::state::CasesToRunAgain;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseTrends, History, PastResult, PastRun};
@@ -251,6 +252,8 @@ pub enum RunMsg {
     Refused(String),
     /// Some of the requested cases are not part of the run: which, and why.
     LeftOut(String),
+    /// The reply to [`crate::explorer::RunEffect::FindChanged`].
+    ChangedFound(Ticket, CasesToRunAgain),
     /// The run needs permission for these.
     AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
 }

@@ -32,6 +32,7 @@ pub mod terminal;
 pub mod theme;
 pub mod ticket;
 pub mod update;
+mod watching;
 pub mod what_if;
 pub mod widgets;
 
@@ -72,4 +73,5 @@ pub use terminal::{Explorer, Leaving, OpenedRunFile, edit_text, explore};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};
 pub use update::update;
+pub use watching::state::{CasesToRunAgain, ChangedInFile, Watching};
 pub use what_if::{Flip, Rescored, Trial, rescored};

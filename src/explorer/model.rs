@@ -24,6 +24,7 @@ use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::screens::trends::state::TrendsScreen;
 use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::ticket::{Ticket, Tickets};
+use crate::explorer::watching::state::Watching;
 use crate::explorer::what_if::Trial;
 use crate::formats::SetFile;
 use crate::history::{CaseTrends, place};
@@ -105,6 +106,8 @@ pub struct Model {
     pub decisions: Decisions,
     /// The triage queue, once it was opened. It is kept while another screen is open.
     pub queue: Option<Queue>,
+    /// Watch mode.
+    pub watching: Watching,
     /// The outcomes of every case over the past runs.
     pub trends: Arc<CaseTrends>,
     /// How the last run compares with the baseline, if there is one.
@@ -233,6 +236,7 @@ impl Model {
             author: String::new(),
             decisions: Decisions::default(),
             queue: None,
+            watching: Watching::default(),
             trends: Arc::default(),
             vs_baseline: None,
             verdicts: Vec::new(),

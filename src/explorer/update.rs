@@ -16,7 +16,7 @@ use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{
     TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs, trends,
 };
-use crate::explorer::{authoring, edited_cases, global, load, opened_run, what_if};
+use crate::explorer::{authoring, edited_cases, global, load, opened_run, watching, what_if};
 
 /// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -68,7 +68,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 
 fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
     match msg {
-        SetMsg::Loaded(loaded) => load::set_loaded(model, loaded),
+        SetMsg::Loaded(loaded) => {
+            let mut effects = load::set_loaded(model, loaded);
+            effects.extend(watching::files_changed(model));
+            effects
+        }
         SetMsg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
         SetMsg::Reevaluated { set, digest, requested, results } => {
             let mut effects = edited_cases::answered(model, set, &digest, &requested, results);
@@ -76,7 +80,11 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects
         }
         SetMsg::FilesChanged => vec![Effect::Sets(SetEffect::Rediscover)],
-        SetMsg::Found(sets) => load::found(model, sets),
+        SetMsg::Found(sets) => {
+            let mut effects = load::found(model, sets);
+            effects.extend(watching::files_changed(model));
+            effects
+        }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
     }
 }

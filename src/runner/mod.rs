@@ -14,6 +14,7 @@
 mod attempt;
 mod baseline;
 mod capture;
+mod changed;
 mod chat;
 mod conversation;
 mod dispatcher;
@@ -31,6 +32,7 @@ mod trust;
 
 pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
+pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, changed_cases};
 pub use chat::{ChatEvent, chat};
 pub use export::export;
 pub use past::{case_trends, history_of, past_results, remove_old};

@@ -4,19 +4,24 @@ use super::{SetPath, Workspace, agent_for, agent_of_set};
 use crate::config::FILE_NAME;
 use crate::formats::SetFile;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Maximum depth of folders that are searched below the agent's folder.
 const DEPTH: usize = 6;
 /// Maximum number of files of an agent that are looked at.
 const FILES: usize = 20_000;
+/// Endings of files that an agent is made of: code, settings and prompts.
+const SOURCE: [&str; 18] = [
+    ".py", ".js", ".ts", ".mjs", ".go", ".rs", ".java", ".kt", ".sh", ".toml", ".yaml", ".yml", ".json",
+    ".txt", ".md", ".jinja", ".j2", ".prompt",
+];
 /// Folders that contain no source of the agent.
 const NOT_SOURCE: [&str; 5] = ["__pycache__", "node_modules", "venv", "site-packages", "target"];
 
 /// When criteria, configuration or source of the agent of a set were changed last, in Unix seconds: the newest
-/// modification time of `test_config.json` beside the set, `evaltrail.toml`, the files in the agent's folder without
-/// eval sets, and the recording of a replayed agent. `None` if none of these files exists. The files of other agents
+/// modification time of `test_config.json` beside the set, `evaltrail.toml`, the code, settings and prompts in the agent's
+/// folder, and the recording of a replayed agent. `None` if none of these files exists. The files of other agents
 /// are not known.
 pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<f64> {
     let configs = [set.path.with_file_name("test_config.json"), workspace.root.join(FILE_NAME)];
@@ -32,6 +37,36 @@ pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) 
     newest
 }
 
+/// The folders of a workspace in which a change may affect results: those that were searched for eval sets, and those
+/// with the sources of its agents.
+pub fn watched_folders(workspace: &Workspace) -> Vec<PathBuf> {
+    let mut folders = workspace.folders.clone();
+    workspace.agents.iter().for_each(|agent| folders_below(&agent.path, DEPTH, &mut folders));
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Adds a folder and the folders of sources below it. Links are not followed.
+fn folders_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    found.push(folder.to_path_buf());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        if depth == 0 || found.len() >= FILES {
+            return;
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && is_searched(&entry.file_name().to_string_lossy()) {
+            folders_below(&entry.path(), depth - 1, found);
+        }
+    }
+}
+
+/// Whether a folder or file is looked at, by its name.
+fn is_searched(name: &str) -> bool {
+    !name.starts_with('.') && !NOT_SOURCE.contains(&name)
+}
+
 fn modified(path: &Path) -> Option<f64> {
     let time = fs::metadata(path).ok().filter(|meta| meta.is_file())?.modified().ok()?;
     time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs_f64())
@@ -43,14 +78,14 @@ fn newest_below(folder: &Path, depth: usize, left: &mut usize) -> Option<f64> {
     let mut newest: Option<f64> = None;
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || NOT_SOURCE.contains(&name.as_str()) || *left == 0 {
+        if !is_searched(&name) || *left == 0 {
             continue;
         }
         *left -= 1;
         let Ok(kind) = entry.file_type() else { continue };
         let time = match () {
             () if kind.is_dir() && depth > 0 => newest_below(&entry.path(), depth - 1, left),
-            () if kind.is_file() && !is_of_evaluations(&name) => modified(&entry.path()),
+            () if kind.is_file() && is_source(&name) => modified(&entry.path()),
             () => None,
         };
         newest = newest.into_iter().chain(time).reduce(f64::max);
@@ -58,11 +93,11 @@ fn newest_below(folder: &Path, depth: usize, left: &mut usize) -> Option<f64> {
     newest
 }
 
-/// Whether a file belongs to evaluations, not to the agent.
-fn is_of_evaluations(name: &str) -> bool {
-    [".evalset.json", ".test.json", ".evaltrail.json", ".evaltrail"]
-        .iter()
-        .any(|ending| name.ends_with(ending))
+/// Whether a file belongs to an agent, by its name, and not to its evaluations. Databases and logs, which an agent may
+/// write while it runs, do not.
+pub(super) fn is_source(name: &str) -> bool {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    ends(&SOURCE) && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"])
 }
 
 #[cfg(test)]
@@ -82,6 +117,8 @@ mod tests {
         write("a.evalset.json");
         write(".venv/lib.py");
         write("__pycache__/agent.pyc");
+        write("session.db");
+        write("agent.log");
         assert_eq!(newest(3), None);
         let source = write("tools/find.py");
         assert_eq!(newest(3), source);

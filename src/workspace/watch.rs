@@ -1,10 +1,10 @@
 //! Watching for changes of files.
 
+use super::changed::is_source;
 use super::discover::DATA;
 use notify::event::CreateKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
 
 /// Watches a folder until it is dropped. Folders are watched rather than files, since editors
 /// replace files when they save.
@@ -16,12 +16,12 @@ pub struct Watch {
 const FOLDERS_AT_MOST: usize = 4096;
 
 impl Watch {
-    /// Sends a message for every new folder, and for every change of `evaltrail.toml`, a config or a file that may
-    /// contain cases. The message does not contain what changed.
-    pub fn start(folders: &[PathBuf], changed: Sender<()>) -> notify::Result<Watch> {
+    /// Calls `changed` for every new folder, and for every change of `evaltrail.toml`, a config, a file that may contain
+    /// cases, or a source of an agent.
+    pub fn start(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> notify::Result<Watch> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if event.is_ok_and(|event| is_worth_a_look(&event)) {
-                let _ = changed.send(());
+                changed();
             }
         })?;
         for folder in folders.iter().take(FOLDERS_AT_MOST) {
@@ -40,10 +40,11 @@ fn is_worth_a_look(event: &notify::Event) -> bool {
 
 /// Whether a path is a hidden file or one that evaltrail, git or Python writes automatically.
 fn is_ours(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.') || name.starts_with('_') && !name.ends_with(".py")
 }
 
 fn matters(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    DATA.iter().any(|ending| name.ends_with(ending)) || name == crate::config::FILE_NAME
+    DATA.iter().any(|ending| name.ends_with(ending)) || name == crate::config::FILE_NAME || is_source(&name)
 }

@@ -39,3 +39,4 @@ mod past_runs;
 mod queue;
 mod triage;
 mod trends;
+mod watch;

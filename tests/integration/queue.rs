@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A case of ADK's format, and what the recorded agent does in it, from a row with both.
-fn case_and_recording(case: usize) -> (Value, Value) {
+pub(crate) fn case_and_recording(case: usize) -> (Value, Value) {
     let row = row(case);
     let uses = |key: &str| -> Vec<Value> {
         let calls = row[key].as_array().unwrap().iter();

@@ -357,6 +357,8 @@ pub static COMMANDS: &[&Command] = &[
     &CAUSES,
     &TRIAGE,
     &WATCH,
+    &WATCH_FILES,
+    &RUN_CHANGED,
     &COMPARE_RUNS,
     &WITHOUT_EXPECTED,
     &MARK_RUN,

@@ -8,6 +8,7 @@ use super::{Command, Context, Group, LISTS, SCREENS};
 use crate::explorer::effect::Against;
 use crate::explorer::overlays;
 use crate::explorer::screens::run;
+use crate::explorer::watching;
 
 pub static RUN: Command = Command {
     name: "run",
@@ -115,6 +116,30 @@ pub static WATCH: Command = Command {
     default_keys: &["L"],
     enabled: has_run,
     run: run::watch,
+};
+
+pub static WATCH_FILES: Command = Command {
+    name: "watch",
+    help: "run cases again when they, the criteria or the agent's files change; again to stop",
+    hint: Some("watch"),
+    scope: None,
+    group: Group::Run,
+    contexts: SCREENS,
+    default_keys: &["W"],
+    enabled: watching::can_watch,
+    run: watching::toggle,
+};
+
+pub static RUN_CHANGED: Command = Command {
+    name: "run changed",
+    help: "run the cases without a result, and those that changed since: the case, the criteria or the agent's files",
+    hint: None,
+    scope: None,
+    group: Group::Run,
+    contexts: SCREENS,
+    default_keys: &["B"],
+    enabled: watching::can_run_changed,
+    run: watching::run_changed,
 };
 
 pub static CONFIRM_FAILURES: Command = Command {

@@ -75,9 +75,10 @@ fn right_words(model: &Model) -> String {
                 Some(Err(_)) => "no agent".into(),
                 None => String::new(),
             };
+            let watching = if model.watching.is_on { "watching   " } else { "" };
             match &model.judge {
-                Some(judge) if model.size.0 >= JUDGE_FROM => format!("{agent}   judge {judge}"),
-                _ => agent,
+                Some(judge) if model.size.0 >= JUDGE_FROM => format!("{watching}{agent}   judge {judge}"),
+                _ => format!("{watching}{agent}"),
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::screens::{chat, edit, layout, queue, runs};
+use crate::explorer::screens::{chat, edit, layout, queue, run, runs};
 use crate::explorer::theme::Theme;
 use crate::metrics::WhatIf;
 use ratatui::buffer::Buffer;
@@ -45,6 +45,8 @@ pub enum Confirmed {
     DecideGroup(DecisionKind, Vec<CaseRef>, String, String),
     /// Adds this change of criteria to the triage.
     ChangeCriteria(WhatIf),
+    /// Runs these cases.
+    RunCases(Vec<CaseRef>),
     /// Carries the decisions of a triage out.
     FinishTriage,
     /// Quits, although something is lost or interrupted.
@@ -82,6 +84,10 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
         Confirmed::RemoveRun(path) => runs::remove_confirmed(model, path),
         Confirmed::DecideGroup(kind, cases, note, until) => queue::take(model, kind, &cases, &note, &until),
         Confirmed::ChangeCriteria(change) => queue::add_criteria(model, change),
+        Confirmed::RunCases(cases) => {
+            let against = run::against_of(model, &cases);
+            run::start(model, cases, against)
+        }
         Confirmed::FinishTriage => queue::applied(model),
         Confirmed::LeaveChat => chat::close(model),
         Confirmed::RestartChat(session) => chat::restart(model, *session),
@@ -97,7 +103,7 @@ impl Dialog for Confirm {
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match &mut self.then {
-            Confirmed::DecideGroup(_, cases, ..) => follow_all(cases, new),
+            Confirmed::DecideGroup(_, cases, ..) | Confirmed::RunCases(cases) => follow_all(cases, new),
             _ => true,
         }
     }

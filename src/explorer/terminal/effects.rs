@@ -17,15 +17,15 @@ use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prep
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::{
-    Against, CaseSummary, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body, changes_for_groups,
-    reevaluated, requested_cases, rescored,
+    Against, CaseSummary, CasesToRunAgain, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body,
+    changes_for_groups, reevaluated, requested_cases, rescored,
 };
 use crate::formats::SetFile;
-use crate::runner::{self, Run, RunHandle, TrustQuestion, agent_question};
+use crate::runner::{self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, agent_question};
 use crate::store::{
     EditLog, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
 };
-use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes};
+use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, watched_folders};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -264,7 +264,10 @@ impl EffectExecutor {
             let (changed, changes) = std::sync::mpsc::channel();
             // What a crash left behind while saving.
             workspace.folders.iter().for_each(|folder| sweep(folder));
-            let Ok(watch) = Watch::start(&workspace.folders, changed) else { return };
+            let watch = Watch::start(&watched_folders(&workspace), move || {
+                let _ = changed.send(());
+            });
+            let Ok(watch) = watch else { return };
             if back.blocking_send(Arrival::Watching(watch)).is_err() {
                 return;
             }
@@ -284,6 +287,21 @@ impl EffectExecutor {
                     return;
                 }
             }
+        });
+    }
+
+    /// Finds the cases that changed since their latest results.
+    pub(crate) fn find_changed(&self, ticket: Ticket) {
+        self.elsewhere(move |context| {
+            let selections: Vec<Selection> = context.sets.iter().cloned().map(Selection::all).collect();
+            let changed = runner::changed_cases(&context.workspace, &selections);
+            let of_set = |(set, cases): (&SetPath, Option<Vec<ChangedCase>>)| {
+                let path = set.path.clone();
+                cases.unwrap_or_default().into_iter().map(move |case| (path.clone(), case))
+            };
+            let cases = context.sets.iter().zip(changed).flat_map(of_set).collect();
+            let changed = CasesToRunAgain { cases, options: context.workspace.config.run_options() };
+            Some(Msg::Run(RunMsg::ChangedFound(ticket, changed)))
         });
     }
 

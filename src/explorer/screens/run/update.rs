@@ -18,7 +18,7 @@ use crate::explorer::screens::run::state::RunScreen;
 use crate::explorer::screens::run::view::without_result_words;
 use crate::explorer::screens::{case, layout, live};
 use crate::explorer::set_view::SetState;
-use crate::explorer::{authoring, edited_cases, global};
+use crate::explorer::{authoring, edited_cases, global, watching};
 use crate::history::{PastResult, place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -169,6 +169,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             relist_if_needed(model);
             return effects;
         }
+        RunMsg::ChangedFound(ticket, changed) => return watching::found(model, ticket, changed),
         RunMsg::Refused(why) => return global::notify(model, why, true),
         RunMsg::LeftOut(words) => {
             model.run_screen.left_out = Some(words.clone());
@@ -186,8 +187,9 @@ fn started(model: &mut Model, state: RunState) {
     model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
     model.browse.selected.clear();
-    // The run screen is opened only if there are several attempts.
-    if many && !matches!(model.screen, Screen::Case(_)) {
+    // The run screen is opened only if there are several attempts and the user started the run.
+    let by_itself = std::mem::take(&mut model.watching.is_starting);
+    if many && !by_itself && !matches!(model.screen, Screen::Case(_)) {
         model.screen = Screen::Run;
     }
 }
@@ -228,7 +230,11 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     if run.ended.is_some() && model.run_screen.order.len() != run.finished.len() {
         model.run_screen.order_ended(&run);
     }
+    let has_ended = run.ended.is_some();
     model.run = Some(run);
+    if has_ended {
+        effects.extend(watching::run_ended(model));
+    }
     effects
 }
 

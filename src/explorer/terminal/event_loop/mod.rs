@@ -267,6 +267,7 @@ impl Loop {
             (RunEffect::DeclineKeys(questions), _) => {
                 self.executor.declined.extend(questions.into_iter().map(|question| question.fingerprint));
             }
+            (RunEffect::FindChanged(ticket), _) => self.executor.find_changed(ticket),
             (RunEffect::Cancel(reason), Some(run)) => run.cancel(reason),
             (RunEffect::Pause(on), Some(run)) => run.pause(on),
             (RunEffect::CancelAttempt(key), Some(run)) => run.cancel_one(key),

@@ -1,0 +1,219 @@
+//! The cases that changed since their latest result, and what a run of them would take.
+
+use super::past::past_results;
+use super::plan::Selection;
+use crate::domain::{CaseKey, EndedAttempt, InMemory, RunBy, RunOptions, Spent};
+use crate::formats::SetFile;
+use crate::history::{PastResult, place};
+use crate::workspace::{OpenSet, SetPath, Workspace, open_set, sources_changed_at};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// A case whose latest result is not about the case, the criteria and the agent as they are now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedCase {
+    /// Identifies the case in its file.
+    pub key: CaseKey,
+    /// Differs whenever the case, or the files on which the results of its set depend, are changed again.
+    pub version: CaseVersion,
+    /// Whether it has no result.
+    pub is_new: bool,
+    /// What an attempt took: of its latest result or, without one, on average in its set. `None` if the set has none.
+    pub took: Option<AttemptTook>,
+}
+
+/// The hash of a case's content, and when the sources of its set were changed last, in nanoseconds.
+pub type CaseVersion = (String, u128);
+
+/// What an attempt took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AttemptTook {
+    /// Seconds.
+    pub seconds: f64,
+    /// What its judges spent, if one was asked.
+    pub spent: Option<Spent>,
+}
+
+/// The changed cases of each selection, in the order of the files; `None` if a file cannot be opened. Results of single
+/// turns and foreign ones do not count.
+pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> Vec<Option<Vec<ChangedCase>>> {
+    let opened: Vec<Option<OpenSet>> =
+        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
+    let both = selections.iter().zip(&opened);
+    let files: Vec<(&SetPath, &SetFile)> =
+        both.clone().filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file))).collect();
+    let past = past_results(workspace, &files, InMemory::Summary);
+    both.map(|(selection, open)| Some(changed_of(workspace, selection, &open.as_ref()?.file, &past)))
+        .collect()
+}
+
+fn changed_of(
+    workspace: &Workspace,
+    selection: &Selection,
+    file: &SetFile,
+    past: &[PastResult],
+) -> Vec<ChangedCase> {
+    let changed_at = sources_changed_at(workspace, &selection.set, file);
+    let of_set = past.iter().filter(|result| result.file == selection.set.path && result.turn().is_none());
+    // The newest result comes last.
+    let mut latest: BTreeMap<usize, &PastResult> = BTreeMap::new();
+    for result in of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk)) {
+        if let Some(at) = place(file, &result.eval_id, &result.content) {
+            latest.insert(at, result);
+        }
+    }
+    let is_current = |at: usize, result: &PastResult| {
+        let ran = result.run.started_at();
+        file.content_hash(at) == result.content
+            && ran.is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran))
+    };
+    let usual = mean(latest.values().flat_map(|result| &result.attempts));
+    let version_of_sources = changed_at.map_or(0, |seconds| (seconds * 1e9) as u128);
+    let changed = |at: usize| {
+        let result = latest.get(&at).copied();
+        if result.is_some_and(|result| is_current(at, result)) {
+            return None;
+        }
+        let content = file.content_hash(at);
+        Some(ChangedCase {
+            version: (content.clone(), version_of_sources),
+            key: CaseKey { eval_id: file.eval_id(at).into_owned(), content },
+            is_new: result.is_none(),
+            took: result.and_then(|result| mean(&result.attempts)).or(usual),
+        })
+    };
+    let chosen = chosen_ids(selection);
+    let is_chosen = |at: &usize| chosen.as_ref().is_none_or(|ids| ids.contains(file.eval_id(*at).as_ref()));
+    (0..file.len()).filter(is_chosen).filter_map(changed).collect()
+}
+
+/// The ids of the selected cases; all when `None`.
+fn chosen_ids(selection: &Selection) -> Option<HashSet<&str>> {
+    let named = (!selection.ids.is_empty()).then(|| selection.ids.iter().map(String::as_str).collect());
+    let chosen =
+        selection.cases.as_ref().map(|cases| cases.iter().map(|case| case.eval_id.as_str()).collect());
+    match (named, chosen) {
+        (Some(named), Some(chosen)) => Some(HashSet::intersection(&named, &chosen).copied().collect()),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The mean of what these attempts took; `None` without attempts.
+fn mean<'a>(attempts: impl IntoIterator<Item = &'a Arc<EndedAttempt>>) -> Option<AttemptTook> {
+    let (mut count, mut seconds, mut spent) = (0u32, 0.0, None::<Spent>);
+    for attempt in attempts {
+        count += 1;
+        seconds += attempt.latency_s;
+        spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
+    }
+    let share = |of: Spent| of.times(1.0 / f64::from(count));
+    (count > 0).then(|| AttemptTook { seconds: seconds / f64::from(count), spent: spent.map(share) })
+}
+
+/// What a run of some cases would take, estimated from their latest results.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunEstimate {
+    /// The number of cases.
+    pub cases: usize,
+    /// The number of them that have no result.
+    pub new: usize,
+    /// Seconds; `None` if none of the cases has a result to estimate from.
+    pub seconds: Option<f64>,
+    /// What judges would spend, if one was asked in the latest results.
+    pub spent: Option<Spent>,
+}
+
+/// Runs that take at most as many seconds, and ask no judge, start without a question.
+const SMALL_S: f64 = 60.0;
+
+impl RunEstimate {
+    /// The estimate for cases that are run with these options. Cases without an estimate count as the mean of the others.
+    pub fn of<'a>(cases: impl IntoIterator<Item = &'a ChangedCase>, options: &RunOptions) -> RunEstimate {
+        let cases: Vec<&ChangedCase> = cases.into_iter().collect();
+        let took: Vec<AttemptTook> = cases.iter().filter_map(|case| case.took).collect();
+        let attempts = (cases.len() as f64 / took.len().max(1) as f64) * f64::from(options.repeat);
+        let longest = took.iter().map(|one| one.seconds).fold(0.0, f64::max);
+        let all: f64 = took.iter().map(|one| one.seconds).sum::<f64>() * attempts;
+        let spent = took.iter().filter_map(|one| one.spent).reduce(Spent::and);
+        RunEstimate {
+            cases: cases.len(),
+            new: cases.iter().filter(|case| case.is_new).count(),
+            seconds: (!took.is_empty()).then(|| (all / f64::from(options.jobs.max(1))).max(longest)),
+            spent: spent.map(|spent| spent.times(attempts)),
+        }
+    }
+
+    /// Whether the run may start without a question: it takes little time, and asks no judge.
+    pub fn is_small(&self) -> bool {
+        self.spent.is_none() && self.seconds.is_some_and(|seconds| seconds <= SMALL_S)
+    }
+
+    /// "12 cases changed, 3 of them new: about 40 s, judges about 60 answers, cost 0.02"
+    pub fn words(&self) -> String {
+        let cases = match (self.cases, self.new) {
+            (1, 0) => "1 case changed".to_string(),
+            (1, 1) => "1 case is new".to_string(),
+            (cases, 0) => format!("{cases} cases changed"),
+            (cases, new) if cases == new => format!("{cases} cases are new"),
+            (cases, new) => format!("{cases} cases changed, {new} of them new"),
+        };
+        let time = match self.seconds {
+            None => "time unknown".to_string(),
+            Some(seconds) if seconds < 90.0 => format!("about {:.0} s", seconds.max(1.0).ceil()),
+            Some(seconds) => format!("about {:.0} min", seconds / 60.0),
+        };
+        let judges = self.spent.map(|spent| {
+            let answers = spent.asked + spent.cached;
+            let cost = spent.cost.map(|cost| format!(", cost about {cost:.2}")).unwrap_or_default();
+            format!(", about {answers} answers of judges{cost}")
+        });
+        format!("{cases}: {time}{}", judges.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(seconds: Option<f64>, asked: u32) -> ChangedCase {
+        let spent =
+            (asked > 0).then(|| Spent { asked, cost: Some(f64::from(asked) / 100.0), ..Spent::default() });
+        ChangedCase {
+            key: CaseKey { eval_id: "a".into(), content: String::new() },
+            version: (String::new(), 0),
+            is_new: seconds.is_none(),
+            took: seconds.map(|seconds| AttemptTook { seconds, spent }),
+        }
+    }
+
+    fn words(cases: &[ChangedCase], jobs: u32, repeat: u32) -> (String, bool) {
+        let options = RunOptions { jobs, repeat, ..RunOptions::default() };
+        let estimate = RunEstimate::of(cases, &options);
+        (estimate.words(), estimate.is_small())
+    }
+
+    #[test]
+    fn a_run_is_estimated_from_the_latest_results() {
+        let said = |cases: &[ChangedCase], jobs, repeat| words(cases, jobs, repeat).0;
+        let ten = vec![case(Some(6.0), 0); 10];
+        assert_eq!(said(&ten, 1, 1), "10 cases changed: about 60 s");
+        assert_eq!(said(&ten, 4, 1), "10 cases changed: about 15 s");
+        assert_eq!(said(&ten, 4, 12), "10 cases changed: about 3 min");
+        assert_eq!(said(&ten[..1], 4, 1), "1 case changed: about 6 s", "no shorter than an attempt");
+        let with_new = [case(Some(6.0), 0), case(None, 0)];
+        assert_eq!(said(&with_new, 1, 1), "2 cases changed, 1 of them new: about 12 s");
+        assert_eq!(said(&[case(None, 0)], 1, 1), "1 case is new: time unknown");
+        let judged = [case(Some(1.0), 5), case(Some(1.0), 5)];
+        let with_judges = "2 cases changed: about 4 s, about 20 answers of judges, cost about 0.20";
+        assert_eq!(said(&judged, 1, 2), with_judges);
+    }
+
+    #[test]
+    fn only_a_short_run_without_judges_starts_by_itself() {
+        let is_small = |cases: &[ChangedCase]| words(cases, 1, 1).1;
+        assert!(is_small(&[case(Some(60.0), 0)]));
+        assert!(!is_small(&[case(Some(61.0), 0)]));
+        assert!(!is_small(&[case(Some(1.0), 1)]));
+        assert!(!is_small(&[case(None, 0)]), "nothing is known about it");
+    }
+}

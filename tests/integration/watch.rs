@@ -1,0 +1,93 @@
+//! Watch mode, on the command line and in the explorer, in a pseudo-terminal: cases that change are run again.
+#![cfg(unix)]
+
+use crate::common::Place;
+use crate::common::terminal::Terminal;
+use crate::queue::case_and_recording;
+use serde_json::{Value, json};
+
+/// Cases 1 to 4, which pass against a recorded agent, and case 5, which fails.
+fn place() -> Place {
+    let (cases, recordings): (Vec<Value>, Vec<Value>) = (1..6).map(case_and_recording).unzip();
+    Place::new(&[
+        ("lights.evalset.json", set_text(&cases)),
+        ("home.jsonl", recordings.iter().map(|line| format!("{line}\n")).collect()),
+        ("test_config.json", criteria(1.0)),
+        ("evaltrail.toml", "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n".into()),
+    ])
+}
+
+fn set_text(cases: &[Value]) -> String {
+    serde_json::to_string_pretty(&json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases}))
+        .unwrap()
+}
+
+fn criteria(threshold: f64) -> String {
+    json!({"criteria": {"tool_trajectory_avg_score": threshold}}).to_string()
+}
+
+/// Changes what is expected of case 2: another final response.
+fn edit_case_2(place: &Place) {
+    let file = place.path().join("lights.evalset.json");
+    let mut set: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    set["eval_cases"][1]["conversation"][0]["final_response"]["parts"][0]["text"] = json!("it is done");
+    std::fs::write(file, serde_json::to_string_pretty(&set).unwrap()).unwrap();
+}
+
+fn change_criteria(place: &Place) {
+    std::fs::write(place.path().join("test_config.json"), criteria(0.5)).unwrap();
+}
+
+#[test]
+fn the_command_line_runs_changed_cases_again() {
+    let (place, home) = (place(), tempfile::tempdir().unwrap());
+    let path = place.path().display().to_string();
+    let args = ["run", "--watch", &path];
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, home.path(), (120, 60));
+    terminal.wait_for("evaltrail 4 passed, 1 failed");
+    terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
+    edit_case_2(&place);
+    terminal.wait_for("1 case changed: about 1 s; running");
+    terminal.wait_for("evaltrail 1 passed");
+    terminal.wait_for("watching; Ctrl-C stops");
+    change_criteria(&place);
+    terminal.wait_for("5 cases changed: about 1 s; running");
+    terminal.wait_until("both runs ended", |screen| screen.matches("watching; Ctrl-C stops").count() == 2);
+    terminal.keys("\x03");
+    terminal.wait_for_end();
+    assert_eq!(runs(&place), 3);
+}
+
+#[test]
+fn the_explorer_runs_changed_cases_again_and_says_so() {
+    let (place, home) = (place(), tempfile::tempdir().unwrap());
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], home.path(), (150, 40));
+    terminal.wait_for("case_005");
+    // Nothing is known about how long these cases take.
+    terminal.keys("B");
+    terminal.wait_for("5 cases are new: time unknown");
+    terminal.keys("\r");
+    terminal.wait_for("run ended: 4 passed, 1 failed");
+    terminal.keys("\x1b");
+    terminal.wait_for("Eval sets");
+    terminal.keys("W");
+    terminal.wait_for("watching: cases that change are run again; W stops");
+    terminal.wait_for("watching   agent home");
+    edit_case_2(&place);
+    terminal.wait_for("1 case changed: about 1 s; running");
+    terminal.wait_until("the second run ended", |_| runs(&place) == 2);
+    change_criteria(&place);
+    terminal.wait_for("5 cases changed: about 1 s; running");
+    terminal.wait_for("run ended: ");
+    assert!(terminal.screen().contains("lights.evalset.json"), "the screen stays: {}", terminal.screen());
+    terminal.keys("W");
+    terminal.wait_for("no longer watching; nothing is run by itself");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert_eq!(runs(&place), 3);
+}
+
+fn runs(place: &Place) -> usize {
+    std::fs::read_dir(place.path().join(".evaltrail/runs")).map_or(0, Iterator::count)
+}
