@@ -1,9 +1,9 @@
 //! Puts the events of a run in order: submits finished attempts to the journal, updates the state of the run, and
 //! decides which attempts may start.
 
-use super::executor::Report;
 use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
+use super::report::Report;
 use super::results::write_results;
 use crate::domain::{
     Attempt, AttemptKey, CancelReason, EndedAttempt, InMemory, RecordedAt, RunEvent, RunState,
@@ -44,8 +44,9 @@ pub(super) struct Dispatcher {
     pub(super) held: Option<Ask>,
     pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
-    /// Attempts that are being written, and the channel that reports whether they were.
-    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, oneshot::Sender<bool>)>,
+    /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
+    /// together, the last one has it.
+    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<bool>>)>,
 }
 
 impl Dispatcher {
@@ -146,14 +147,14 @@ impl Dispatcher {
             Report::Ask(key, answer) if self.state.paused => self.held = Some((key, answer)),
             Report::Ask(key, answer) => self.begin((key, answer)),
             Report::Progress(key, progress) => self.emit(RunEvent::Progress { key, progress }),
-            Report::Done(attempt, recorded) => self.record(attempt, recorded),
+            Report::Done(attempts, recorded) => self.record(attempts, recorded),
             Report::Dropped(key) => {
                 self.running.remove(&key);
                 self.emit(RunEvent::Dropped(key));
             }
             Report::Broke(key, why, recorded) => {
                 let attempt = self.broken(key, why);
-                self.record(Arc::new(attempt), recorded);
+                self.record(vec![Arc::new(attempt)], recorded);
             }
         }
     }
@@ -172,20 +173,27 @@ impl Dispatcher {
         (0..).find(|slot| !taken.contains(slot)).unwrap_or(0)
     }
 
-    /// Submits a finished attempt to the journal. The event is sent after it was written.
-    fn record(&mut self, attempt: Arc<Attempt>, recorded: oneshot::Sender<bool>) {
-        let key = attempt.key;
-        self.writing.insert(key, (attempt.clone(), recorded));
-        let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempt));
+    /// Submits finished attempts to the journal. Their events are sent after they were written.
+    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<bool>) {
+        let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
+        for attempt in &attempts {
+            self.writing.insert(attempt.key, (attempt.clone(), None));
+        }
+        if let Some((_, last)) = keys.last().and_then(|key| self.writing.get_mut(key)) {
+            *last = Some(recorded);
+        }
+        let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempts));
         if !is_given {
-            self.finished(key, None);
+            keys.into_iter().for_each(|key| self.finished(key, None));
         }
     }
 
     /// Handles an outcome of the journal; `None` when its thread has ended.
     fn written(&mut self, written: Option<Written>) {
         match written {
-            Some(Written::Recorded(key, at)) => self.finished(key, Some(at)),
+            Some(Written::Recorded(written)) => {
+                written.into_iter().for_each(|(key, at)| self.finished(key, Some(at)));
+            }
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "writing is retried, and results are kept in memory";
@@ -231,7 +239,9 @@ impl Dispatcher {
                 _ => EndedAttempt::unrecorded(attempt),
             };
             self.emit(RunEvent::Finished(Arc::new(ended)));
-            let _ = recorded.send(is_recorded);
+            if let Some(recorded) = recorded {
+                let _ = recorded.send(is_recorded);
+            }
         }
     }
 

@@ -1,27 +1,15 @@
 //! Runs attempts concurrently, each in a task of its own, up to the limit of the plan.
 
 use super::attempt::{Shared, Tell};
+use super::batches::score_batches;
+use super::report::Report;
 use crate::agents::AttemptMemory;
-use crate::domain::{Attempt, AttemptKey, Progress, RunPlan};
+use crate::domain::{AttemptKey, Progress, RunPlan};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-
-/// A message from the executor to the dispatcher.
-pub(super) enum Report {
-    /// Requests to start an attempt. Dropping the channel refuses.
-    Ask(AttemptKey, oneshot::Sender<CancellationToken>),
-    /// The progress of an attempt.
-    Progress(AttemptKey, Progress),
-    /// The attempt ended. Its slots stay occupied until the dispatcher replies or drops the channel.
-    Done(Arc<Attempt>, oneshot::Sender<bool>),
-    /// The attempt was cancelled.
-    Dropped(AttemptKey),
-    /// The attempt failed because of an error in evaltrail itself.
-    Broke(AttemptKey, String, oneshot::Sender<bool>),
-}
 
 /// The slots of an attempt. They are released together.
 type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
@@ -58,9 +46,15 @@ pub(super) async fn execute(
     closing: CancellationToken,
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
+    let is_computed =
+        |key: &AttemptKey| pace.is_none() && shared.is_computed(shared.plan.cases[key.case].set);
+    let (computed, outstanding_attempts) = outstanding_attempts.into_iter().partition(is_computed);
+    if !score_batches(&shared, computed, &reports).await {
+        return;
+    }
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::of(&shared.plan);
-    let mut outstanding_attempts = VecDeque::from(outstanding_attempts);
+    let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
     while !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
@@ -167,7 +161,7 @@ async fn one(
             Report::Dropped(key)
         }
         ended = &mut attempt => match ended {
-            Ok(attempt) => Report::Done(Arc::new(attempt), recorded),
+            Ok(attempt) => Report::Done(vec![Arc::new(attempt)], recorded),
             Err(error) => Report::Broke(key, error.to_string(), recorded),
         },
     }

@@ -15,15 +15,15 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 const WAITING: usize = 64;
 
 enum Request {
-    Append(Arc<Attempt>),
+    Append(Vec<Arc<Attempt>>),
     /// The run is complete.
     End,
 }
 
 /// The outcome of a request.
 pub(super) enum Written {
-    /// The attempt was written at this position.
-    Recorded(AttemptKey, RecordedAt),
+    /// The attempts were written at these positions.
+    Recorded(Vec<(AttemptKey, RecordedAt)>),
     /// The attempt could not be written, for this reason. The write will be retried.
     Waiting(AttemptKey, JournalError),
     /// The attempt cannot be written to a journal.
@@ -59,9 +59,9 @@ impl JournalWriter {
         Ok(JournalWriter { requests: Some(requests), written, records })
     }
 
-    /// Submits an attempt; [`JournalWriter::written`] returns the outcome. Returns `false` when the thread has ended.
-    pub(super) fn append(&self, attempt: Arc<Attempt>) -> bool {
-        self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempt)).is_ok())
+    /// Submits attempts; [`JournalWriter::written`] returns the outcome. Returns `false` when the thread has ended.
+    pub(super) fn append(&self, attempts: Vec<Arc<Attempt>>) -> bool {
+        self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempts)).is_ok())
     }
 
     /// Marks the run as complete. There is no outcome: if the mark is missing, `--resume` finds no attempts to run.
@@ -97,7 +97,7 @@ impl JournalThread {
             let has_work = self.is_dirty || !self.unwritten.is_empty();
             let left = SYNC_EVERY.saturating_sub(self.synced.elapsed());
             match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
-                Ok(Request::Append(attempt)) => self.append(attempt),
+                Ok(Request::Append(attempts)) => self.append_all(attempts),
                 Ok(Request::End) => {
                     self.is_dirty |= self.retry().and_then(|()| self.folder.end()).is_ok();
                 }
@@ -115,11 +115,27 @@ impl JournalThread {
         self.sync();
     }
 
+    /// Writes attempts: at once, or one by one if that fails.
+    fn append_all(&mut self, attempts: Vec<Arc<Attempt>>) {
+        let written = match self.retry() {
+            Ok(()) => self.folder.append_all(attempts.iter().map(|attempt| &**attempt)).ok(),
+            Err(_) => None,
+        };
+        match written {
+            Some(places) => {
+                self.is_dirty = true;
+                let keys = attempts.iter().map(|attempt| attempt.key);
+                self.answer(Written::Recorded(keys.zip(places).collect()));
+            }
+            None => attempts.into_iter().for_each(|attempt| self.append(attempt)),
+        }
+    }
+
     /// Writes an attempt. Earlier ones are written first, so that the lines are in the order in which attempts ended.
     fn append(&mut self, attempt: Arc<Attempt>) {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
-            Ok(at) => self.answer(Written::Recorded(key, at)),
+            Ok(at) => self.answer(Written::Recorded(vec![(key, at)])),
             Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);

@@ -7,12 +7,13 @@
 //!                               attempt: connect, turns, score            └─▶ RunEvent ─▶ listener
 //! ```
 //!
-//! The executor runs each attempt in a task of its own. The dispatcher puts their events in order, has them written to
-//! the journal before they are shown, and decides which attempts may still start. It never waits for the disk
-//! (`journal`) or for the listener (`outbox`).
+//! The executor runs each attempt in a task of its own; those that only have to be computed are scored in batches. The
+//! dispatcher puts their events in order, has them written to the journal before they are shown, and decides which
+//! attempts may still start. It never waits for the disk (`journal`) or for the listener (`outbox`).
 
 mod attempt;
 mod baseline;
+mod batches;
 mod capture;
 mod changed;
 mod chat;
@@ -25,6 +26,7 @@ mod outbox;
 mod past;
 mod plan;
 mod preflight;
+mod report;
 mod results;
 mod scoring;
 mod start;

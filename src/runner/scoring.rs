@@ -2,7 +2,7 @@
 //! attempt.rs and contains the judged criteria that are defined here, so the two modules import each other.
 
 use super::attempt::{Shared, Tell};
-use crate::domain::{Attempt, Criterion, MetricResult, Progress, Status, Variant};
+use crate::domain::{AgentSpec, Attempt, Criterion, MetricResult, Progress, Status, Variant};
 use crate::judge::{Judges, Judging, JudgingObserver};
 use crate::metrics::{Evidence, JudgedMetric, Unusable, unscored};
 use futures_util::FutureExt;
@@ -11,6 +11,17 @@ use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 impl Shared {
+    /// Whether the attempts of a set are only computed: no agent, judge or program is waited for.
+    pub(super) fn is_computed(&self, set: usize) -> bool {
+        let planned = &self.plan.sets[set];
+        let has_program = |criterion: &Criterion| {
+            criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some())
+        };
+        matches!(planned.agent, AgentSpec::Saved | AgentSpec::Kept)
+            && self.judged[set].is_empty()
+            && !planned.criteria.iter().any(has_program)
+    }
+
     /// Scores an attempt.
     pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;

@@ -138,16 +138,37 @@ impl RunFolder {
     /// Appends one finished attempt in a single write, and returns its position. If the write fails, no part of it is
     /// read later. Errors: for example that the attempt is too large for a journal, see [`JournalError::is_final`].
     pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
+        let line = self.line_of(attempt)?;
+        let offset = self.written;
+        self.write(&line)?;
+        Ok(recorded_at(offset, &line))
+    }
+
+    /// Appends finished attempts in a single write, and returns their positions. If it fails, none of them is read
+    /// later. Errors: as those of [`RunFolder::append`] for any of them.
+    pub fn append_all<'a>(
+        &mut self,
+        attempts: impl IntoIterator<Item = &'a Attempt>,
+    ) -> Result<Vec<RecordedAt>, JournalError> {
+        let (mut text, mut places) = (Vec::new(), Vec::new());
+        for attempt in attempts {
+            let line = self.line_of(attempt)?;
+            places.push(recorded_at(self.written + text.len() as u64, &line));
+            text.extend(line);
+        }
+        self.write(&text)?;
+        Ok(places)
+    }
+
+    /// The signed line of an attempt.
+    fn line_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
         let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
         let longest = if self.key.is_some() { LONGEST_SIGNED } else { LONGEST_FOREIGN };
         if line.len() + MOST_BESIDE > longest {
             let why = format!("its record has {} MB, the limit is {} MB", line.len() >> 20, longest >> 20);
             return Err(at(self.folder.path())(io::Error::new(io::ErrorKind::FileTooLarge, why)));
         }
-        let offset = self.written;
-        self.write_line(line)?;
-        // The length does not include the line feed.
-        Ok(RecordedAt { offset, length: self.written - offset - 1 })
+        Ok(self.signed(line))
     }
 
     /// Reads attempts that were written.
@@ -159,18 +180,23 @@ impl RunFolder {
 
     /// Marks the run as complete, so that it is not resumed.
     pub fn end(&mut self) -> Result<(), JournalError> {
-        self.write_line(END.to_vec())
+        let line = self.signed(END.to_vec());
+        self.write(&line)
     }
 
-    fn write_line(&mut self, mut line: Vec<u8>) -> Result<(), JournalError> {
+    fn signed(&self, mut line: Vec<u8>) -> Vec<u8> {
         if let Some(key) = &self.key {
             sign_line(&mut line, key, &self.run_id);
         }
         line.push(b'\n');
+        line
+    }
+
+    fn write(&mut self, lines: &[u8]) -> Result<(), JournalError> {
         self.cut_off().map_err(at(self.folder.path()))?;
-        match self.journal.write_all(&line) {
+        match self.journal.write_all(lines) {
             Ok(()) => {
-                self.written += line.len() as u64;
+                self.written += lines.len() as u64;
                 Ok(())
             }
             Err(error) => {
@@ -181,7 +207,7 @@ impl RunFolder {
         }
     }
 
-    /// Removes the incomplete line that a failed write may have left, so that the next line is not appended to it.
+    /// Removes the incomplete lines that a failed write may have left, so that the next line is not appended to it.
     fn cut_off(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.journal.set_len(self.written)?;
@@ -204,6 +230,11 @@ impl RunFolder {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// The position of a line at an offset; its length does not include the line feed.
+fn recorded_at(offset: u64, line: &[u8]) -> RecordedAt {
+    RecordedAt { offset, length: line.len() as u64 - 1 }
 }
 
 /// Reads the plan of a run.

@@ -1,0 +1,21 @@
+//! The messages from the executor to the dispatcher.
+
+use crate::domain::{Attempt, AttemptKey, Progress};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// A message from the executor to the dispatcher.
+pub(super) enum Report {
+    /// Requests to start an attempt. Dropping the channel refuses.
+    Ask(AttemptKey, oneshot::Sender<CancellationToken>),
+    /// The progress of an attempt.
+    Progress(AttemptKey, Progress),
+    /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the
+    /// channel.
+    Done(Vec<Arc<Attempt>>, oneshot::Sender<bool>),
+    /// The attempt was cancelled.
+    Dropped(AttemptKey),
+    /// The attempt failed because of an error in evaltrail itself.
+    Broke(AttemptKey, String, oneshot::Sender<bool>),
+}
