@@ -233,6 +233,59 @@ fn a_number_of_failures_may_be_tolerated() {
     assert_eq!(run(&place, &args).status.code(), Some(1));
 }
 
+/// Runs whose eval set was deleted, one that a newer evaltrail wrote, and one that another user planted.
+#[cfg(unix)]
+#[test]
+fn runs_that_are_not_of_today_are_shown_for_what_they_are() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    std::fs::remove_file(place.path().join("rows.jsonl")).unwrap();
+    std::fs::write(place.path().join("other.jsonl"), rows_text(&[row(30)])).unwrap();
+    let runs = place.path().join(".evaltrail/runs");
+    let copy = |name: &str, change: &dyn Fn(String) -> String| {
+        std::fs::create_dir(runs.join(name)).unwrap();
+        std::fs::copy(runs.join(&ids[0]).join("journal.jsonl"), runs.join(name).join("journal.jsonl"))
+            .unwrap();
+        let plan = std::fs::read_to_string(runs.join(&ids[0]).join("run.json")).unwrap();
+        std::fs::write(runs.join(name).join("run.json"), change(plan)).unwrap();
+    };
+    copy("newer", &|plan| plan.replacen("\"format\": 3", "\"format\": 99", 1));
+    copy("planted", &|plan| plan.replace("\"eval_id\": \"case_001\"", "\"eval_id\": \"case_one\""));
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    terminal.wait_for("other.jsonl");
+    terminal.keys("H");
+    // The planted run is listed after the user's own, and named.
+    terminal.wait_for("3 runs, newest first, 1 cannot be read");
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("foreign").count(), 1, "{screen}");
+    let of_planted = screen.lines().position(|line| line.contains("foreign")).unwrap();
+    assert!(screen.lines().take(of_planted).any(|line| line.contains(&ids[1])), "{screen}");
+    // The set of this run was deleted; its cases are as they were.
+    terminal.keys("\r");
+    terminal.wait_for(&format!("past run just now: {}, as it was", ids[0]));
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("q");
+    terminal.wait_for("3 runs, newest first");
+    terminal.keys("c");
+    terminal.wait_for("broke");
+    terminal.keys("\x1b");
+    terminal.wait_for("3 runs, newest first");
+    // Trends know only the user's own runs.
+    terminal.keys("V");
+    terminal.wait_for("run 2 of 2");
+    terminal.wait_for("rows.jsonl");
+    terminal.keys("\x1b");
+    terminal.wait_for("3 runs, newest first");
+    terminal.keys("\x1b");
+    terminal.wait_for("Eval sets");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let compared = run(&place, &["compare", &ids[1], "planted"]);
+    assert_ne!(compared.status.code(), Some(0), "{}", both(&compared));
+}
+
 /// An export of a run whose texts contain secrets from the environment, from `.env`, and of a known form.
 fn exported(place: &Place) -> String {
     let file = place.path().join("run.evaltrail");

@@ -176,3 +176,44 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     assert_eq!(run(&only(3)).status.code(), Some(1), "a comment does not make a failure count less");
     assert_eq!(run(&only(4)).status.code(), Some(0), "the criteria ignore the order");
 }
+
+/// Two explorers in one workspace: each decides about other cases, and no decision is lost.
+#[test]
+fn decisions_of_two_explorers_are_kept() {
+    let place = place();
+    let home = place.path().join("home");
+    output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
+    let before = files(&place);
+    let mut one = Counted::open(&place, &home);
+    let mut other = Counted::open(&place, &home);
+    for screen in [&mut one, &mut other] {
+        screen.terminal.wait_for("✓ 160  ✗ 40");
+        screen.press("T", &format!("[1/40] {}", CAUSES[0]));
+    }
+    one.press("c", "why the failure stays");
+    one.press("decided here", "decided here");
+    one.press("\r", "[2/40]");
+    other.press("n", "[2/40]");
+    other.press("c", "why the failure stays");
+    other.press("decided there", "decided there");
+    other.press("\r", "[3/40]");
+    // Both decide about the same case: the later one counts.
+    one.press("n", "[3/40]");
+    one.press("r", "[4/40]");
+    other.press("c", "why the failure stays");
+    other.press("decided later", "decided later");
+    other.press("\r", "[4/40]");
+    for screen in [&mut one, &mut other] {
+        screen.press("\x1b", "decisions are not carried out yet");
+        screen.terminal.keys("q");
+        assert_eq!(screen.terminal.wait_for_end(), 0);
+    }
+    let mut again = Counted::open(&place, &home);
+    again.terminal.wait_for("✓ 160  ✗ 40");
+    again.press("T", "37 undecided · comment 3");
+    again.terminal.keys("\x1b");
+    again.terminal.wait_for("Eval sets");
+    again.terminal.keys("q");
+    assert_eq!(again.terminal.wait_for_end(), 0);
+    assert_eq!(files(&place), before, "nothing is written before a summary is confirmed");
+}
