@@ -105,9 +105,9 @@ pub struct PlannedCase {
     /// The case's content hash (`SetFile::content_hash`); empty in plans of format 1.
     #[serde(default)]
     pub content: String,
-    /// The quarantine of the case that held when the run was planned.
+    /// The quarantine of the case that held when the run was planned. Boxed because few cases have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quarantine: Option<Quarantine>,
+    pub quarantine: Option<Box<Quarantine>>,
 }
 
 /// Options of a run.

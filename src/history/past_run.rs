@@ -71,7 +71,7 @@ fn sets_of_run(state: &RunState) -> Vec<PastSet> {
     }
     let set = |(at, cases): (usize, Vec<(usize, &PlannedCase)>)| {
         let planned = &state.plan.sets[at];
-        let quarantine = |case: &PlannedCase| Some((case.eval_id.clone(), case.quarantine.clone()?));
+        let quarantine = |case: &PlannedCase| Some((case.eval_id.clone(), *case.quarantine.clone()?));
         let quarantines = cases.iter().filter_map(|(_, case)| quarantine(case)).collect();
         let (cases, attempts) = cases
             .into_iter()

@@ -5,7 +5,7 @@ use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::InMemory;
 use crate::formats::SetFile;
 use crate::history::{CaseTrends, History, HistorySet, PastResult, recorded_results, remove_old_runs};
-use crate::store::Places;
+use crate::store::{Places, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_of_set};
 
 /// The runs of a workspace.
@@ -17,6 +17,10 @@ pub fn history_of(workspace: &Workspace) -> History {
 /// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
     let keep = workspace.config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1);
+    // The run that just ended is not in the index yet; without need it is not read only for that.
+    if run_folders(&workspace.root).len() <= keep {
+        return None;
+    }
     let removed = remove_old_runs(&history_of(workspace), keep);
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);

@@ -141,7 +141,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                     index,
                     eval_id: file.eval_id(index).into_owned(),
                     content: file.content_hash(index),
-                    quarantine: quarantine_on(&beside, &file.eval_id(index), &day),
+                    quarantine: quarantine_on(&beside, &file.eval_id(index), &day).map(Box::new),
                 }));
                 plan.sets.push(planned);
                 notes.push(beside);

@@ -4,7 +4,7 @@
 
 use super::own_folder::OwnFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::RunPlan;
+use crate::domain::{JudgeSpec, PlannedCase, PlannedSet, RunOptions, RunPlan};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,23 @@ pub(super) fn workspace_of(folder: &Path) -> &Path {
     folder.ancestors().nth(3).unwrap_or(folder)
 }
 
+/// `run.json` as it is written. The fields of the plan are listed, because a copy of its cases would take as much memory
+/// as the plan.
+#[derive(serde::Serialize)]
+struct WrittenPlan<'a> {
+    format: u64,
+    signature: &'a str,
+    number: u64,
+    run_id: &'a str,
+    started: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: &'a Option<String>,
+    sets: &'a [PlannedSet],
+    cases: &'a [PlannedCase],
+    options: &'a RunOptions,
+    judge: &'a JudgeSpec,
+}
+
 /// The file's text.
 pub(super) fn plan_text(
     plan: &RunPlan,
@@ -50,15 +67,23 @@ pub(super) fn plan_text(
     key: Option<&RunKey>,
     number: u64,
 ) -> serde_json::Result<String> {
-    let mut stored = plan.clone();
-    each_path(&mut stored, |path| relative_to(workspace, path));
-    let mut value = serde_json::to_value(&stored)?;
-    if let Some(members) = value.as_object_mut() {
-        members.shift_insert(0, "format".into(), RUN_FORMAT.into());
-        members.shift_insert(1, "signature".into(), "".into());
-        members.shift_insert(2, "number".into(), number.into());
-    }
-    let text = serde_json::to_string_pretty(&value)?;
+    let RunPlan { run_id, started, commit, sets, cases, options, judge } = plan;
+    let mut sets = sets.clone();
+    each_path(&mut sets, |path| relative_to(workspace, path));
+    let (signature, sets) = ("", &sets[..]);
+    let written = WrittenPlan {
+        format: RUN_FORMAT,
+        signature,
+        number,
+        run_id,
+        started,
+        commit,
+        sets,
+        cases,
+        options,
+        judge,
+    };
+    let text = serde_json::to_string_pretty(&written)?;
     Ok(match key {
         Some(key) => {
             let signature = key.signature(&[SIGNED_AS, text.as_bytes()]);
@@ -100,7 +125,7 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
     }
     if relative {
         let workspace = workspace_of(folder.path());
-        each_path(&mut plan, |path| *path = workspace.join(&*path));
+        each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
     }
     let is_signed = key.is_some_and(|key| is_signed(key, &text, &head.signature));
     Ok(StoredPlan { plan, is_signed, number: if is_signed { head.number } else { 0 } })
@@ -124,9 +149,9 @@ pub(super) fn relative_to(workspace: &Path, path: &mut PathBuf) {
     }
 }
 
-/// Calls `change` for every path of a plan.
-pub(super) fn each_path(plan: &mut RunPlan, mut change: impl FnMut(&mut PathBuf)) {
-    for set in &mut plan.sets {
+/// Calls `change` for every path of the sets of a plan.
+pub(super) fn each_path(sets: &mut [PlannedSet], mut change: impl FnMut(&mut PathBuf)) {
+    for set in sets {
         change(&mut set.path);
         set.app_dir.iter_mut().for_each(&mut change);
         set.agent.path_mut().into_iter().for_each(&mut change);

@@ -52,7 +52,7 @@ pub fn export_run(
 ) -> io::Result<()> {
     let state = &run.state;
     let mut plan = (*state.plan).clone();
-    each_path(&mut plan, |path| relative_to(workspace, path));
+    each_path(&mut plan.sets, |path| relative_to(workspace, path));
     fill_whole(to, |out| {
         let mut out = GzEncoder::new(out, Compression::default());
         let mut line = |mut value: Value| {
