@@ -368,6 +368,12 @@ fn every_theme_draws_the_same_words() {
     for theme in Theme::names() {
         assert_eq!(text(&frame(&model, theme)), words, "{theme}");
     }
+    for (place, model) in places((120, 40)) {
+        let words = text(&frame(&model, "default"));
+        for theme in Theme::names() {
+            assert_eq!(text(&frame(&model, theme)), words, "{place:?} in {theme}");
+        }
+    }
     let mono = frame(&model, "mono");
     let marked = mono.content().iter().any(|cell| cell.modifier.contains(Modifier::UNDERLINED));
     assert!(marked, "differences are underlined where there is no colour");
@@ -398,7 +404,9 @@ fn pictures_are_current() {
     keys(&mut queue, "q T a");
     let compared =
         past_runs((126, 26)).into_iter().find(|(place, _)| *place == "comparison, a case").unwrap().1;
+    let trends = many_runs((116, 28));
     let pictures = [
+        ("trends", &trends, "The pass rate of a set over its runs"),
         ("triage", &queue, "The triage queue"),
         ("compare", &compared, "Two runs compared"),
         ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
@@ -785,6 +793,31 @@ fn history(model: &Model) -> History {
         [label("0badcafe5678", Some("before the new prompt")), label("51c0ffee1234", None)].into();
     history.baseline = Some("0badcafe5678".into());
     history
+}
+
+/// Trends over two weeks of runs of one set.
+fn many_runs(size: (u16, u16)) -> Model {
+    const PASSED: [usize; 14] = [4, 4, 5, 5, 6, 6, 8, 8, 7, 8, 9, 9, 6, 7];
+    let mut model = sample(size);
+    run(&mut model, usize::MAX / 2);
+    model.folder = root().join("fixtures/workspace");
+    keys(&mut model, "q V");
+    let plan = model.run.as_ref().unwrap().plan.clone();
+    let set = SetCount { path: plan.sets[0].path.clone(), cases: 10, results: SetResults::default() };
+    let of_day = |(day, passed): (usize, &usize)| RunHead {
+        run_id: format!("{:012x}", 0x7f3a_1c09_d2e4_u64 + 0x11_2233 * day as u64),
+        started: format!("2025-12-{:02}T08:00:00Z", day + 10),
+        source: RunSource::Evaltrail { sets: vec![with_results(set.clone(), *passed)], is_foreign: false },
+        commit: Some(format!("{day:x}").repeat(40)),
+        ..history(&model).runs[0].clone()
+    };
+    let mut past = History::default();
+    past.runs = PASSED.iter().enumerate().map(of_day).collect();
+    past.runs.reverse();
+    let ticket = model.ticket();
+    update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history: Arc::new(past) }));
+    keys(&mut model, "h");
+    model
 }
 
 /// A set of which `passed` of 10 attempts passed.

@@ -277,7 +277,7 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.wait_for("unknown filter");
     terminal.keys("\x15\r?");
     terminal.wait_for("help   ?");
-    terminal.wait_for("nothing has been run");
+    terminal.wait_for("nothing is running");
     terminal.keys("G");
     terminal.wait_for("quit evaltrail from any screen");
     terminal.keys("\x1b");
