@@ -15,9 +15,11 @@ use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 /// Why a run's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -265,51 +267,113 @@ pub fn load_run_with(
     let records: Arc<dyn AttemptRecords> =
         Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned(), open));
     let mut state = RunState::new(Arc::new(plan));
-    let (mut damaged, mut ended, mut whole) = (0, false, 0);
+    let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
     let longest = if is_signed { LONGEST_SIGNED } else { LONGEST_FOREIGN };
-    let mut line = Vec::new();
-    let torn = loop {
-        let (length, is_whole) =
-            read_line_within(&mut journal, longest, &mut line).map_err(at(&journal_path))?;
-        if !is_whole {
-            break length;
-        }
-        let text = line.strip_suffix(b"\n").unwrap_or_default();
-        let place = RecordedAt { offset: whole, length: text.len() as u64 };
-        whole += length;
-        match read_line(text, key, &state.plan) {
-            _ if length == 1 => {}
-            Some(Line::Attempt(attempt)) => {
-                let ended = EndedAttempt::recorded(*attempt, place, &records, in_memory);
-                state.apply(RunEvent::Finished(Arc::new(ended)));
+    let plan = state.plan.clone();
+    while torn.is_none() {
+        let block;
+        (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
+        let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
+        for line in in_parallel(&block, read) {
+            match line {
+                Line::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
+                Line::End => ended = true,
+                Line::Empty => {}
+                Line::Damaged => damaged += 1,
             }
-            Some(Line::End) => ended = true,
-            None => damaged += 1,
         }
-    };
-    let path = path.to_path_buf();
+    }
+    let (path, torn) = (path.to_path_buf(), torn.unwrap_or(0));
     Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, whole })
 }
 
-enum Line {
-    Attempt(Box<Attempt>),
-    End,
+/// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
+const BLOCK: usize = 4 << 20;
+
+/// A line of a journal, without the line feed. It is empty if it was too long.
+struct RawLine {
+    text: Vec<u8>,
+    at: RecordedAt,
 }
 
-/// Reads a line of a journal; `None` if it is damaged, has no valid signature in a signed run, or does not belong to a
-/// case of the plan.
-fn read_line(line: &[u8], key: Option<&RunKey>, plan: &RunPlan) -> Option<Line> {
+/// Reads the next lines. `whole` is the length of all complete lines so far. Also returns the length of the incomplete
+/// line at the end of the journal, once it is reached.
+fn read_block(
+    journal: &mut impl BufRead,
+    longest: usize,
+    whole: &mut u64,
+) -> io::Result<(Vec<RawLine>, Option<u64>)> {
+    let (mut lines, mut size) = (Vec::new(), 0);
+    while size < BLOCK {
+        let mut text = Vec::new();
+        let (length, is_whole) = read_line_within(journal, longest, &mut text)?;
+        if !is_whole {
+            return Ok((lines, Some(length)));
+        }
+        size += text.len();
+        // Of a line that is too long, only the beginning was read.
+        if text.pop() != Some(b'\n') {
+            text.clear();
+        }
+        lines.push(RawLine { at: RecordedAt { offset: *whole, length: length - 1 }, text });
+        *whole += length;
+    }
+    Ok((lines, None))
+}
+
+/// Applies a function to all lines, on several threads if there are many. The results are in the order of the lines.
+fn in_parallel(lines: &[RawLine], read: impl Fn(&RawLine) -> Line + Sync) -> Vec<Line> {
+    /// Fewer lines are not worth a thread.
+    const EACH: usize = 64;
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(lines.len() / EACH);
+    if threads < 2 {
+        return lines.iter().map(read).collect();
+    }
+    let read = &read;
+    thread::scope(|scope| {
+        let parts = lines.chunks(lines.len().div_ceil(threads));
+        let started: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<Line>>())).collect();
+        let joined = started.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.flatten().collect()
+    })
+}
+
+enum Line {
+    Attempt(Arc<EndedAttempt>),
+    End,
+    Empty,
+    /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan.
+    Damaged,
+}
+
+fn read_line(
+    line: &RawLine,
+    key: Option<&RunKey>,
+    plan: &RunPlan,
+    records: &Arc<dyn AttemptRecords>,
+    in_memory: InMemory,
+) -> Line {
+    if line.at.length == 0 {
+        return Line::Empty;
+    }
     let verified = match key {
-        Some(key) => Some(verified(line, key, &plan.run_id)?),
+        Some(key) => match verified(&line.text, key, &plan.run_id) {
+            Some(verified) => Some(verified),
+            None => return Line::Damaged,
+        },
         None => None,
     };
-    let line = verified.as_deref().unwrap_or(line);
-    if line == END {
-        return Some(Line::End);
+    let text = verified.as_deref().unwrap_or(&line.text);
+    if text == END {
+        return Line::End;
     }
-    read_attempt(line)
-        .filter(|attempt| is_of_plan(attempt, plan))
-        .map(|attempt| Line::Attempt(Box::new(attempt)))
+    match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {
+        Some(attempt) => {
+            Line::Attempt(Arc::new(EndedAttempt::recorded(attempt, line.at, records, in_memory)))
+        }
+        None => Line::Damaged,
+    }
 }
 
 fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
