@@ -71,6 +71,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         agent: AgentSpec::Saved,
         agent_name: String::new(),
         agent_jobs: None,
+        file_cases: None,
         app_dir: None,
         criteria: default_criteria(),
         user: UserSpec::default(),

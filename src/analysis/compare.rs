@@ -473,6 +473,7 @@ mod tests {
             agent: AgentSpec::Kept,
             agent_name: String::new(),
             agent_jobs: None,
+            file_cases: None,
             app_dir: None,
             criteria: Vec::new(),
             user: UserSpec::default(),

@@ -165,7 +165,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) resume: bool,
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter"])]
     pub(super) watch: bool,
     /// Record what the agent does in a file that `replay:` can replay
     #[arg(long, value_name = "FILE")]

@@ -1,39 +1,50 @@
 //! `evaltrail run --watch`: runs cases again when they, the criteria or the agent's files change.
 
-use super::Exit;
 use super::args::RunArgs;
 use super::live_run::Interrupts;
 use super::output::{can_prompt, confirm, tell};
 use super::paths::{open_targets, parse_target};
 use super::run::{options, run, run_selected};
+use super::{Exit, print_error};
 use crate::domain::CaseKey;
 use crate::runner::{CaseVersion, ChangedCase, RunEstimate, Selection, changed_cases};
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::timeout;
 
 /// Time without a further change after which files are read: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(200);
+/// Files that are changed all the time are read after this time.
+const SETTLE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// The versions of changed cases that were run, or were not to be run.
-type Seen = HashMap<(PathBuf, CaseKey), CaseVersion>;
+/// What is not run again.
+#[derive(Default)]
+struct Seen {
+    /// The versions of changed cases that were run, or were not to be run.
+    cases: HashMap<(PathBuf, CaseKey), CaseVersion>,
+    /// When the sources of a set were changed last, in nanoseconds.
+    sources: HashMap<PathBuf, u128>,
+}
 
 /// Runs cases, and again when files change, until Ctrl-C. Returns the result of the last run.
 pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
-    let mut exit = run(args)?;
     let (workspace, selections) = opened(args)?;
     // One message is enough to look at everything again.
     let (sender, mut changes) = channel(1);
     let mut watched = Watched::start(&workspace, &sender)?;
-    let mut seen = Seen::new();
+    let mut seen = Seen::default();
     note(&mut seen, &selections, &changed_cases(&workspace, &selections));
+    let began = unix_now();
+    let mut exit = run(args)?;
+    let mut last_run = (began, unix_now());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut changed_meanwhile = false;
+    let mut interrupted = runtime.block_on(async { Interrupts::listen() })?;
     tell("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    while runtime.block_on(next_change(&mut changes))? {
+    while exit != Exit::Interrupted && runtime.block_on(next_change(&mut changes, &mut interrupted))? {
         // A file may be half written: then the next change is waited for.
         let Ok((workspace, selections)) = opened(args) else { continue };
         if watched.folders != watched_folders(&workspace) {
@@ -42,19 +53,28 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         let mut changed = changed_cases(&workspace, &selections);
         for (selection, cases) in selections.iter().zip(&mut changed) {
             let key = |case: &ChangedCase| (selection.set.path.clone(), case.key.clone());
-            let is_new = |case: &ChangedCase| seen.get(&key(case)) != Some(&case.version);
+            let is_new = |case: &ChangedCase| seen.cases.get(&key(case)) != Some(&case.version);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));
         }
         let estimate = RunEstimate::of(changed.iter().flatten().flatten(), &options(args, &workspace));
         if estimate.cases == 0 {
             continue;
         }
+        // An agent that changes its own files while it runs must not run again and again.
+        let may_be_the_agents = selections.iter().zip(&changed).any(|(selection, cases)| {
+            let known = seen.sources.get(&selection.set.path).copied();
+            cases.iter().flatten().any(|case| case.was_changed_during(last_run, known))
+        });
+        let may_start = estimate.is_small() && !may_be_the_agents;
         note(&mut seen, &selections, &changed);
-        match runtime.block_on(is_wanted(&estimate, changed_meanwhile))? {
+        match runtime.block_on(is_wanted(&estimate, may_start, &mut interrupted))? {
             Wanted::Run => {
-                exit = run_selected(args, &workspace, narrowed(selections, changed))?;
-                // An agent that changes its own files while it runs must not run again and again.
-                changed_meanwhile = !changes.is_empty();
+                let began = unix_now();
+                match run_selected(args, &workspace, narrowed(selections, changed)) {
+                    Ok(ended) => exit = ended,
+                    Err(error) => print_error(&error),
+                }
+                last_run = (began, unix_now());
                 tell("watching; Ctrl-C stops");
             }
             Wanted::Skip => {}
@@ -63,7 +83,12 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     // A question may still be waiting for its answer.
     runtime.shutdown_background();
+    tell("no longer watching");
     Ok(exit)
+}
+
+fn unix_now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// The folders of a workspace, which are watched until this is dropped.
@@ -89,23 +114,26 @@ fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
 }
 
 /// Waits for a change, and until no further one follows. Returns `false` after Ctrl-C.
-async fn next_change(changes: &mut Receiver<()>) -> anyhow::Result<bool> {
-    let mut interrupted = Interrupts::listen()?;
+async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -> anyhow::Result<bool> {
+    let settled = async {
+        changes.recv().await.context("the folder is no longer watched")?;
+        let more =
+            async { while timeout(SETTLE, changes.recv()).await.is_ok_and(|change| change.is_some()) {} };
+        let _ = timeout(SETTLE_AT_MOST, more).await;
+        anyhow::Ok(true)
+    };
     tokio::select! {
         biased;
-        () = interrupted.next() => return Ok(false),
-        change = changes.recv() => {
-            change.context("the folder is no longer watched")?;
-        }
+        () = interrupted.next() => Ok(false),
+        settled = settled => settled,
     }
-    while tokio::time::timeout(SETTLE, changes.recv()).await.is_ok_and(|change| change.is_some()) {}
-    Ok(true)
 }
 
 fn note(seen: &mut Seen, selections: &[Selection], changed: &[Option<Vec<ChangedCase>>]) {
     for (selection, cases) in selections.iter().zip(changed) {
         for case in cases.iter().flatten() {
-            seen.insert((selection.set.path.clone(), case.key.clone()), case.version.clone());
+            seen.cases.insert((selection.set.path.clone(), case.key.clone()), case.version.clone());
+            seen.sources.insert(selection.set.path.clone(), case.version.1);
         }
     }
 }
@@ -126,11 +154,14 @@ enum Wanted {
     Stop,
 }
 
-/// Says what a run would take. A run that takes long or may cost something is asked about, and so is one of files that
-/// were changed during the run before.
-async fn is_wanted(estimate: &RunEstimate, changed_meanwhile: bool) -> anyhow::Result<Wanted> {
+/// Says what a run would take, and asks whether to start it, unless it may start by itself.
+async fn is_wanted(
+    estimate: &RunEstimate,
+    may_start: bool,
+    interrupted: &mut Interrupts,
+) -> anyhow::Result<Wanted> {
     let words = estimate.words();
-    if estimate.is_small() && !changed_meanwhile {
+    if may_start {
         tell(&format!("{words}; running"));
         return Ok(Wanted::Run);
     }
@@ -138,7 +169,6 @@ async fn is_wanted(estimate: &RunEstimate, changed_meanwhile: bool) -> anyhow::R
         tell(&format!("{words}; not run, because nobody can be asked: use evaltrail run --changed"));
         return Ok(Wanted::Skip);
     }
-    let mut interrupted = Interrupts::listen()?;
     let question = format!("{words}. Run?");
     tokio::select! {
         biased;

@@ -73,6 +73,9 @@ pub struct PlannedSet {
     /// The maximum number of concurrent attempts, if the agent has a limit of its own.
     #[serde(default)]
     pub agent_jobs: Option<u32>,
+    /// The number of cases in the file, of which the run may have only some; `None` in older plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_cases: Option<usize>,
     /// The folder of the agent, which contains ADK's history, if it is a local ADK agent.
     #[serde(default, with = "super::stored_path::option")]
     pub app_dir: Option<PathBuf>,

@@ -9,9 +9,10 @@ use crate::explorer::widgets::text::put;
 use crate::history::RunHead;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
+use std::path::Path;
 
 /// Number of characters of ids of runs and commits that are shown.
-const ID_SHOWN: usize = 10;
+const ID_SHOWN: usize = 12;
 
 /// The outcomes of a case over the runs of the folder, oldest first; none while a past run is open, in which the later
 /// ones are not known.
@@ -32,7 +33,7 @@ pub(crate) fn first_failed_run(model: &Model, case: CaseRef) -> Option<usize> {
 /// one.
 pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     let points = points(model, case);
-    let since = failing_since(points).filter(|_| points.len() > 1)?;
+    let since = failing_since(points).filter(|since| since.runs > 1 || since.last_passed.is_some())?;
     let run = |point: CasePoint| &model.trends.runs[point.run];
     let first = run(since.first);
     let Some(last_passed) = since.last_passed.map(run) else {
@@ -40,11 +41,8 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
         return Some(format!("did not pass in any of {all} {} runs", since.runs));
     };
     let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
-    let passed_at = match &last_passed.commit {
-        Some(commit) if first.commit.is_some() => format!("; passed before at {}", short(commit)),
-        _ => format!("; passed before in {}", named(model, last_passed)),
-    };
-    let mut changed = changes(last_passed, first);
+    let passed = named(model, last_passed);
+    let mut changed = changes(last_passed, first, &model.sets[case.set].path.path);
     if since.was_edited() {
         changed.insert(0, "the case");
     }
@@ -52,7 +50,7 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
         true => String::new(),
         false => format!("; changed in between: {}", changed.join(", ")),
     };
-    Some(format!("failing since {}{count}{passed_at}{changed}", named(model, first)))
+    Some(format!("failing since {}{count}; passed before in {passed}{changed}", named(model, first)))
 }
 
 /// A run by its id, its time and the commit of the workspace then.
@@ -66,11 +64,12 @@ pub(crate) fn short(id: &str) -> String {
     id.chars().take(ID_SHOWN).collect()
 }
 
-/// What differs between two runs, beside their results and the commit.
-pub(crate) fn changes(before: &RunHead, after: &RunHead) -> Vec<&'static str> {
+/// What differs between two runs for a set, beside the results and the commit, as far as it is known of both.
+pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
+    let (Some(a), Some(b)) = (before.set(set), after.set(set)) else { return Vec::new() };
     [
-        ("the agent", before.agent != after.agent),
-        ("the criteria", before.criteria != after.criteria),
+        ("the agent", a.agent != b.agent),
+        ("the criteria", a.criteria != b.criteria),
         ("the judge", before.judge != after.judge),
     ]
     .into_iter()

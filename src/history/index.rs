@@ -3,8 +3,8 @@
 
 use super::outcomes::OutcomesCache;
 use crate::domain::{
-    AttemptSummary, PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339, stored_path,
-    unix_seconds,
+    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339,
+    stored_path, unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history};
 use crate::metrics::{Aggregate, aggregates};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,6 +121,12 @@ pub struct SetCount {
     pub path: PathBuf,
     /// The number of its cases in the plan.
     pub cases: usize,
+    /// Whether all cases of the file were run to their end; `None` if it is not known.
+    pub is_whole: Option<bool>,
+    /// The label of its agent.
+    pub agent: String,
+    /// Its metrics with their thresholds.
+    pub criteria: Vec<String>,
     /// The results of its cases.
     pub results: SetResults,
 }
@@ -134,6 +140,14 @@ impl RunHead {
             _ => RunBy::Evaltrail,
         };
         RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
+    }
+
+    /// A set of the run; `None` for results of ADK.
+    pub fn set(&self, path: &Path) -> Option<&SetCount> {
+        match &self.source {
+            RunSource::Evaltrail { sets, .. } => sets.iter().find(|set| set.path == path),
+            RunSource::Adk { .. } => None,
+        }
     }
 
     /// Whether it is a run of evaltrail that is signed with this user's key.
@@ -325,12 +339,19 @@ fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Resul
 
 fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let (state, plan) = (&run.state, &run.state.plan);
-    let counted = |(at, set): (usize, &PlannedSet)| SetCount {
-        path: set.path.clone(),
-        cases: plan.cases.iter().filter(|case| case.set == at).count(),
-        results: SetResults::of(
-            state.finished.iter().filter(|one| plan.cases[one.key.case].set == at).map(|one| one.summary()),
-        ),
+    let counted = |(at, set): (usize, &PlannedSet)| {
+        let cases = plan.cases.iter().filter(|case| case.set == at).count();
+        let of_set = state.finished.iter().filter(|one| plan.cases[one.key.case].set == at);
+        let results = SetResults::of(of_set.map(|one| one.summary()));
+        let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
+        SetCount {
+            path: set.path.clone(),
+            cases,
+            is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
+            agent: set.agent.label(),
+            criteria: criteria_words(&set.criteria),
+            results,
+        }
     };
     let sets = plan.sets.iter().enumerate().map(counted).collect();
     RunHead {
@@ -355,14 +376,21 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
 /// The metrics of a run with their thresholds, each once.
 fn criteria_of(plan: &RunPlan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for criterion in plan.sets.iter().flat_map(|set| &set.criteria) {
-        let threshold = criterion.threshold.map(|threshold| format!(" {threshold}")).unwrap_or_default();
-        let words = format!("{}{threshold}", criterion.metric);
+    for words in plan.sets.iter().flat_map(|set| criteria_words(&set.criteria)) {
         if !found.contains(&words) {
             found.push(words);
         }
     }
     found
+}
+
+/// Metrics with their thresholds, as "tool_trajectory_avg_score 1".
+fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
+    let words = |criterion: &Criterion| {
+        let threshold = criterion.threshold.map(|threshold| format!(" {threshold}")).unwrap_or_default();
+        format!("{}{threshold}", criterion.metric)
+    };
+    criteria.iter().map(words).collect()
 }
 
 /// Seconds from the start of a run to the last response of an agent.

@@ -72,18 +72,19 @@ impl History {
         let stored = self.cache.as_ref().and_then(|cache| cache.read(&head.path, &stamp));
         stored.unwrap_or_else(|| {
             let outcomes = match app_dir {
-                None => {
-                    load_run(&head.path, self.key.as_ref()).map(|run| RunOutcomes::of_run(&run.state)).ok()
-                }
+                None => load_run(&head.path, self.key.as_ref())
+                    .ok()
+                    // The index may be outdated.
+                    .filter(|run| run.is_signed)
+                    .map(|run| RunOutcomes::of_run(&run.state)),
                 Some(_) => open_result(&head.path)
                     .map(|file| RunOutcomes::of_result(&attempts_of_result(&file)))
                     .ok(),
             };
-            let outcomes = outcomes.unwrap_or_default();
-            if let Some(cache) = &self.cache {
-                cache.write(&head.path, &stamp, &outcomes);
+            if let (Some(cache), Some(outcomes)) = (&self.cache, &outcomes) {
+                cache.write(&head.path, &stamp, outcomes);
             }
-            outcomes
+            outcomes.unwrap_or_default()
         })
     }
 }
@@ -118,6 +119,7 @@ mod tests {
             agent: AgentSpec::Kept,
             agent_name: String::new(),
             agent_jobs: None,
+            file_cases: None,
             app_dir: None,
             criteria: Vec::new(),
             user: Default::default(),

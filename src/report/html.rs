@@ -72,7 +72,9 @@ fn groups(state: &RunState, out: &mut String) {
         let (count, cause) = (group.members.len(), text(&group.cause));
         let share = percent(count, failed.len());
         if group.is_heading {
-            let _ = writeln!(out, "<p>{count} × {cause} ({share}):</p>");
+            let change = change_for(state, &failed, &group.members);
+            let change = change.map(|change| format!(" All would pass with {}", text(&change)));
+            let _ = writeln!(out, "<p>{count} × {cause} ({share}):{}</p>", change.unwrap_or_default());
             continue;
         }
         let class = if group.is_nested { " class=\"nested\"" } else { "" };

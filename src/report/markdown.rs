@@ -91,9 +91,9 @@ fn groups_table(state: &RunState, out: &mut String) {
             let more = size - names.len();
             let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
             instances = format!("{}{more}", names.join(", "));
-            if let Some(change) = change_for(state, &failed, &group.members) {
-                let _ = write!(cause, " (all would pass with {})", cell(&change));
-            }
+        }
+        if let Some(change) = change_for(state, &failed, &group.members) {
+            let _ = write!(cause, " (all would pass with {})", cell(&change));
         }
         let share = percent(size, failed.len());
         let _ = writeln!(out, "| {size} | {share} | {cause} | {instances} |");

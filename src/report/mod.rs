@@ -75,6 +75,7 @@ mod tests {
             agent: AgentSpec::Saved,
             agent_name: String::new(),
             agent_jobs: None,
+            file_cases: None,
             app_dir: None,
             criteria: Vec::new(),
             user: Default::default(),

@@ -173,11 +173,10 @@ fn list_group(state: &RunState, failed: &[FailedCase], group: &ListedGroup, pain
     let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
     let share = paint.faint(&percent(members.len(), failed.len()));
     let _ = writeln!(out, "{indent}{size} {}  {share}", paint.bold(&clean_line(&group.cause)));
-    if group.is_heading {
-        return;
-    }
     let below = format!("{indent}    ");
-    list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, &below, paint, out);
+    if !group.is_heading {
+        list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, &below, paint, out);
+    }
     if let Some(change) = change_for(state, failed, members) {
         let words = format!("{below}all would pass with {}", clean_line(&change));
         let _ = writeln!(out, "{}", paint.faint(&words));

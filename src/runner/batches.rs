@@ -22,16 +22,18 @@ pub(super) async fn score_batches(
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let at_once = processors.min(shared.plan.options.jobs.max(1) as usize);
     let mut batches = JoinSet::new();
+    let mut is_refused = false;
     for keys in keys.chunks(BATCH) {
         if batches.len() >= at_once {
             let _ = batches.join_next().await;
         }
         // The first attempt stands for the batch.
         let (ask, answer) = oneshot::channel();
-        if reports.send(Report::Ask(keys[0], ask)).await.is_err() {
-            return false;
-        }
-        let Ok(cancel) = answer.await else { return false };
+        let asked = reports.send(Report::Ask(keys[0], ask)).await;
+        let (Ok(()), Ok(cancel)) = (asked, answer.await) else {
+            is_refused = true;
+            break;
+        };
         let (shared, reports, keys) = (shared.clone(), reports.clone(), keys.to_vec());
         batches.spawn(async move {
             let first = keys[0];
@@ -49,7 +51,7 @@ pub(super) async fn score_batches(
         });
     }
     while batches.join_next().await.is_some() {}
-    true
+    !is_refused
 }
 
 /// Scores one attempt. A panic affects only this attempt.

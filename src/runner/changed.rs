@@ -2,10 +2,11 @@
 
 use super::past::past_results;
 use super::plan::Selection;
-use crate::domain::{CaseKey, EndedAttempt, InMemory, RunBy, RunOptions, Spent};
+use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, Reading, RunBy, RunOptions, Spent};
 use crate::formats::SetFile;
 use crate::history::{PastResult, place};
-use crate::workspace::{OpenSet, SetPath, Workspace, open_set, sources_changed_at};
+use crate::metrics::JudgedMetric;
+use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set, sources_changed_at};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -18,8 +19,22 @@ pub struct ChangedCase {
     pub version: CaseVersion,
     /// Whether it has no result.
     pub is_new: bool,
+    /// Whether a criterion of its set asks a judge.
+    pub asks_judge: bool,
     /// What an attempt took: of its latest result or, without one, on average in its set. `None` if the set has none.
     pub took: Option<AttemptTook>,
+}
+
+/// Files that were changed this long after the end of a run, in seconds, may have been changed by its agent.
+const AFTER_RUN_S: f64 = 2.0;
+
+impl ChangedCase {
+    /// Whether the sources of its set were changed during this run, perhaps by the agent itself. The run is given as its
+    /// beginning and end in Unix seconds. Sources that were last changed at the time `known`, in nanoseconds, are known.
+    pub fn was_changed_during(&self, (began, ended): (f64, f64), known: Option<u128>) -> bool {
+        let changed = self.version.1 as f64 / 1e9;
+        known != Some(self.version.1) && (began..=ended + AFTER_RUN_S).contains(&changed)
+    }
 }
 
 /// The hash of a case's content, and when the sources of its set were changed last, in nanoseconds.
@@ -67,6 +82,7 @@ fn changed_of(
         file.content_hash(at) == result.content
             && ran.is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran))
     };
+    let asks_judge = asks_judge(workspace, selection, file);
     let usual = mean(latest.values().flat_map(|result| &result.attempts));
     let version_of_sources = changed_at.map_or(0, |seconds| (seconds * 1e9) as u128);
     let changed = |at: usize| {
@@ -79,12 +95,21 @@ fn changed_of(
             version: (content.clone(), version_of_sources),
             key: CaseKey { eval_id: file.eval_id(at).into_owned(), content },
             is_new: result.is_none(),
+            asks_judge,
             took: result.and_then(|result| mean(&result.attempts)).or(usual),
         })
     };
     let chosen = chosen_ids(selection);
     let is_chosen = |at: &usize| chosen.as_ref().is_none_or(|ids| ids.contains(file.eval_id(*at).as_ref()));
     (0..file.len()).filter(is_chosen).filter_map(changed).collect()
+}
+
+/// Whether a criterion of a set asks a judge. Criteria that cannot be read count as one that does.
+fn asks_judge(workspace: &Workspace, selection: &Selection, file: &SetFile) -> bool {
+    let criteria = criteria_for(workspace, &selection.set, file, None, &[]);
+    let is_judged =
+        |criterion: &Criterion| !matches!(JudgedMetric::of(criterion, Reading::default(), None), Ok(None));
+    criteria.map_or(true, |(criteria, _)| criteria.iter().any(is_judged))
 }
 
 /// The ids of the selected cases; all when `None`.
@@ -119,6 +144,8 @@ pub struct RunEstimate {
     pub new: usize,
     /// Seconds; `None` if none of the cases has a result to estimate from.
     pub seconds: Option<f64>,
+    /// Whether judges are asked.
+    pub asks_judge: bool,
     /// What judges would spend, if one was asked in the latest results.
     pub spent: Option<Spent>,
 }
@@ -135,17 +162,22 @@ impl RunEstimate {
         let longest = took.iter().map(|one| one.seconds).fold(0.0, f64::max);
         let all: f64 = took.iter().map(|one| one.seconds).sum::<f64>() * attempts;
         let spent = took.iter().filter_map(|one| one.spent).reduce(Spent::and);
+        let paced = options.rate.map_or(0.0, |rate| {
+            cases.len() as f64 * f64::from(options.repeat) * 60.0 / f64::from(rate.max(1))
+        });
+        let seconds = (all / f64::from(options.jobs.max(1))).max(longest).max(paced);
         RunEstimate {
             cases: cases.len(),
             new: cases.iter().filter(|case| case.is_new).count(),
-            seconds: (!took.is_empty()).then(|| (all / f64::from(options.jobs.max(1))).max(longest)),
+            seconds: (!took.is_empty()).then_some(seconds),
+            asks_judge: spent.is_some() || cases.iter().any(|case| case.asks_judge),
             spent: spent.map(|spent| spent.times(attempts)),
         }
     }
 
     /// Whether the run may start without a question: it takes little time, and asks no judge.
     pub fn is_small(&self) -> bool {
-        self.spent.is_none() && self.seconds.is_some_and(|seconds| seconds <= SMALL_S)
+        !self.asks_judge && self.seconds.is_some_and(|seconds| seconds <= SMALL_S)
     }
 
     /// "12 cases changed, 3 of them new: about 40 s, judges about 60 answers, cost 0.02"
@@ -162,12 +194,16 @@ impl RunEstimate {
             Some(seconds) if seconds < 90.0 => format!("about {:.0} s", seconds.max(1.0).ceil()),
             Some(seconds) => format!("about {:.0} min", seconds / 60.0),
         };
-        let judges = self.spent.map(|spent| {
-            let answers = spent.asked + spent.cached;
-            let cost = spent.cost.map(|cost| format!(", cost about {cost:.2}")).unwrap_or_default();
-            format!(", about {answers} answers of judges{cost}")
-        });
-        format!("{cases}: {time}{}", judges.unwrap_or_default())
+        let judges = match self.spent {
+            None if self.asks_judge => ", and judges are asked".to_string(),
+            None => String::new(),
+            Some(spent) => {
+                let answers = spent.asked + spent.cached;
+                let cost = spent.cost.map(|cost| format!(", cost about {cost:.2}")).unwrap_or_default();
+                format!(", about {answers} answers of judges{cost}")
+            }
+        };
+        format!("{cases}: {time}{judges}")
     }
 }
 
@@ -182,6 +218,7 @@ mod tests {
             key: CaseKey { eval_id: "a".into(), content: String::new() },
             version: (String::new(), 0),
             is_new: seconds.is_none(),
+            asks_judge: asked > 0,
             took: seconds.map(|seconds| AttemptTook { seconds, spent }),
         }
     }
@@ -209,11 +246,28 @@ mod tests {
     }
 
     #[test]
+    fn sources_that_change_during_a_run_are_recognised() {
+        let changed_at = |seconds: u128| ChangedCase {
+            version: (String::new(), seconds * 1_000_000_000),
+            ..case(Some(1.0), 0)
+        };
+        let during =
+            [99, 100, 110, 111, 113].map(|at| changed_at(at).was_changed_during((100.0, 110.0), None));
+        assert_eq!(during, [false, true, true, true, false]);
+        let known = Some(105_000_000_000);
+        assert!(!changed_at(105).was_changed_during((100.0, 110.0), known), "only the case was edited");
+    }
+
+    #[test]
     fn only_a_short_run_without_judges_starts_by_itself() {
         let is_small = |cases: &[ChangedCase]| words(cases, 1, 1).1;
         assert!(is_small(&[case(Some(60.0), 0)]));
         assert!(!is_small(&[case(Some(61.0), 0)]));
         assert!(!is_small(&[case(Some(1.0), 1)]));
         assert!(!is_small(&[case(None, 0)]), "nothing is known about it");
+        let now_judged = ChangedCase { asks_judge: true, ..case(Some(1.0), 0) };
+        assert!(!is_small(&[now_judged]), "the latest results are from before the criteria changed");
+        let slow = RunOptions { rate: Some(1), ..RunOptions::default() };
+        assert!(!RunEstimate::of(&[case(Some(1.0), 0), case(Some(1.0), 0)], &slow).is_small());
     }
 }

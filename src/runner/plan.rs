@@ -253,6 +253,7 @@ fn plan_set(
         digest: open.digest.clone(),
         agent,
         agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
+        file_cases: Some(open.file.len()),
         agent_name,
         app_dir,
         criteria,

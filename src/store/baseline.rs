@@ -221,6 +221,7 @@ fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
         agent: if set.saved { AgentSpec::Saved } else { AgentSpec::Kept },
         agent_name: String::new(),
         agent_jobs: None,
+        file_cases: None,
         app_dir: None,
         criteria: set.criteria,
         user: UserSpec::default(),

@@ -433,6 +433,7 @@ mod tests {
                 agent: crate::domain::AgentSpec::Saved,
                 agent_name: String::new(),
                 agent_jobs: None,
+                file_cases: None,
                 app_dir: None,
                 criteria: Vec::new(),
                 user: Default::default(),

@@ -3,6 +3,7 @@
 use super::{SetPath, Workspace, agent_for, agent_of_set};
 use crate::config::FILE_NAME;
 use crate::formats::SetFile;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -40,11 +41,12 @@ pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) 
 /// The folders of a workspace in which a change may affect results: those that were searched for eval sets, and those
 /// with the sources of its agents.
 pub fn watched_folders(workspace: &Workspace) -> Vec<PathBuf> {
-    let mut folders = workspace.folders.clone();
-    workspace.agents.iter().for_each(|agent| folders_below(&agent.path, DEPTH, &mut folders));
-    folders.sort();
-    folders.dedup();
-    folders
+    let mut of_agents = Vec::new();
+    workspace.agents.iter().for_each(|agent| folders_below(&agent.path, DEPTH, &mut of_agents));
+    // Those of eval sets come first: only a limited number of folders is watched.
+    let mut known = HashSet::new();
+    let all = workspace.folders.iter().cloned().chain(of_agents);
+    all.filter(|folder| known.insert(folder.clone())).collect()
 }
 
 /// Adds a folder and the folders of sources below it. Links are not followed.
@@ -97,7 +99,7 @@ fn newest_below(folder: &Path, depth: usize, left: &mut usize) -> Option<f64> {
 /// write while it runs, do not.
 pub(super) fn is_source(name: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    ends(&SOURCE) && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"])
+    ends(&SOURCE) && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"]) && name != "test_config.json"
 }
 
 #[cfg(test)]
@@ -117,6 +119,7 @@ mod tests {
         write("a.evalset.json");
         write(".venv/lib.py");
         write("__pycache__/agent.pyc");
+        write("evals/test_config.json");
         write("session.db");
         write("agent.log");
         assert_eq!(newest(3), None);

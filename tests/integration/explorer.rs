@@ -61,6 +61,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         agent: AgentSpec::Replay { path: "r".into(), speed: 0, fallback: None },
         agent_name: "garden".into(),
         agent_jobs: None,
+        file_cases: None,
         app_dir: None,
         criteria: vec![],
     };

@@ -90,6 +90,7 @@ fn plan(model: &Model) -> RunPlan {
             agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100, fallback: None },
             agent_name: app,
             agent_jobs: None,
+            file_cases: None,
             app_dir: None,
             criteria: criteria_for(&workspace(), &view.path, file, None, &[]).unwrap().0,
         });
@@ -748,6 +749,9 @@ fn history(model: &Model) -> History {
     let sets = plan.sets.iter().enumerate().map(|(at, set)| SetCount {
         path: set.path.clone(),
         cases: plan.cases.iter().filter(|case| case.set == at).count(),
+        is_whole: Some(true),
+        agent: "replay garden.jsonl".into(),
+        criteria: vec!["tool_trajectory_avg_score 1".into()],
         results: SetResults::default(),
     });
     // Each run has other results.
@@ -803,7 +807,8 @@ fn many_runs(size: (u16, u16)) -> Model {
     model.folder = root().join("fixtures/workspace");
     keys(&mut model, "q V");
     let plan = model.run.as_ref().unwrap().plan.clone();
-    let set = SetCount { path: plan.sets[0].path.clone(), cases: 10, results: SetResults::default() };
+    let RunSource::Evaltrail { sets, .. } = &history(&model).runs[0].source else { panic!("not ours") };
+    let set = SetCount { path: plan.sets[0].path.clone(), ..sets[0].clone() };
     let of_day = |(day, passed): (usize, &usize)| RunHead {
         run_id: format!("{:012x}", 0x7f3a_1c09_d2e4_u64 + 0x11_2233 * day as u64),
         started: format!("2025-12-{:02}T08:00:00Z", day + 10),

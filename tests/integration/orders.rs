@@ -222,6 +222,7 @@ impl World {
                 agent: AgentSpec::Saved,
                 agent_name: "a".into(),
                 agent_jobs: None,
+                file_cases: None,
                 app_dir: None,
                 criteria: vec![],
             }],

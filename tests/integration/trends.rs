@@ -68,18 +68,21 @@ fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
     terminal.wait_for("case_3  ✗ failed");
     terminal.wait_for(&format!("failing since run {}", &ids[1][..10]));
     // The words are wrapped.
-    terminal.wait_for(&format!("commit {}), 2 runs", "c".repeat(10)));
-    terminal.wait_for(&"b".repeat(10));
+    terminal.wait_for(&format!("{}), 2 runs", "c".repeat(12)));
+    terminal.wait_for(&"b".repeat(12));
     terminal.keys("\x1b");
     terminal.wait_for("F causes");
     terminal.keys("/\x15case_2\r");
     terminal.wait_for("did not pass in any of its 4 runs");
+    // A run of one case is not a run of the set.
+    let one = ["score", "-q", "--metric", "trajectory_exact_match:1", "rows.jsonl:case_3"];
+    output(evaltrail(&home).args(one).current_dir(place.path()));
     terminal.keys("V");
     terminal.wait_for("each set over its runs");
     terminal.wait_for("run 4 of 4");
-    terminal.wait_for("67 % (+0 pp) of 6 attempts");
+    terminal.wait_for("67 % (+0 pp), of 6 attempts");
     terminal.keys("h");
-    terminal.wait_for("67 % (-17 pp) of 6 attempts");
+    terminal.wait_for("67 % (-17 pp), of 6 attempts");
     terminal.wait_for("changed since the run before: the commit");
     terminal.keys("\r");
     terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));

@@ -74,7 +74,8 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         assert!(block.trim_start().starts_with(&format!("✗ rows › {}", members(at)[0])), "{block}");
     }
     assert!(end.contains("all would pass with set_light: level ignore\n"), "{end}");
-    let nested = "✗ 14 × arguments of set_light differ  35 %\n  ✗ 7 × level of set_light differs  18 %\n";
+    let nested = "✗ 14 × arguments of set_light differ  35 %\n    all would pass with set_light: level ignore, \
+                  set_light: device ignore\n  ✗ 7 × level of set_light differs  18 %\n";
     assert!(end.contains(nested), "{end}");
     let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
     let changes: BTreeMap<&str, &Value> = json["summary"]["groups"]

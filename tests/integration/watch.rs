@@ -5,6 +5,7 @@ use crate::common::Place;
 use crate::common::terminal::Terminal;
 use crate::queue::case_and_recording;
 use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
 
 /// Cases 1 to 4, which pass against a recorded agent, and case 5, which fails.
 fn place() -> Place {
@@ -27,15 +28,29 @@ fn criteria(threshold: f64) -> String {
 }
 
 /// Changes what is expected of case 2: another final response.
-fn edit_case_2(place: &Place) {
+fn edit_case_2(place: &Place, response: &str) {
     let file = place.path().join("lights.evalset.json");
     let mut set: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    set["eval_cases"][1]["conversation"][0]["final_response"]["parts"][0]["text"] = json!("it is done");
+    set["eval_cases"][1]["conversation"][0]["final_response"]["parts"][0]["text"] = json!(response);
     std::fs::write(file, serde_json::to_string_pretty(&set).unwrap()).unwrap();
 }
 
-fn change_criteria(place: &Place) {
-    std::fs::write(place.path().join("test_config.json"), criteria(0.5)).unwrap();
+/// Changes the criteria at this time.
+fn change_criteria(place: &Place, threshold: f64, at: SystemTime) {
+    let file = place.path().join("test_config.json");
+    std::fs::write(&file, criteria(threshold)).unwrap();
+    std::fs::File::options().write(true).open(file).unwrap().set_modified(at).unwrap();
+}
+
+/// A time during the latest run.
+fn during_the_run(place: &Place) -> SystemTime {
+    let folders = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
+    let journals = folders.map(|folder| folder.unwrap().path().join("journal.jsonl"));
+    journals.map(|journal| journal.metadata().unwrap().modified().unwrap()).max().unwrap()
+}
+
+fn later() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(60)
 }
 
 #[test]
@@ -46,16 +61,24 @@ fn the_command_line_runs_changed_cases_again() {
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, home.path(), (120, 60));
     terminal.wait_for("evaltrail 4 passed, 1 failed");
     terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    edit_case_2(&place);
+    edit_case_2(&place, "it is done");
     terminal.wait_for("1 case changed: about 1 s; running");
     terminal.wait_for("evaltrail 1 passed");
     terminal.wait_for("watching; Ctrl-C stops");
-    change_criteria(&place);
+    change_criteria(&place, 0.5, later());
     terminal.wait_for("5 cases changed: about 1 s; running");
     terminal.wait_until("both runs ended", |screen| screen.matches("watching; Ctrl-C stops").count() == 2);
+    // The agent may have changed these files itself.
+    change_criteria(&place, 0.25, during_the_run(&place));
+    terminal.wait_for("5 cases changed: about 1 s. Run? [y/N]");
+    terminal.keys("n\r");
+    edit_case_2(&place, "it is done twice");
+    terminal.wait_until("the case was run", |screen| screen.matches("1 case changed").count() == 2);
+    terminal.wait_until("the run ended", |screen| screen.matches("watching; Ctrl-C stops").count() == 3);
     terminal.keys("\x03");
+    terminal.wait_for("no longer watching");
     terminal.wait_for_end();
-    assert_eq!(runs(&place), 3);
+    assert_eq!(runs(&place), 4);
 }
 
 #[test]
@@ -74,10 +97,14 @@ fn the_explorer_runs_changed_cases_again_and_says_so() {
     terminal.keys("W");
     terminal.wait_for("watching: cases that change are run again; W stops");
     terminal.wait_for("watching   agent home");
-    edit_case_2(&place);
+    edit_case_2(&place, "it is done");
     terminal.wait_for("run ended: 1 passed");
-    change_criteria(&place);
+    change_criteria(&place, 0.5, later());
     terminal.wait_for("run ended: 4 passed, 1 failed");
+    change_criteria(&place, 0.25, during_the_run(&place));
+    terminal.wait_for("Run 5 cases?");
+    terminal.keys("n");
+    terminal.wait_until("the question is answered", |screen| !screen.contains("Run 5 cases?"));
     assert!(terminal.screen().contains("lights.evalset.json"), "the screen stays: {}", terminal.screen());
     terminal.keys("W");
     terminal.wait_for("no longer watching; nothing is run by itself");

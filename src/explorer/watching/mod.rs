@@ -4,4 +4,6 @@
 pub mod state;
 mod update;
 
-pub(crate) use update::{can_run_changed, can_watch, files_changed, found, run_changed, run_ended, toggle};
+pub(crate) use update::{
+    can_run_changed, can_watch, files_changed, found, run_began, run_changed, run_ended, run_refused, toggle,
+};

@@ -11,16 +11,18 @@ use std::path::PathBuf;
 pub struct Watching {
     /// Whether changed cases are run again.
     pub is_on: bool,
-    /// The versions of changed cases that are not run again.
-    pub(super) seen: HashMap<(PathBuf, CaseKey), CaseVersion>,
-    /// The search for cases that changed since watching began, if one is under way, and whether it is the first.
+    /// The versions of changed cases that are not run again; `None` until watching has begun.
+    pub(super) seen: Option<HashMap<(PathBuf, CaseKey), CaseVersion>>,
+    /// When the sources of a set were changed last, in nanoseconds, as far as it was seen.
+    pub(super) sources: HashMap<PathBuf, u128>,
+    /// The search that is under way, and whether the user asked for all changed cases.
     pub(super) search: Option<(Ticket, bool)>,
-    /// The search for all changed cases, if one is under way.
-    pub(super) search_all: Option<Ticket>,
-    /// Whether files changed during the current run.
-    pub(super) changed_meanwhile: bool,
-    /// Whether the next run is one that the user did not start.
+    /// Whether files changed since the search began, or during a run.
+    pub(super) look_again: bool,
+    /// Whether a run was requested that the user did not start, and has not begun.
     pub(crate) is_starting: bool,
+    /// When the last run began and ended, in Unix seconds. It has not ended if both are equal.
+    pub(super) last_run: (f64, f64),
 }
 
 /// A changed case with the path of its file.

@@ -1,17 +1,19 @@
 //! Updates of watch mode.
 
+use crate::domain::unix_seconds;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::commands::{RUN_CHANGED, WATCH_FILES};
 use crate::explorer::effect::{Effect, RunEffect};
 use crate::explorer::global;
-use crate::explorer::model::Model;
+use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::run;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::watching::state::{CasesToRunAgain, ChangedInFile, Watching};
 use crate::history::place;
 use crate::runner::RunEstimate;
+use std::collections::HashMap;
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
     if model.sets.is_empty() { Err("there are no eval sets here") } else { Ok(()) }
@@ -24,19 +26,25 @@ pub(crate) fn can_run_changed(model: &Model) -> Enabled {
 
 /// Begins to watch, or stops.
 pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
+    let last_run = model.watching.last_run;
     if model.watching.is_on {
-        model.watching = Watching::default();
+        model.watching = Watching { last_run, ..Watching::default() };
         return global::notify(model, "no longer watching; nothing is run by itself".into(), false);
     }
-    let ticket = model.ticket();
-    model.watching = Watching { is_on: true, search: Some((ticket, true)), ..Watching::default() };
-    vec![Effect::Run(RunEffect::FindChanged(ticket))]
+    model.watching = Watching { is_on: true, last_run, ..Watching::default() };
+    search(model, false)
 }
 
 /// Searches for all changed cases, to run them.
 pub(crate) fn run_changed(model: &mut Model) -> Vec<Effect> {
+    search(model, true)
+}
+
+/// Begins a search. One that is under way is replaced; its reply is ignored.
+fn search(model: &mut Model, is_for_all: bool) -> Vec<Effect> {
     let ticket = model.ticket();
-    model.watching.search_all = Some(ticket);
+    let replaced = model.watching.search.replace((ticket, is_for_all));
+    model.watching.look_again = replaced.is_some();
     vec![Effect::Run(RunEffect::FindChanged(ticket))]
 }
 
@@ -45,48 +53,64 @@ pub(crate) fn files_changed(model: &mut Model) -> Vec<Effect> {
     if !model.watching.is_on {
         return Vec::new();
     }
-    if model.live_run().is_some() {
-        model.watching.changed_meanwhile = true;
+    if model.watching.search.is_some() || is_run_in_progress(model) {
+        model.watching.look_again = true;
         return Vec::new();
     }
-    // The first search is not repeated, because it says what is not run.
-    if model.watching.search.is_some_and(|(_, is_first)| is_first) {
-        return Vec::new();
-    }
-    let ticket = model.ticket();
-    model.watching.search = Some((ticket, false));
-    vec![Effect::Run(RunEffect::FindChanged(ticket))]
+    search(model, false)
 }
 
-/// The run ended: what changed meanwhile is asked about.
+fn is_run_in_progress(model: &Model) -> bool {
+    model.watching.is_starting || model.live_run().is_some()
+}
+
+/// Searches again if something changed since the last search began.
+fn look_again(model: &mut Model) -> Vec<Effect> {
+    if model.watching.look_again { files_changed(model) } else { Vec::new() }
+}
+
+/// A run began at this time, in RFC 3339. Returns whether the user did not start it.
+pub(crate) fn run_began(model: &mut Model, started: &str) -> bool {
+    let began = unix_seconds(started).unwrap_or(model.opened_at + model.now);
+    model.watching.last_run = (began, began);
+    std::mem::take(&mut model.watching.is_starting)
+}
+
+/// The run ended.
 pub(crate) fn run_ended(model: &mut Model) -> Vec<Effect> {
-    if model.watching.changed_meanwhile { files_changed(model) } else { Vec::new() }
+    model.watching.last_run.1 = model.opened_at + model.now;
+    look_again(model)
+}
+
+/// The run that was requested does not begin. Returns whether the user did not start it.
+pub(crate) fn run_refused(model: &mut Model) -> bool {
+    std::mem::take(&mut model.watching.is_starting)
 }
 
 /// The changed cases arrived.
 pub(crate) fn found(model: &mut Model, ticket: Ticket, changed: CasesToRunAgain) -> Vec<Effect> {
-    if model.watching.search_all == Some(ticket) {
-        model.watching.search_all = None;
-        return ask(model, &changed);
-    }
-    let Some((_, is_first)) = model.watching.search.filter(|(awaited, _)| *awaited == ticket) else {
+    let Some((_, is_for_all)) = model.watching.search.filter(|(awaited, _)| *awaited == ticket) else {
         return Vec::new();
     };
     model.watching.search = None;
-    match is_first {
-        true => begin(model, &changed),
-        false => run_again(model, changed),
-    }
+    let mut effects = match (is_for_all, model.watching.seen.is_some()) {
+        (true, _) => ask(model, &changed),
+        (false, false) => begin(model, &changed),
+        (false, true) => run_again(model, changed),
+    };
+    effects.extend(look_again(model));
+    effects
 }
 
 /// Begins to watch: what changed before is not run.
 fn begin(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
+    model.watching.seen = Some(HashMap::new());
     note(model, changed.cases.iter());
     let stop = WATCH_FILES.key();
     let before = match changed.cases.len() {
         0 => String::new(),
-        1 => format!("; 1 case changed before ({} runs it)", RUN_CHANGED.key()),
-        count => format!("; {count} cases changed before ({} runs them)", RUN_CHANGED.key()),
+        1 => format!("; 1 case is new or changed before ({} runs it)", RUN_CHANGED.key()),
+        count => format!("; {count} cases are new or changed before ({} runs them)", RUN_CHANGED.key()),
     };
     let words = format!("watching: cases that change are run again{before}; {stop} stops");
     global::notify(model, words, false)
@@ -94,36 +118,38 @@ fn begin(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
 
 /// Runs the cases that changed since they were run last or seen.
 fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
-    if model.live_run().is_some() {
-        model.watching.changed_meanwhile = true;
+    if is_run_in_progress(model) {
+        model.watching.look_again = true;
         return Vec::new();
     }
     let CasesToRunAgain { cases, options } = changed;
+    let seen = model.watching.seen.as_ref();
     let is_unseen = |(file, case): &&ChangedInFile| {
-        model.watching.seen.get(&(file.clone(), case.key.clone())) != Some(&case.version)
+        let known = seen.and_then(|seen| seen.get(&(file.clone(), case.key.clone())));
+        known != Some(&case.version)
     };
     // A case whose file is still being read again is found by the next search.
-    let unseen: Vec<(CaseRef, &ChangedInFile)> =
-        cases.iter().filter(is_unseen).filter_map(|one| Some((case_ref(model, one)?, one))).collect();
+    let unseen: Vec<(CaseRef, ChangedInFile)> =
+        cases.iter().filter(is_unseen).filter_map(|one| Some((case_ref(model, one)?, one.clone()))).collect();
     if unseen.is_empty() {
         return Vec::new();
     }
     let estimate = RunEstimate::of(unseen.iter().map(|(_, (_, case))| case), &options);
-    let refs: Vec<CaseRef> = unseen.iter().map(|(at, _)| *at).collect();
-    let seen: Vec<ChangedInFile> = unseen.into_iter().map(|(_, one)| one.clone()).collect();
-    note(model, seen.iter());
-    let may_start = estimate.is_small() && !std::mem::take(&mut model.watching.changed_meanwhile);
-    if may_start {
-        global::notify(model, format!("{}; running", estimate.words()), false);
-        model.watching.is_starting = true;
-        let against = run::against_of(model, &refs);
-        return run::start(model, refs, against);
+    // An agent that changes its own files while it runs must not run again and again.
+    let last_run = model.watching.last_run;
+    let may_be_the_agents = |(_, (file, case)): &(CaseRef, ChangedInFile)| {
+        case.was_changed_during(last_run, model.watching.sources.get(file).copied())
+    };
+    let may_start = estimate.is_small() && !unseen.iter().any(may_be_the_agents);
+    note(model, unseen.iter().map(|(_, one)| one));
+    let refs: Vec<CaseRef> = unseen.into_iter().map(|(at, _)| at).collect();
+    if !may_start {
+        return confirm_run(model, &estimate, refs);
     }
-    if model.overlay.is_some() {
-        let words = format!("{}; {} runs them", estimate.words(), RUN_CHANGED.key());
-        return global::notify(model, words, false);
-    }
-    confirm_run(model, &estimate, refs)
+    global::notify(model, format!("{}; running", estimate.words()), false);
+    model.watching.is_starting = true;
+    let against = run::against_of(model, &refs);
+    run::start(model, refs, against)
 }
 
 /// Asks whether to run all changed cases.
@@ -137,10 +163,16 @@ fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
     confirm_run(model, &estimate, refs)
 }
 
+/// Asks whether to run these cases. Where the user may be typing, they are only named.
 fn confirm_run(model: &mut Model, estimate: &RunEstimate, cases: Vec<CaseRef>) -> Vec<Effect> {
+    if model.overlay.is_some() || matches!(model.screen, Screen::Edit(_) | Screen::Chat(_)) {
+        let words = format!("{}; not run, {} runs what changed", estimate.words(), RUN_CHANGED.key());
+        return global::notify(model, words, false);
+    }
     let lines = vec![
         estimate.words(),
-        "Changed are cases without a result, those that were edited, and all whose criteria or agent changed.".into(),
+        "Changed are cases that were edited, and all whose criteria or agent changed, since their latest result."
+            .into(),
     ];
     let title =
         if cases.len() == 1 { "Run 1 case?".to_string() } else { format!("Run {} cases?", cases.len()) };
@@ -156,7 +188,10 @@ fn case_ref(model: &Model, (file, case): &ChangedInFile) -> Option<CaseRef> {
 }
 
 fn note<'a>(model: &mut Model, cases: impl Iterator<Item = &'a ChangedInFile>) {
+    let watching = &mut model.watching;
+    let Some(seen) = &mut watching.seen else { return };
     for (file, case) in cases {
-        model.watching.seen.insert((file.clone(), case.key.clone()), case.version.clone());
+        seen.insert((file.clone(), case.key.clone()), case.version.clone());
+        watching.sources.insert(file.clone(), case.version.1);
     }
 }

@@ -123,11 +123,15 @@ fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Re
     let (width, style) = (inner.width.saturating_sub(2), theme.style(Role::Faint));
     let span = Span { text: note.to_string(), tone: Tone::Faint, changed: false };
     let mut lines = wrap_line(&[span], usize::from(width));
-    lines.truncate(usize::from(inner.height / 3));
+    let (all, room) = (lines.len(), usize::from(inner.height / 3));
+    lines.truncate(room);
     let above = Rect { height: inner.height - lines.len() as u16, ..inner };
-    for (line, y) in lines.iter().zip(above.bottom()..) {
+    for (at, (line, y)) in lines.iter().zip(above.bottom()..).enumerate() {
         let text: String = line.iter().map(|span| span.text.as_str()).collect();
-        put(buffer, inner.x + 1, y, width, text.trim_start(), style);
+        let end = put(buffer, inner.x + 1, y, width, text.trim(), style);
+        if all > room && at + 1 == room {
+            put(buffer, inner.x + 1 + end.min(width - 1), y, 1, "…", style);
+        }
     }
     above
 }

@@ -2,8 +2,8 @@
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, enabled::can_accept};
-use crate::explorer::effect::{Against, Effect, RunOverrides};
+use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, RUN_CHANGED, enabled::can_accept};
+use crate::explorer::effect::{Against, Effect, HistoryEffect, RunOverrides};
 use crate::explorer::effect::{ResultEffect, RunEffect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
@@ -170,9 +170,17 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             return effects;
         }
         RunMsg::ChangedFound(ticket, changed) => return watching::found(model, ticket, changed),
-        RunMsg::Refused(why) => return global::notify(model, why, true),
+        RunMsg::Refused(why) => {
+            watching::run_refused(model);
+            return global::notify(model, why, true);
+        }
         RunMsg::LeftOut(words) => {
             model.run_screen.left_out = Some(words.clone());
+            return global::notify(model, words, true);
+        }
+        // Nobody is asked for permission in the middle of something else.
+        RunMsg::AskTrust(..) if watching::run_refused(model) => {
+            let words = format!("not run: it needs a permission; {} asks for it", RUN_CHANGED.key());
             return global::notify(model, words, true);
         }
         RunMsg::AskTrust(cases, questions, against) => {
@@ -184,11 +192,11 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
+    let by_itself = watching::run_began(model, &state.plan.started);
     model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
     model.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
-    let by_itself = std::mem::take(&mut model.watching.is_starting);
     if many && !by_itself && !matches!(model.screen, Screen::Case(_)) {
         model.screen = Screen::Run;
     }
@@ -210,6 +218,9 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             model.run_screen.cursor = 0;
             effects.push(Effect::Results(ResultEffect::CompareBaseline));
             effects.push(Effect::Results(ResultEffect::ReadTrends));
+            if matches!(model.screen, Screen::Trends(_)) {
+                effects.push(Effect::History(HistoryEffect::List(model.ticket())));
+            }
         }
         _ => {}
     }

@@ -5,13 +5,14 @@ use crate::explorer::case_trend::{changes, short};
 use crate::explorer::layout::inside;
 use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
-use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::{panel, panel_note};
 use crate::history::RunHead;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
+use std::path::Path;
 
 /// Height of the chart from which the middle of the scale has a label.
 const LABELS_FROM: u16 = 8;
@@ -41,6 +42,22 @@ pub(super) fn draw(model: &Model, trends: &TrendsScreen, area: Rect, theme: &The
     }
 }
 
+/// Names the chosen run on the lower border, where there is no room for a chart.
+pub(super) fn note_run(model: &Model, trends: &TrendsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let (Some(series), Some(chosen), Some(head)) = (trends.current(), trends.point(), trends.run_head())
+    else {
+        return;
+    };
+    let words = format!(
+        "run {} of {}, {}: {}",
+        chosen + 1,
+        series.points.len(),
+        model.started_words(&head.started),
+        series.words(series.points[chosen].value)
+    );
+    panel_note(area, area.bottom() - 1, &words, theme.style(Role::Text), buffer);
+}
+
 fn lines(
     trends: &TrendsScreen,
     series: &Series,
@@ -54,14 +71,11 @@ fn lines(
     let here: Vec<(f64, f64)> = points.get(chosen).copied().into_iter().collect();
     let (low, high) = series.scale();
     let last = (points.len() - 1).max(1) as f64;
-    let day = |at: usize| {
+    let started = |at: usize| {
         let head = series.points.get(at).and_then(|point| trends.history.as_ref()?.runs.get(point.run));
-        head.and_then(|head| head.started.get(..10)).unwrap_or_default().to_string()
+        head.map_or("", |head| &head.started)
     };
-    let days = match points.len() {
-        1 => vec![day(0)],
-        count => vec![day(0), day(count - 1)],
-    };
+    let times = time_labels(started(0), started(points.len() - 1));
     let values = match area.height >= LABELS_FROM {
         true => vec![low, (low + high) / 2.0, high],
         false => vec![low, high],
@@ -73,10 +87,19 @@ fn lines(
     let faint = theme.style(Role::Faint);
     Chart::new(vec![curve, mark])
         .style(theme.style(Role::Text))
-        .x_axis(Axis::default().bounds([0.0, last]).labels(days).style(faint))
+        .x_axis(Axis::default().bounds([0.0, last]).labels(times).style(faint))
         .y_axis(Axis::default().bounds([low, high]).labels(values).style(faint))
         .legend_position(None)
         .render(area, buffer);
+}
+
+/// The labels of the first and the last run: their days or, if these are equal, their times (UTC).
+fn time_labels(first: &str, last: &str) -> Vec<String> {
+    let part = |of: &str, range: std::ops::Range<usize>| of.get(range).unwrap_or_default().to_string();
+    match part(first, 0..10) == part(last, 0..10) {
+        true => vec![format!("{} {}", part(first, 0..10), part(first, 11..16)), part(last, 11..16)],
+        false => vec![part(first, 0..10), part(last, 0..10)],
+    }
 }
 
 /// About the chosen run: when it was, its value, and what differs from the run before.
@@ -94,23 +117,29 @@ fn facts_of(
     let attempts =
         if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
     let id = short(&head.run_id);
+    let of = if series.metric.is_none() { "of" } else { "mean of" };
     let first = format!(
-        "run {} of {}: {id}, {}   {}{} of {attempts}",
+        "run {} of {}: {id}, {}   {}{}, {of} {attempts}",
         chosen + 1,
         series.points.len(),
         model.started_words(&head.started),
         series.words(point.value),
         difference.unwrap_or_default(),
     );
-    let agent = Some(head.agent.clone()).filter(|agent| !agent.is_empty());
+    let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
+    let agent = Some(agent.clone()).filter(|agent| !agent.is_empty());
     let commit = head.commit.as_ref().map(|commit| format!("commit {}", short(commit)));
     let second: Vec<String> = agent.into_iter().chain(commit).collect();
-    vec![first, second.join("  ·  "), before.map(|before| changed_words(before, head)).unwrap_or_default()]
+    vec![
+        first,
+        second.join("  ·  "),
+        before.map(|before| changed_words(before, head, &series.path)).unwrap_or_default(),
+    ]
 }
 
-fn changed_words(before: &RunHead, head: &RunHead) -> String {
-    let mut changed = changes(before, head);
-    if before.commit != head.commit {
+fn changed_words(before: &RunHead, head: &RunHead, set: &Path) -> String {
+    let mut changed = changes(before, head, set);
+    if before.commit.is_some() && head.commit.is_some() && before.commit != head.commit {
         changed.push("the commit");
     }
     match changed.is_empty() {

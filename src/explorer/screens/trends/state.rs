@@ -2,9 +2,9 @@
 
 use crate::explorer::set_view::SetView;
 use crate::explorer::ticket::Ticket;
-use crate::history::{History, RunHead, RunSource, SetResults};
-use crate::workspace::SetPath;
-use std::path::Path;
+use crate::history::{History, RunHead, RunSource, SetCount, SetResults};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// State of the screen of trends.
@@ -31,6 +31,8 @@ pub struct TrendsScreen {
 pub struct Series {
     /// The set as displayed.
     pub set: String,
+    /// Its path; empty for a set of ADK that is no longer in the folder.
+    pub path: PathBuf,
     /// The metric; `None` for the share of attempts that passed.
     pub metric: Option<String>,
     /// The values, oldest first.
@@ -49,8 +51,8 @@ pub struct SeriesPoint {
 }
 
 impl TrendsScreen {
-    /// Shows these runs. The cursor stays on its row. Foreign runs, files that evaltrail wrote for ADK and runs of single
-    /// turns are left out.
+    /// Shows these runs. The cursor stays on its row. Foreign runs, files that evaltrail wrote for ADK, runs of single turns
+    /// and runs of only some cases of a set are left out.
     pub(crate) fn put(&mut self, history: Arc<History>, sets: &[SetView], folder: &Path) {
         let here = self.series.get(self.cursor).map(|series| (series.set.clone(), series.metric.clone()));
         let chosen = self.run_head().map(|head| head.path.clone());
@@ -83,64 +85,82 @@ impl TrendsScreen {
     }
 }
 
-/// The rows: for each set its pass rate, then its metrics, in the order of the sets. Sets that are no longer in the
-/// folder come last.
+/// Collects the rows.
+#[derive(Default)]
+struct Rows {
+    series: Vec<(usize, Series)>,
+    /// Positions in `series`, by set as displayed and metric.
+    places: HashMap<(String, Option<String>), usize>,
+}
+
+impl Rows {
+    fn add(&mut self, set: &SetOfRun, metric: Option<&str>, point: SeriesPoint) {
+        let key = (set.shown.clone(), metric.map(str::to_string));
+        let series = &mut self.series;
+        let at = *self.places.entry(key).or_insert_with_key(|(shown, metric)| {
+            let (shown, metric, path) = (shown.clone(), metric.clone(), set.path.clone());
+            series.push((set.at, Series { set: shown, path, metric, points: Vec::new() }));
+            series.len() - 1
+        });
+        series[at].1.points.push(point);
+    }
+}
+
+/// A set of a run with its results.
+struct SetOfRun<'a> {
+    /// Position of the set; sets that are no longer in the folder come last.
+    at: usize,
+    shown: String,
+    path: PathBuf,
+    results: &'a SetResults,
+}
+
+/// The rows: for each set its pass rate, then its metrics, in the order of the sets. Runs of only some of the cases of a
+/// set are left out, because their numbers are about other cases.
 fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> {
-    let mut found: Vec<(usize, Series)> = Vec::new();
+    let mut rows = Rows::default();
+    let positions: HashMap<&Path, usize> =
+        sets.iter().enumerate().map(|(at, set)| (set.path.path.as_path(), at)).collect();
     let is_in_trends = |head: &RunHead| !head.is_foreign() && !head.is_copy() && head.turn.is_none();
     for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| is_in_trends(head)) {
-        for (set, shown, results) in results_of(head, sets, folder) {
-            let ended = results.totals.ended();
+        for set in sets_of_run(head, sets, &positions, folder) {
+            let ended = set.results.totals.ended();
             if ended > 0 {
-                let value = results.totals.passed as f64 / ended as f64;
-                add(&mut found, (set, &shown), None, SeriesPoint { run, value, attempts: ended });
+                let value = set.results.totals.passed as f64 / ended as f64;
+                rows.add(&set, None, SeriesPoint { run, value, attempts: ended });
             }
-            for metric in &results.metrics {
+            for metric in &set.results.metrics {
                 if let Some(value) = metric.mean {
                     let point = SeriesPoint { run, value, attempts: metric.scored };
-                    add(&mut found, (set, &shown), Some(&metric.metric), point);
+                    rows.add(&set, Some(&metric.metric), point);
                 }
             }
         }
     }
-    // The sort is stable: the rows of a set stay together, and in the order in which they first appear.
+    let mut found = rows.series;
+    // The sort is stable: the metrics of a set are in the order in which they first appear.
     found.sort_by(|(a, one), (b, other)| {
         (a, &one.set, one.metric.is_some()).cmp(&(b, &other.set, other.metric.is_some()))
     });
     found.into_iter().map(|(_, series)| series).collect()
 }
 
-fn add(
-    found: &mut Vec<(usize, Series)>,
-    (set, shown): (usize, &str),
-    metric: Option<&str>,
-    point: SeriesPoint,
-) {
-    let is_it =
-        |(_, series): &&mut (usize, Series)| series.set == shown && series.metric.as_deref() == metric;
-    match found.iter_mut().find(is_it) {
-        Some((_, series)) => series.points.push(point),
-        None => {
-            let (set_shown, metric) = (shown.to_string(), metric.map(str::to_string));
-            found.push((set, Series { set: set_shown, metric, points: vec![point] }));
-        }
-    }
-}
-
-/// The results of a run by set: the set's position (those that are no longer in the folder come last), its name as
-/// displayed, and the results.
-fn results_of<'a>(
+/// The sets of a run of which all cases were run, as far as it is known.
+fn sets_of_run<'a>(
     head: &'a RunHead,
     sets: &[SetView],
+    positions: &HashMap<&Path, usize>,
     folder: &Path,
-) -> Vec<(usize, String, &'a SetResults)> {
+) -> Vec<SetOfRun<'a>> {
     match &head.source {
         RunSource::Evaltrail { sets: counted, .. } => {
-            let of = |one: &'a crate::history::SetCount| {
-                let at = sets.iter().position(|set| set.path.path == one.path);
-                (at.unwrap_or(sets.len()), SetPath::of_file(&one.path, folder).shown, &one.results)
+            let of = |one: &'a SetCount| SetOfRun {
+                at: positions.get(one.path.as_path()).copied().unwrap_or(sets.len()),
+                shown: one.path.strip_prefix(folder).unwrap_or(&one.path).display().to_string(),
+                path: one.path.clone(),
+                results: &one.results,
             };
-            counted.iter().map(of).collect()
+            counted.iter().filter(|one| one.is_whole != Some(false)).map(of).collect()
         }
         RunSource::Adk { app_dir, set_id, results, .. } => {
             let is_it = |set: &SetView| {
@@ -148,8 +168,12 @@ fn results_of<'a>(
                     && (set.path.stem == *set_id || set.read.as_ref().is_some_and(|file| file.id == *set_id))
             };
             let at = sets.iter().position(is_it);
-            let shown = at.map_or_else(|| set_id.clone(), |at| sets[at].path.shown.clone());
-            vec![(at.unwrap_or(sets.len()), shown, results)]
+            let path = at.map_or_else(PathBuf::new, |at| sets[at].path.path.clone());
+            let shown = at.map_or_else(
+                || set_id.clone(),
+                |_| path.strip_prefix(folder).unwrap_or(&path).display().to_string(),
+            );
+            vec![SetOfRun { at: at.unwrap_or(sets.len()), shown, path, results }]
         }
     }
 }

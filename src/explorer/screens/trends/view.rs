@@ -17,6 +17,8 @@ const CHART_FROM: u16 = 16;
 /// Width of the list from which the change since the run before has a column.
 const CHANGE_FROM: u16 = 70;
 const NAME_AT_LEAST: u16 = 12;
+/// Columns of the sparkline where there is room.
+const LINE_AT_LEAST: u16 = 10;
 const NUMBER_WIDTH: u16 = 8;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
@@ -55,8 +57,9 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         list(trends, rows, theme, buffer);
         scrollbar(areas.main, trends.offset, usize::from(rows.height), trends.series.len(), theme, buffer);
     }
-    if !areas.panel.is_empty() {
-        chart::draw(model, trends, areas.panel, theme, buffer);
+    match areas.panel.is_empty() {
+        true => chart::note_run(model, trends, areas.main, theme, buffer),
+        false => chart::draw(model, trends, areas.panel, theme, buffer),
     }
     None
 }
@@ -74,13 +77,15 @@ impl Columns {
     fn fit(trends: &TrendsScreen, width: u16) -> Columns {
         let widest =
             |of: &dyn Fn(&Series) -> usize| trends.series.iter().map(of).max().unwrap_or(0) as u16 + 2;
-        let set = widest(&|series| series.set.width()).clamp(NAME_AT_LEAST, (width / 3).max(NAME_AT_LEAST));
-        let metric = widest(&|series| series.name().width());
-        let metric = metric.clamp(NAME_AT_LEAST, (width / 3).max(NAME_AT_LEAST));
         let is_wide = width >= CHANGE_FROM;
         let (change, runs) = if is_wide { (NUMBER_WIDTH, 6) } else { (0, 0) };
         // One column of space on the left, two before the line, and one on the right.
-        let line = width.saturating_sub(set + metric + NUMBER_WIDTH + change + runs + 4);
+        let numbers = NUMBER_WIDTH + change + runs + 4;
+        let names = width.saturating_sub(numbers + LINE_AT_LEAST);
+        let set = widest(&|series| series.set.width()).clamp(NAME_AT_LEAST, (names / 2).max(NAME_AT_LEAST));
+        let metric = widest(&|series| series.name().width());
+        let metric = metric.clamp(NAME_AT_LEAST, names.saturating_sub(set).max(NAME_AT_LEAST));
+        let line = width.saturating_sub(set + metric + numbers);
         Columns { set, metric, change, runs, line }
     }
 }
@@ -113,14 +118,27 @@ impl Series {
         Some(latest.next()? - latest.next()?)
     }
 
-    /// The lowest and the highest value of the scale: round numbers around all values.
+    /// The lowest and the highest value of the chart: round numbers around all values.
     pub(super) fn scale(&self) -> (f64, f64) {
-        let values = || self.points.iter().map(|point| point.value);
-        let (lowest, highest) =
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        let (lowest, highest) = self.range();
         let step = 10f64.powf((highest - lowest).max(0.01).log10().floor()).max(0.1);
         let (low, high) = ((lowest / step).floor() * step, (highest / step).ceil() * step);
-        if low < high { (low, high) } else { (low - step, high) }
+        match low < high {
+            true => (low, high),
+            false if low >= step => (low - step, high),
+            false => (low, high + step),
+        }
+    }
+
+    /// The lowest and the highest value of the sparkline: 0 and 1 if all values are between, as for a case.
+    fn line_scale(&self) -> (f64, f64) {
+        let (lowest, highest) = self.range();
+        if lowest >= 0.0 && highest <= 1.0 { (0.0, 1.0) } else { self.scale() }
+    }
+
+    fn range(&self) -> (f64, f64) {
+        let values = || self.points.iter().map(|point| point.value);
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
     }
 }
 
@@ -179,7 +197,7 @@ fn series_row(
         x += columns.runs;
     }
     let shown = values.len().saturating_sub(usize::from(columns.line));
-    let line: String = values[shown..].iter().map(|value| block(*value, series.scale())).collect();
+    let line: String = values[shown..].iter().map(|value| block(*value, series.line_scale())).collect();
     let accent = theme.within(style, theme.style(Role::Accent));
     put(buffer, x + 2, y, columns.line, &line, accent);
 }

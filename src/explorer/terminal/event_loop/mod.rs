@@ -275,8 +275,11 @@ impl Loop {
         }
     }
 
-    fn start(&self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
-        let chosen = cases.into_iter().map(|case| (case, self.model.case_key(case))).collect();
+    fn start(&mut self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
+        // The cases are those of the workspace, although a past run may be open.
+        let chosen = opened_run::in_workspace(&mut self.model, |model| {
+            cases.into_iter().map(|case| (case, model.case_key(case))).collect()
+        });
         self.executor.start(chosen, granted, against);
     }
 
