@@ -48,6 +48,24 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         let said = attempt.adk_status.label();
         lines.extend(notes(&format!("{} here; ADK reports {said}", attempt.status.label()), width));
     }
+    case_notes(model, attempt, width, &mut lines);
+    let metrics = in_order(attempt);
+    let (failed, others) = metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
+    failed.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
+    if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
+        let words = change.words().join(" + ");
+        let hint = match model.screen_context() {
+            Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
+            _ => format!("{} try it", APPLY_SUGGESTION.key()),
+        };
+        lines.extend(notes(&format!("would pass with {}  ({hint})", clean_line(&words)), width));
+    }
+    others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
+    lines
+}
+
+/// Notes about the case and its result: what was run, whether the case was edited, what was decided, since when it fails.
+fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut Vec<VerdictLine>) {
     if let Some(turn) = attempt.turn {
         let words = format!(
             "turn {turn} was run alone, on the turns that the case expects before it; {} {} the case",
@@ -78,19 +96,6 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         let words = format!("expected is the variant {name:?}, which matches");
         lines.extend(notes(&clean_line(&words), width));
     }
-    let metrics = in_order(attempt);
-    let (failed, others) = metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
-    failed.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
-    if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
-        let words = change.words().join(" + ");
-        let hint = match model.screen_context() {
-            Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
-            _ => format!("{} try it", APPLY_SUGGESTION.key()),
-        };
-        lines.extend(notes(&format!("would pass with {}  ({hint})", clean_line(&words)), width));
-    }
-    others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
-    lines
 }
 
 /// A wrapped note.

@@ -49,11 +49,11 @@ pub(super) fn note_run(model: &Model, trends: &TrendsScreen, area: Rect, theme: 
         return;
     };
     let words = format!(
-        "run {} of {}, {}: {}",
+        "run {}/{}: {}, {}",
         chosen + 1,
         series.points.len(),
-        model.started_words(&head.started),
-        series.words(series.points[chosen].value)
+        series.words(series.points[chosen].value),
+        model.started_words(&head.started)
     );
     panel_note(area, area.bottom() - 1, &words, theme.style(Role::Text), buffer);
 }
