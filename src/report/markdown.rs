@@ -98,7 +98,7 @@ fn groups_table(state: &RunState, out: &mut String) {
         let share = percent(size, failed.len());
         let _ = writeln!(out, "| {size} | {share} | {cause} | {instances} |");
     }
-    let more = groups.len().saturating_sub(GROUPS_LISTED);
+    let more = groups.iter().skip(GROUPS_LISTED).filter(|group| !group.is_heading).count();
     if more > 0 {
         let _ = writeln!(out, "\n… and {more} more causes");
     }

@@ -146,7 +146,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
     for group in groups.iter().take(GROUPS_LISTED) {
         list_group(state, &failed, group, paint, &mut out);
     }
-    let more = groups.len().saturating_sub(GROUPS_LISTED);
+    let more = groups.iter().skip(GROUPS_LISTED).filter(|group| !group.is_heading).count();
     if more > 0 {
         let _ = writeln!(out, "… and {more} more causes");
     }

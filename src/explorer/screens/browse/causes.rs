@@ -45,7 +45,11 @@ fn groups(failed: &[CaseRef], groups: Vec<FailureGroup>, alone: Vec<usize>) -> V
 }
 
 fn cause_group(failed: &[CaseRef], group: FailureGroup) -> CauseGroup {
-    let nested = group.nested.into_iter().map(|one| cause_group(failed, one)).collect();
+    let others = if group.nested.is_empty() { Vec::new() } else { group.others() };
+    let mut nested: Vec<CauseGroup> = group.nested.into_iter().map(|one| cause_group(failed, one)).collect();
+    if !others.is_empty() {
+        nested.push(group_of(failed, Narrowing::Others(group.cause.clone()), others));
+    }
     CauseGroup { nested, ..group_of(failed, Narrowing::Cause(group.cause), group.members) }
 }
 

@@ -34,6 +34,8 @@ pub struct NarrowedTo {
 pub enum Narrowing {
     /// Failures that share this cause.
     Cause(Cause),
+    /// Failures that share this cause, and no more specific one with another.
+    Others(Cause),
     /// Failures that share no cause with another one.
     Alone,
 }
@@ -43,6 +45,7 @@ impl Narrowing {
     pub fn words(&self) -> String {
         match self {
             Narrowing::Cause(cause) => cause.words(),
+            Narrowing::Others(cause) => format!("{} (others)", cause.words()),
             Narrowing::Alone => "each for its own reason".into(),
         }
     }
