@@ -80,9 +80,9 @@ fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
     terminal.keys("V");
     terminal.wait_for("each set over its runs");
     terminal.wait_for("run 4 of 4");
-    terminal.wait_for("67 % (+0 pp), of 6 attempts");
+    terminal.wait_for("67 % of 6 attempts (+0 pp)");
     terminal.keys("h");
-    terminal.wait_for("67 % (-17 pp), of 6 attempts");
+    terminal.wait_for("67 % of 6 attempts (-17 pp)");
     terminal.wait_for("changed since the run before: the commit");
     terminal.keys("\r");
     terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));

@@ -117,9 +117,9 @@ fn facts_of(
     let attempts =
         if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
     let id = short(&head.run_id);
-    let of = if series.metric.is_none() { "of" } else { "mean of" };
+    let of = if series.metric.is_none() { " of" } else { ", mean of" };
     let first = format!(
-        "run {} of {}: {id}, {}   {}{}, {of} {attempts}",
+        "run {} of {}: {id}, {}   {}{of} {attempts}{}",
         chosen + 1,
         series.points.len(),
         model.started_words(&head.started),

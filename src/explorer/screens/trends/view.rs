@@ -125,8 +125,9 @@ impl Series {
         let (low, high) = ((lowest / step).floor() * step, (highest / step).ceil() * step);
         match low < high {
             true => (low, high),
-            false if low >= step => (low - step, high),
-            false => (low, high + step),
+            // One value has no range of its own.
+            false if low >= 0.0 && high <= 1.0 => (0.0, 1.0),
+            false => (low - step, high + step),
         }
     }
 
