@@ -96,7 +96,7 @@ fn largest_first(groups: &mut [FailureGroup]) {
     groups.sort_by_key(|group| (Reverse(group.members.len()), group.members[0]));
 }
 
-/// What has the same general cause.
+/// Groups and single failures with the same general cause.
 #[derive(Default)]
 struct SameGeneralCause {
     groups: Vec<FailureGroup>,
@@ -263,7 +263,11 @@ mod tests {
             vec![error("a")],
         ];
         let found = group_failures(failures.iter().map(Vec::as_slice));
-        assert_eq!(found.alone, [4, 5], "the error, and what is left of another cause");
+        assert_eq!(
+            found.alone,
+            [4, 5],
+            "an error of its own, and one whose cause is shared only with a case of another group"
+        );
         let [set] = &found.groups[..] else { panic!("{found:?}") };
         assert_eq!(
             (set.cause.words().as_str(), &set.members[..]),

@@ -7,10 +7,9 @@ use super::paths::{open_targets, parse_target};
 use super::run::{options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
-use crate::runner::{CaseVersion, ChangedCase, RunEstimate, Selection, changed_cases};
+use crate::runner::{ChangedCase, RunEstimate, SeenCases, Selection, changed_cases};
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -21,22 +20,13 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// Files that are changed all the time are read after this time.
 const SETTLE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// What is not run again.
-#[derive(Default)]
-struct Seen {
-    /// The versions of changed cases that were run, or were not to be run.
-    cases: HashMap<(PathBuf, CaseKey), CaseVersion>,
-    /// When the sources of a set were changed last, in nanoseconds.
-    sources: HashMap<PathBuf, u128>,
-}
-
 /// Runs cases, and again when files change, until Ctrl-C. Returns the result of the last run.
 pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let (workspace, selections) = opened(args)?;
     // One message is enough to look at everything again.
     let (sender, mut changes) = channel(1);
     let mut watched = Watched::start(&workspace, &sender)?;
-    let mut seen = Seen::default();
+    let mut seen = SeenCases::default();
     note(&mut seen, &selections, &changed_cases(&workspace, &selections));
     let began = unix_now();
     let mut exit = run(args)?;
@@ -52,8 +42,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         }
         let mut changed = changed_cases(&workspace, &selections);
         for (selection, cases) in selections.iter().zip(&mut changed) {
-            let key = |case: &ChangedCase| (selection.set.path.clone(), case.key.clone());
-            let is_new = |case: &ChangedCase| seen.cases.get(&key(case)) != Some(&case.version);
+            let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));
         }
         let estimate = RunEstimate::of(changed.iter().flatten().flatten(), &options(args, &workspace));
@@ -61,11 +50,11 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
             continue;
         }
         // An agent that changes its own files while it runs must not run again and again.
-        let may_be_the_agents = selections.iter().zip(&changed).any(|(selection, cases)| {
-            let known = seen.sources.get(&selection.set.path).copied();
-            cases.iter().flatten().any(|case| case.was_changed_during(last_run, known))
+        let may_be_of_agent = selections.iter().zip(&changed).any(|(selection, cases)| {
+            let path = &selection.set.path;
+            cases.iter().flatten().any(|case| seen.may_be_of_agent(path, case, last_run))
         });
-        let may_start = estimate.is_small() && !may_be_the_agents;
+        let may_start = estimate.is_small() && !may_be_of_agent;
         note(&mut seen, &selections, &changed);
         match runtime.block_on(is_wanted(&estimate, may_start, &mut interrupted))? {
             Wanted::Run => {
@@ -129,12 +118,9 @@ async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -
     }
 }
 
-fn note(seen: &mut Seen, selections: &[Selection], changed: &[Option<Vec<ChangedCase>>]) {
+fn note(seen: &mut SeenCases, selections: &[Selection], changed: &[Option<Vec<ChangedCase>>]) {
     for (selection, cases) in selections.iter().zip(changed) {
-        for case in cases.iter().flatten() {
-            seen.cases.insert((selection.set.path.clone(), case.key.clone()), case.version.clone());
-            seen.sources.insert(selection.set.path.clone(), case.version.1);
-        }
+        cases.iter().flatten().for_each(|case| seen.add(&selection.set.path, case));
     }
 }
 
@@ -166,7 +152,9 @@ async fn is_wanted(
         return Ok(Wanted::Run);
     }
     if !can_prompt() {
-        tell(&format!("{words}; not run, because nobody can be asked: use evaltrail run --changed"));
+        tell(&format!(
+            "{words}; not run, because there is no terminal on which to ask; evaltrail run --changed runs them"
+        ));
         return Ok(Wanted::Skip);
     }
     let question = format!("{words}. Run?");

@@ -67,8 +67,8 @@ impl Attempt {
 }
 
 impl Cause {
-    /// The cause without its detail: that any argument of the tool differs, any rubric of the metric is not met, or
-    /// the metric gives any reason of this kind. `None` if there is no less specific cause.
+    /// The cause without its detail, for instance without the name of the argument or the id of the rubric. `None` if
+    /// there is no less specific cause.
     pub fn general(&self) -> Option<Cause> {
         use FindingRule::{
             ArgumentDiffers, ArgumentExtra, ArgumentMissing, ArgumentsExtra, ArgumentsMissing,

@@ -165,6 +165,11 @@ impl RunHead {
         matches!(self.source, RunSource::Adk { by_evaltrail: true, .. })
     }
 
+    /// Whether it is part of trends: it is not foreign, not a copy for ADK, and of all turns.
+    pub fn is_in_trends(&self) -> bool {
+        !self.is_foreign() && !self.is_copy() && self.turn.is_none()
+    }
+
     /// Whether it is complete and no result is missing, so that it cannot be resumed.
     pub fn is_finished(&self) -> bool {
         self.ended && self.totals.ended() >= self.attempts

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The version of the format of the files. A file with another version is outdated.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The maximum size of a file, in bytes.
 const LARGEST: u64 = 256 << 20;
 
@@ -28,16 +28,25 @@ pub(super) struct SetOutcomes {
     pub(super) cases: Vec<CaseOutcomeLine>,
 }
 
-/// The outcome of a case: the hash of its id, the hash of its content (0 if it is not known), its worst status, and the
-/// numbers of attempts that passed and that ended.
+/// The outcome of a case. The names in the file are short, because there are many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct CaseOutcomeLine(
-    pub(super) u64,
-    pub(super) u32,
-    pub(super) Status,
-    pub(super) u32,
-    pub(super) u32,
-);
+pub(super) struct CaseOutcomeLine {
+    /// The hash of the case's id.
+    #[serde(rename = "i")]
+    pub(super) id: u64,
+    /// The hash of its content; 0 if it is not known.
+    #[serde(rename = "c")]
+    pub(super) content: u32,
+    /// The worst status of its attempts.
+    #[serde(rename = "s")]
+    pub(super) status: Status,
+    /// The number of attempts that passed.
+    #[serde(rename = "p")]
+    pub(super) passed: u32,
+    /// The number of attempts that ended.
+    #[serde(rename = "n")]
+    pub(super) ended: u32,
+}
 
 /// The hash by which outcomes are found.
 pub(super) fn hash_of_id(eval_id: &str) -> u64 {
@@ -59,13 +68,19 @@ impl RunOutcomes {
             vec![BTreeMap::new(); state.plan.sets.len()];
         for (at, case) in state.plan.cases.iter().enumerate() {
             let tally = state.tally(at);
-            let Some(worst) = tally.worst else { continue };
-            let hash = hash_of_id(&case.eval_id);
+            let Some(status) = tally.worst else { continue };
+            let id = hash_of_id(&case.eval_id);
             // Saved responses are part of the content: other responses are no edit of the case.
             let is_saved = state.plan.sets[case.set].agent == AgentSpec::Saved;
             let content = if is_saved { 0 } else { hash_of_content(&case.content) };
-            let line = CaseOutcomeLine(hash, content, worst, tally.passed as u32, tally.ended as u32);
-            by_set[case.set].entry(hash).and_modify(|one| *one = None).or_insert(Some(line));
+            let line = CaseOutcomeLine {
+                id,
+                content,
+                status,
+                passed: tally.passed as u32,
+                ended: tally.ended as u32,
+            };
+            by_set[case.set].entry(id).and_modify(|one| *one = None).or_insert(Some(line));
         }
         let paths = state.plan.sets.iter().map(|set| set.path.clone());
         let set = |(path, cases): (PathBuf, BTreeMap<u64, Option<CaseOutcomeLine>>)| SetOutcomes {
@@ -79,11 +94,12 @@ impl RunOutcomes {
     pub(super) fn of_result(attempts: &[AttemptSummary]) -> RunOutcomes {
         let mut cases: BTreeMap<u64, CaseOutcomeLine> = BTreeMap::new();
         for attempt in attempts {
-            let hash = hash_of_id(&attempt.eval_id);
-            let line = cases.entry(hash).or_insert(CaseOutcomeLine(hash, 0, attempt.status, 0, 0));
-            line.2 = Status::worst([line.2, attempt.status]).unwrap_or(line.2);
-            line.3 += u32::from(attempt.status == Status::Passed);
-            line.4 += 1;
+            let (id, status) = (hash_of_id(&attempt.eval_id), attempt.status);
+            let blank = CaseOutcomeLine { id, content: 0, status, passed: 0, ended: 0 };
+            let line = cases.entry(id).or_insert(blank);
+            line.status = Status::worst([line.status, status]).unwrap_or(status);
+            line.passed += u32::from(status == Status::Passed);
+            line.ended += 1;
         }
         RunOutcomes { sets: vec![SetOutcomes { path: PathBuf::new(), cases: cases.into_values().collect() }] }
     }

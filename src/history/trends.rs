@@ -2,7 +2,7 @@
 
 use super::index::{History, RunHead, RunSource, attempts_of_result, open_result, stamp_of};
 use super::latest::{HistorySet, matching};
-use super::outcomes::{RunOutcomes, SetOutcomes, hash_of_id};
+use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
 use crate::analysis::CasePoint;
 use crate::store::load_run;
 use std::collections::HashMap;
@@ -35,10 +35,9 @@ impl CaseTrends {
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
-        let is_in_trends = |head: &&RunHead| !head.is_foreign() && !head.is_copy() && head.turn.is_none();
         let mut found: Vec<(RunHead, Vec<(PathBuf, SetOutcomes)>)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
-        for head in self.runs.iter().filter(is_in_trends) {
+        for head in self.runs.iter().filter(|head| head.is_in_trends()) {
             let outcomes = by_file(head, self.outcomes_of(head), sets);
             count += outcomes.iter().map(|(_, set)| set.cases.len()).sum::<usize>();
             if count > POINTS_AT_MOST {
@@ -54,8 +53,8 @@ impl History {
             for (path, set) in outcomes {
                 let cases = trends.points.entry(path).or_default();
                 for line in set.cases {
-                    let (status, passed, ended, content) = (line.2, line.3, line.4, line.1);
-                    cases.entry(line.0).or_default().push(CasePoint { run, status, passed, ended, content });
+                    let CaseOutcomeLine { id, content, status, passed, ended } = line;
+                    cases.entry(id).or_default().push(CasePoint { run, status, passed, ended, content });
                 }
             }
         }

@@ -53,7 +53,7 @@ pub(super) fn change_for(state: &RunState, failed: &[FailedCase<'_>], members: &
     common_relaxation(&attempts).map(|change| change.words().join(", "))
 }
 
-/// A group as reports list it: a heading above nested groups, or a group with its cases.
+/// One entry of a report's list of groups: the heading of nested groups, or a group with its cases.
 pub(super) struct ListedGroup {
     /// What the cases share, in words. Not cleaned for display.
     pub(super) cause: String,

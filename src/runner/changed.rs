@@ -7,7 +7,8 @@ use crate::formats::SetFile;
 use crate::history::{PastResult, place};
 use crate::metrics::JudgedMetric;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set, sources_changed_at};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A case whose latest result is not about the case, the criteria and the agent as they are now.
@@ -28,16 +29,35 @@ pub struct ChangedCase {
 /// Files that were changed this long after the end of a run, in seconds, may have been changed by its agent.
 const AFTER_RUN_S: f64 = 2.0;
 
-impl ChangedCase {
-    /// Whether the sources of its set were changed during this run, perhaps by the agent itself. The run is given as its
-    /// beginning and end in Unix seconds. Sources that were last changed at the time `known`, in nanoseconds, are known.
-    pub fn was_changed_during(&self, (began, ended): (f64, f64), known: Option<u128>) -> bool {
-        let changed = self.version.1 as f64 / 1e9;
-        known != Some(self.version.1) && (began..=ended + AFTER_RUN_S).contains(&changed)
+/// The changed cases that watch mode does not run again, by file.
+#[derive(Debug, Default)]
+pub struct SeenCases {
+    versions: HashMap<(PathBuf, CaseKey), CaseVersion>,
+    /// When the sources of a set were changed last, in nanoseconds since 1970.
+    sources: HashMap<PathBuf, u128>,
+}
+
+impl SeenCases {
+    /// Adds a case in its current version.
+    pub fn add(&mut self, file: &Path, case: &ChangedCase) {
+        self.versions.insert((file.to_path_buf(), case.key.clone()), case.version.clone());
+        self.sources.insert(file.to_path_buf(), case.version.1);
+    }
+
+    /// Whether a case is there in its current version.
+    pub fn contains(&self, file: &Path, case: &ChangedCase) -> bool {
+        self.versions.get(&(file.to_path_buf(), case.key.clone())) == Some(&case.version)
+    }
+
+    /// Whether the sources of a case's set were changed during this run, perhaps by the agent itself. The run is given as
+    /// its beginning and end in Unix seconds. Sources that were added with a case do not count.
+    pub fn may_be_of_agent(&self, file: &Path, case: &ChangedCase, (began, ended): (f64, f64)) -> bool {
+        let changed = case.version.1 as f64 / 1e9;
+        self.sources.get(file) != Some(&case.version.1) && (began..=ended + AFTER_RUN_S).contains(&changed)
     }
 }
 
-/// The hash of a case's content, and when the sources of its set were changed last, in nanoseconds.
+/// The hash of a case's content, and when the sources of its set were changed last, in nanoseconds since 1970.
 pub type CaseVersion = (String, u128);
 
 /// What an attempt took.
@@ -251,11 +271,13 @@ mod tests {
             version: (String::new(), seconds * 1_000_000_000),
             ..case(Some(1.0), 0)
         };
-        let during =
-            [99, 100, 110, 111, 113].map(|at| changed_at(at).was_changed_during((100.0, 110.0), None));
+        let (file, run) = (Path::new("s.json"), (100.0, 110.0));
+        let mut seen = SeenCases::default();
+        let during = [99, 100, 110, 111, 113].map(|at| seen.may_be_of_agent(file, &changed_at(at), run));
         assert_eq!(during, [false, true, true, true, false]);
-        let known = Some(105_000_000_000);
-        assert!(!changed_at(105).was_changed_during((100.0, 110.0), known), "only the case was edited");
+        seen.add(file, &changed_at(105));
+        assert!(seen.contains(file, &changed_at(105)) && !seen.contains(file, &changed_at(106)));
+        assert!(!seen.may_be_of_agent(file, &changed_at(105), run), "only the case was edited");
     }
 
     #[test]

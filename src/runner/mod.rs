@@ -34,7 +34,7 @@ mod trust;
 
 pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
-pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, changed_cases};
+pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
 pub use chat::{ChatEvent, chat};
 pub use export::export;
 pub use past::{case_trends, history_of, past_results, remove_old};

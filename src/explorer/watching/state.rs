@@ -1,9 +1,8 @@
 //! The state of watch mode.
 
-use crate::domain::{CaseKey, RunOptions};
+use crate::domain::RunOptions;
 use crate::explorer::ticket::Ticket;
-use crate::runner::{CaseVersion, ChangedCase};
-use std::collections::HashMap;
+use crate::runner::{ChangedCase, SeenCases};
 use std::path::PathBuf;
 
 /// The state of watch mode and of the search for changed cases.
@@ -11,10 +10,8 @@ use std::path::PathBuf;
 pub struct Watching {
     /// Whether changed cases are run again.
     pub is_on: bool,
-    /// The versions of changed cases that are not run again; `None` until watching has begun.
-    pub(super) seen: Option<HashMap<(PathBuf, CaseKey), CaseVersion>>,
-    /// When the sources of a set were changed last, in nanoseconds, as far as it was seen.
-    pub(super) sources: HashMap<PathBuf, u128>,
+    /// The changed cases that are not run again; `None` until watching has begun.
+    pub(super) seen: Option<SeenCases>,
     /// The search that is under way, and whether the user asked for all changed cases.
     pub(super) search: Option<(Ticket, bool)>,
     /// Whether files changed since the search began, or during a run.

@@ -12,8 +12,7 @@ use crate::explorer::screens::run;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::watching::state::{CasesToRunAgain, ChangedInFile, Watching};
 use crate::history::place;
-use crate::runner::RunEstimate;
-use std::collections::HashMap;
+use crate::runner::{RunEstimate, SeenCases};
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
     if model.sets.is_empty() { Err("there are no eval sets here") } else { Ok(()) }
@@ -104,7 +103,7 @@ pub(crate) fn found(model: &mut Model, ticket: Ticket, changed: CasesToRunAgain)
 
 /// Begins to watch: what changed before is not run.
 fn begin(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
-    model.watching.seen = Some(HashMap::new());
+    model.watching.seen = Some(SeenCases::default());
     note(model, changed.cases.iter());
     let stop = WATCH_FILES.key();
     let before = match changed.cases.len() {
@@ -123,11 +122,8 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
         return Vec::new();
     }
     let CasesToRunAgain { cases, options } = changed;
-    let seen = model.watching.seen.as_ref();
-    let is_unseen = |(file, case): &&ChangedInFile| {
-        let known = seen.and_then(|seen| seen.get(&(file.clone(), case.key.clone())));
-        known != Some(&case.version)
-    };
+    let Some(seen) = &model.watching.seen else { return Vec::new() };
+    let is_unseen = |(file, case): &&ChangedInFile| !seen.contains(file, case);
     // A case whose file is still being read again is found by the next search.
     let unseen: Vec<(CaseRef, ChangedInFile)> =
         cases.iter().filter(is_unseen).filter_map(|one| Some((case_ref(model, one)?, one.clone()))).collect();
@@ -137,10 +133,9 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     let estimate = RunEstimate::of(unseen.iter().map(|(_, (_, case))| case), &options);
     // An agent that changes its own files while it runs must not run again and again.
     let last_run = model.watching.last_run;
-    let may_be_the_agents = |(_, (file, case)): &(CaseRef, ChangedInFile)| {
-        case.was_changed_during(last_run, model.watching.sources.get(file).copied())
-    };
-    let may_start = estimate.is_small() && !unseen.iter().any(may_be_the_agents);
+    let may_be_of_agent =
+        |(_, (file, case)): &(CaseRef, ChangedInFile)| seen.may_be_of_agent(file, case, last_run);
+    let may_start = estimate.is_small() && !unseen.iter().any(may_be_of_agent);
     note(model, unseen.iter().map(|(_, one)| one));
     let refs: Vec<CaseRef> = unseen.into_iter().map(|(at, _)| at).collect();
     if !may_start {
@@ -188,10 +183,7 @@ fn case_ref(model: &Model, (file, case): &ChangedInFile) -> Option<CaseRef> {
 }
 
 fn note<'a>(model: &mut Model, cases: impl Iterator<Item = &'a ChangedInFile>) {
-    let watching = &mut model.watching;
-    let Some(seen) = &mut watching.seen else { return };
-    for (file, case) in cases {
-        seen.insert((file.clone(), case.key.clone()), case.version.clone());
-        watching.sources.insert(file.clone(), case.version.1);
+    if let Some(seen) = &mut model.watching.seen {
+        cases.for_each(|(file, case)| seen.add(file, case));
     }
 }

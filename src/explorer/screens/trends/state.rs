@@ -121,8 +121,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
     let mut rows = Rows::default();
     let positions: HashMap<&Path, usize> =
         sets.iter().enumerate().map(|(at, set)| (set.path.path.as_path(), at)).collect();
-    let is_in_trends = |head: &RunHead| !head.is_foreign() && !head.is_copy() && head.turn.is_none();
-    for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| is_in_trends(head)) {
+    for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| head.is_in_trends()) {
         for set in sets_of_run(head, sets, &positions, folder) {
             let ended = set.results.totals.ended();
             if ended > 0 {

@@ -23,6 +23,12 @@ use tokio::sync::mpsc;
 /// How long opening the folder may take before the first frame is drawn without it.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
 
+/// The theme of the last time. It may have been removed from the user's configuration since.
+fn last_theme(remembered: Remembered) -> String {
+    let is_known = |name: &String| Theme::names().any(|known| known == name);
+    remembered.theme.filter(is_known).unwrap_or_else(|| "default".into())
+}
+
 impl Loop {
     /// Creates the loop. Also returns the effects of opening the first sets.
     pub(super) fn open(
@@ -62,10 +68,7 @@ impl Loop {
             std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
-        // The last theme may have been removed from the user's configuration.
-        let last = remembered.theme.filter(|name| Theme::names().any(|known| known == name));
-        let theme = explorer.theme.or(chosen).or(last);
-        model.theme = theme.unwrap_or_else(|| "default".into());
+        model.theme = explorer.theme.or(chosen).unwrap_or_else(|| last_theme(remembered));
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
         let opened = Loop {
