@@ -3,7 +3,7 @@
 use evaltrail::analysis::{CaseFate, compare_runs, group_failures};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
-    PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, UserSpec,
+    PlannedCases, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, UserSpec,
 };
 use evaltrail::explorer::{
     Model, Msg, OpenedSet, ResultMsg, SetLoaded, SetMsg, Theme, draw, parse_key, update,
@@ -79,8 +79,8 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
     let planned = |index: usize| PlannedCase {
         set: 0,
         index,
-        eval_id: format!("case_{index}"),
-        content: format!("{index:032x}"),
+        eval_id: format!("case_{index}").into(),
+        content: format!("{index:032x}").into(),
         quarantine: None,
     };
     let plan = RunPlan {
@@ -88,7 +88,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         run_id: format!("every-{fails}"),
         started: "2026-01-01T00:00:00Z".into(),
         sets: vec![set],
-        cases: (0..cases).map(planned).collect(),
+        cases: PlannedCases::of((0..cases).map(planned)).unwrap(),
         options: RunOptions::default(),
         judge: JudgeSpec::standard(),
     };
@@ -125,7 +125,7 @@ fn history() {
         let state = finished_run(20, 5);
         let plan = RunPlan { run_id: format!("run{at}"), ..(*state.plan).clone() };
         let mut run = RunFolder::create(folder.path(), &plan, Some(key.clone())).unwrap();
-        for attempt in &state.finished {
+        for attempt in state.finished.iter() {
             run.append(&attempt.read().unwrap()).unwrap();
         }
         run.end().unwrap();

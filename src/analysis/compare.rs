@@ -2,7 +2,7 @@
 
 use super::statistics::{mcnemar, wilcoxon};
 use crate::domain::{AgentSpec, EndedAttempt, RunState, Status};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::ops::Deref;
 use std::path::Path;
@@ -137,7 +137,7 @@ impl RunComparison {
     ) -> impl Iterator<Item = &'a ComparedCase> {
         let is_lost = move |case: &&ComparedCase| match (case.fate, case.before, case.after) {
             (CaseFate::Broke | CaseFate::NotEvaluated, Some(a), Some(b)) => {
-                after.plan.cases[b].quarantine.is_none()
+                after.plan.cases.quarantine(b).is_none()
                     && passed(before, a) == Some(true)
                     && passed(after, b) != Some(true)
             }
@@ -173,7 +173,7 @@ impl RunConditions {
             agents: run.plan.sets.iter().map(|set| set.agent.label()).collect(),
             judge: run.plan.judge.label(),
             expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
-            variants: cases().map(|case| variant_of(&run.into(), case).map(str::to_string)).collect(),
+            variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
         }
     }
 }
@@ -237,7 +237,7 @@ fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<Pair> {
     let mut found: HashMap<usize, usize> = HashMap::new();
     let mut lost: Vec<usize> = cases_with_results(before).collect();
     pair_by(before, after, &mut lost, &mut found, |run, case| {
-        Some((name_of(run, case), run.plan.cases[case].content.as_str()))
+        Some((name_of(run, case), run.plan.cases.content(case)))
     });
     pair_by(before, after, &mut lost, &mut found, |run, case| Some(name_of(run, case)));
     pair_by(before, after, &mut lost, &mut found, expectation_of);
@@ -276,15 +276,15 @@ fn pair_by<'a, K: Eq + Hash>(
 }
 
 fn cases_with_results(run: &RunState) -> impl Iterator<Item = usize> {
-    (0..run.plan.cases.len()).filter(|at| !run.attempts_of(*at).is_empty())
+    (0..run.plan.cases.len()).filter(|at| run.has_ended(*at))
 }
 
 fn name_of(run: &RunState, case: usize) -> (&Path, &str) {
-    (run.plan.set_of(case).path.as_path(), run.plan.cases[case].eval_id.as_str())
+    (run.plan.set_of(case).path.as_path(), run.plan.cases.eval_id(case))
 }
 
 fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
-    before.plan.cases[a].content == after.plan.cases[b].content
+    before.plan.cases.content(a) == after.plan.cases.content(b)
 }
 
 /// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
@@ -359,7 +359,7 @@ fn changed_conditions(
 ) -> Vec<ChangedCondition> {
     let (old, new) = (before.plan.set_of(a), after.plan.set_of(b));
     let is_judged = |run: &RunToCompare, case: usize| {
-        run.attempts_of(case).iter().flat_map(|attempt| &attempt.metrics).any(|metric| metric.judged)
+        run.attempts_of(case).iter().any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
     };
     let judged = is_judged(before, a) || is_judged(after, b);
     let has = [
@@ -375,7 +375,7 @@ fn changed_conditions(
 /// Whether the agents differ. With a run that is not stored as a whole, their labels are compared.
 fn is_other_agent(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> bool {
     let label = |run: &RunToCompare, case: usize| {
-        let set = run.plan.cases[case].set;
+        let set = run.plan.cases.set(case);
         let known = run.conditions.and_then(|conditions| conditions.agents.get(set).cloned());
         known.unwrap_or_else(|| run.plan.sets[set].agent.label())
     };
@@ -397,10 +397,12 @@ fn is_other_judge(before: &RunToCompare, after: &RunToCompare) -> bool {
 }
 
 /// The allowed variant that a score of the case is based on.
-fn variant_of<'a>(run: &RunToCompare<'a>, case: usize) -> Option<&'a str> {
+fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
     match run.conditions {
-        Some(conditions) => conditions.variants.get(case)?.as_deref(),
-        None => run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant()),
+        Some(conditions) => conditions.variants.get(case)?.clone(),
+        None => {
+            run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant().map(str::to_string))
+        }
     }
 }
 
@@ -411,14 +413,15 @@ fn compared_metrics(
 ) -> Vec<ComparedMetric> {
     let comparable = cases.iter().filter(|case| case.fate != CaseFate::Edited);
     let pairs: Vec<(usize, usize)> = comparable.filter_map(|case| case.before.zip(case.after)).collect();
-    let mut seen = BTreeSet::new();
-    let mut names: Vec<&str> = Vec::new();
-    for metric in pairs.iter().flat_map(|(_, b)| after.attempts_of(*b)).flat_map(|attempt| &attempt.metrics) {
-        if seen.insert(metric.metric.as_str()) {
-            names.push(&metric.metric);
+    let mut names: Vec<String> = Vec::new();
+    for attempt in pairs.iter().flat_map(|(_, b)| after.attempts_of(*b)) {
+        for metric in &attempt.metrics {
+            if !names.contains(&metric.metric) {
+                names.push(metric.metric.clone());
+            }
         }
     }
-    names.into_iter().filter_map(|name| compared_metric(before, after, &pairs, name)).collect()
+    names.iter().filter_map(|name| compared_metric(before, after, &pairs, name)).collect()
 }
 
 fn compared_metric(
@@ -445,7 +448,7 @@ fn compared_metric(
 /// The mean score of a case over its attempts that have one.
 fn score(run: &RunState, case: usize, metric: &str) -> Option<f64> {
     let attempts = run.attempts_of(case);
-    let of = |attempt: &&Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score;
+    let of = |attempt: &Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score;
     let scores: Vec<f64> = attempts.iter().filter_map(of).collect();
     (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
 }
@@ -454,8 +457,8 @@ fn score(run: &RunState, case: usize, metric: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::domain::{
-        Attempt, AttemptKey, Content, Criterion, Invocation, JudgeSpec, PlannedCase, PlannedSet, RunEvent,
-        RunOptions, RunPlan, UserSpec,
+        Attempt, AttemptKey, Content, Criterion, Invocation, JudgeSpec, PlannedCase, PlannedCases,
+        PlannedSet, RunEvent, RunOptions, RunPlan, UserSpec,
     };
     use crate::metrics::unscored;
 
@@ -481,8 +484,8 @@ mod tests {
         let planned = |(index, (file, id, content, _)): (usize, &Case)| PlannedCase {
             set: files.iter().position(|other| other == file).unwrap(),
             index,
-            eval_id: id.to_string(),
-            content: content.to_string(),
+            eval_id: id.to_string().into(),
+            content: content.to_string().into(),
             quarantine: None,
         };
         let mut plan = RunPlan {
@@ -490,7 +493,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: files.iter().map(set).collect(),
-            cases: cases.iter().enumerate().map(planned).collect(),
+            cases: PlannedCases::of(cases.iter().enumerate().map(planned)).unwrap(),
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         };
@@ -523,8 +526,8 @@ mod tests {
         let (a, b) = (run(before, |_| {}), run(after, |_| {}));
         let compared = compare_runs(&a, &b);
         let id = |case: &ComparedCase| match (case.before, case.after) {
-            (_, Some(at)) => b.plan.cases[at].eval_id.clone(),
-            (at, None) => a.plan.cases[at.unwrap()].eval_id.clone(),
+            (_, Some(at)) => b.plan.cases.eval_id(at).to_string(),
+            (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
         };
         let of = |fate: CaseFate| (fate.key(), compared.of(fate).map(id).collect::<Vec<_>>());
         CaseFate::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()

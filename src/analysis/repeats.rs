@@ -115,8 +115,7 @@ fn mean_for(counts: &[PassCount], k: usize) -> Option<RepeatedPass> {
 
 /// The attempts of a case of a run, counted.
 pub fn count_of(run: &RunState, case: usize) -> PassCount {
-    let attempts: Vec<Arc<EndedAttempt>> = run.attempts_of(case).into_iter().cloned().collect();
-    PassCount::of(&attempts)
+    PassCount::of(&run.attempts_of(case))
 }
 
 #[cfg(test)]

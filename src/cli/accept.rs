@@ -14,6 +14,7 @@ use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
@@ -62,10 +63,10 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
     Ok(())
 }
 
-type Chosen<'a> = BTreeMap<usize, Vec<&'a EndedAttempt>>;
+type Chosen = BTreeMap<usize, Vec<Arc<EndedAttempt>>>;
 
 /// The chosen attempts, by set.
-fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a>> {
+fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
     let mut chosen = Chosen::new();
     let finished = run.state.finished.iter().filter(|attempt| attempt.key.attempt == args.attempt);
     for attempt in finished {
@@ -74,7 +75,7 @@ fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a
             false => args.cases.contains(&attempt.eval_id),
         };
         if meant {
-            let set = run.state.plan.cases[attempt.key.case].set;
+            let set = run.state.plan.cases.set(attempt.key.case);
             chosen.entry(set).or_default().push(attempt);
         }
     }
@@ -89,7 +90,7 @@ fn chosen<'a>(run: &'a LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen<'a
 fn edits_of(
     file: &SetFile,
     plan: &RunPlan,
-    attempts: &[&EndedAttempt],
+    attempts: &[Arc<EndedAttempt>],
     only: Option<AcceptOnly>,
 ) -> (Vec<Edit>, usize) {
     let piece = match only {
@@ -99,7 +100,7 @@ fn edits_of(
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);
     for attempt in attempts {
-        let at = place(file, &attempt.eval_id, &plan.cases[attempt.key.case].content);
+        let at = place(file, &attempt.eval_id, plan.cases.content(attempt.key.case));
         let meant = match at {
             None => Err("the case is no longer in the file".to_string()),
             Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {

@@ -6,6 +6,7 @@ use super::find_run::find_run;
 use super::output::{say_patch, tell};
 use super::paths::parse_target;
 use super::write::make_asking;
+use crate::domain::EndedAttempt;
 use crate::domain::{
     Invocation, SessionInput, captured_case, clean_line, eval_id_error, set_id_error, turn_range,
 };
@@ -17,6 +18,7 @@ use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Maximum number of ids in a message.
 const LISTED: usize = 8;
@@ -115,15 +117,16 @@ fn conversation(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<Rec
 
 fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Result<RecordedConversation> {
     let run = find_run(workspace, run)?;
-    let ids: Vec<&str> = run.state.finished.iter().map(|attempt| attempt.eval_id.as_str()).collect();
-    let attempt = &run.state.finished[one_of(args.case.as_deref(), &ids)?];
+    let attempts: Vec<Arc<EndedAttempt>> = run.state.finished.iter().collect();
+    let ids: Vec<&str> = attempts.iter().map(|attempt| attempt.eval_id.as_str()).collect();
+    let attempt = &attempts[one_of(args.case.as_deref(), &ids)?];
     if let Some(error) = &attempt.error {
         bail!("the agent did not finish: {}", clean_line(error));
     }
-    let planned = &run.state.plan.cases[attempt.key.case];
-    let set = SetPath::of_file(&run.state.plan.sets[planned.set].path, &workspace.root);
+    let plan = &run.state.plan;
+    let set = SetPath::of_file(&plan.set_of(attempt.key.case).path, &workspace.root);
     let case = open_set(&set).ok().and_then(|open| {
-        let at = place(&open.file, &attempt.eval_id, &planned.content)?;
+        let at = place(&open.file, &attempt.eval_id, plan.cases.content(attempt.key.case))?;
         open.file.case(at).ok()
     });
     Ok(RecordedConversation {

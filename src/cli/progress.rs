@@ -50,7 +50,7 @@ impl Reporter {
         let totals = state.totals;
         let all = state.plan.attempts();
         let doing = state.in_flight.iter().next().map(|(key, lane)| {
-            let id = &state.plan.cases[key.case].eval_id;
+            let id = state.plan.cases.eval_id(key.case);
             format!("  {} {}", clean_line(id), doing(lane.doing()))
         });
         let width = terminal_width();

@@ -1,6 +1,7 @@
 //! Why attempts did not pass, without what differs from case to case: equal causes make a group.
 
 use super::{Attempt, Finding, FindingRule, MetricResult, Status};
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of causes of an attempt.
 const CAUSES_AT_MOST: usize = 8;
@@ -8,7 +9,7 @@ const CAUSES_AT_MOST: usize = 8;
 const TEXT_AT_MOST: usize = 160;
 
 /// One reason why an attempt did not pass. It contains no values, positions or ids of the case.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
     /// The attempt errored with this message, normalised (see [`normalised`]).
     Error(Box<str>),

@@ -2,6 +2,7 @@
 //! read from its record when it is needed.
 
 use super::{Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::ops::Deref;
@@ -10,13 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum total size, in bytes of their records, of the attempts that are complete in memory. A small case takes
 /// about six times the size of its record in memory.
-pub const WHOLE_AT_MOST: u64 = 16 << 20;
+pub const WHOLE_AT_MOST: u64 = 4 << 20;
 
 /// Current total size, in bytes of their records, of the attempts that are complete in memory.
 static WHOLE: AtomicU64 = AtomicU64::new(0);
 
-/// The data of an attempt that lists, counts, filters and tables need.
-#[derive(Clone, Debug, PartialEq)]
+/// The data of an attempt that lists, counts, filters and tables need. A change of its fields is a change of
+/// `store::SUMMARIES_FORMAT`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptSummary {
     /// Which attempt this is.
     pub key: AttemptKey,
@@ -61,7 +63,7 @@ pub struct AttemptSummary {
 }
 
 /// The data of a score that lists, counts, filters and tables need.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricSummary {
     /// The criterion's metric, label included.
     pub metric: String,
@@ -226,8 +228,8 @@ pub struct EndedAttempt {
 }
 
 enum Whole {
-    /// In memory. Its share of [`WHOLE_AT_MOST`] is released when it is dropped.
-    Held { attempt: Arc<Attempt>, _reserved: Reserved },
+    /// In memory, and recorded if it has a record. Its share of [`WHOLE_AT_MOST`] is released when it is dropped.
+    Held { attempt: Arc<Attempt>, record: Option<(RecordedAt, Arc<dyn AttemptRecords>)>, _reserved: Reserved },
     /// Read again on demand.
     Recorded(RecordedAt, Arc<dyn AttemptRecords>),
     /// Computed again on demand.
@@ -238,7 +240,10 @@ impl EndedAttempt {
     /// An attempt without a record: it stays in memory.
     pub fn unrecorded(attempt: impl Into<Arc<Attempt>>) -> EndedAttempt {
         let attempt = attempt.into();
-        EndedAttempt { summary: attempt.summary(), whole: Whole::Held { attempt, _reserved: Reserved(0) } }
+        EndedAttempt {
+            summary: attempt.summary(),
+            whole: Whole::Held { attempt, record: None, _reserved: Reserved(0) },
+        }
     }
 
     /// An attempt with a record.
@@ -252,10 +257,19 @@ impl EndedAttempt {
         let summary = attempt.summary();
         let room = || Reserved::of(at.length);
         let whole = match (in_memory == InMemory::Whole).then(room).flatten() {
-            Some(_reserved) => Whole::Held { attempt, _reserved },
+            Some(_reserved) => Whole::Held { attempt, record: Some((at, records.clone())), _reserved },
             None => Whole::Recorded(at, records.clone()),
         };
         EndedAttempt { summary, whole }
+    }
+
+    /// An attempt with a record, of which only the summary was kept.
+    pub(super) fn of_summary(
+        summary: AttemptSummary,
+        at: RecordedAt,
+        records: &Arc<dyn AttemptRecords>,
+    ) -> EndedAttempt {
+        EndedAttempt { summary, whole: Whole::Recorded(at, records.clone()) }
     }
 
     /// An attempt that is derived from another one. `now` is the current result of the derivation; only its summary
@@ -267,6 +281,20 @@ impl EndedAttempt {
     /// The summary, which is always in memory.
     pub fn summary(&self) -> &AttemptSummary {
         &self.summary
+    }
+
+    /// Its record, if it has one.
+    pub(super) fn record(&self) -> Option<(RecordedAt, &Arc<dyn AttemptRecords>)> {
+        match &self.whole {
+            Whole::Held { record, .. } => record.as_ref().map(|(at, records)| (*at, records)),
+            Whole::Recorded(at, records) => Some((*at, records)),
+            Whole::Derived(..) => None,
+        }
+    }
+
+    /// Whether the complete attempt is in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        matches!(self.whole, Whole::Held { .. })
     }
 
     /// The complete attempt. The error contains the reason why it can no longer be read.
@@ -313,6 +341,18 @@ impl Deref for EndedAttempt {
 impl fmt::Debug for EndedAttempt {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         self.summary.fmt(formatter)
+    }
+}
+
+impl AsRef<AttemptSummary> for EndedAttempt {
+    fn as_ref(&self) -> &AttemptSummary {
+        &self.summary
+    }
+}
+
+impl AsRef<AttemptSummary> for AttemptSummary {
+    fn as_ref(&self) -> &AttemptSummary {
+        self
     }
 }
 

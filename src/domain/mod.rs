@@ -20,6 +20,7 @@ mod decision;
 mod ended;
 mod eval_set;
 mod finding;
+mod finished;
 mod human;
 mod ids;
 mod invocation;
@@ -28,6 +29,7 @@ mod judgement;
 mod matcher;
 mod notes;
 mod number;
+mod planned_cases;
 mod program;
 mod query;
 mod run;
@@ -53,6 +55,7 @@ pub use ended::{
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
+pub use finished::FinishedAttempts;
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
@@ -61,11 +64,11 @@ pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{float_of, plain_json, python_json, special_number, value_text};
+pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use query::{Query, QueryError, Subject};
 pub use run::{
-    Attempt, AttemptKey, CancelReason, CaseKey, PlannedCase, PlannedSet, Progress, RunEvent, RunOptions,
-    RunPlan,
+    Attempt, AttemptKey, CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan,
 };
 pub use run_ref::{RunBy, RunRef, rfc3339, unix_seconds};
 pub use run_state::{CaseTally, InFlight, RunState, Totals};

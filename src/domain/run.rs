@@ -1,7 +1,7 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, Quarantine, Rubric, Status,
+    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric, Status,
     UserSpec, Variant,
 };
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct RunPlan {
     /// The sets the cases come from.
     pub sets: Vec<PlannedSet>,
     /// The cases, in the files' order.
-    pub cases: Vec<PlannedCase>,
+    pub cases: PlannedCases,
     /// How to run them.
     pub options: RunOptions,
     /// The judge for metrics that need one.
@@ -38,7 +38,7 @@ impl RunPlan {
 
     /// The set of a case.
     pub fn set_of(&self, case: usize) -> &PlannedSet {
-        &self.sets[self.cases[case].set]
+        &self.sets[self.cases.set(case)]
     }
 
     /// The labels of the agents, joined for a headline.
@@ -93,24 +93,6 @@ pub struct CaseKey {
     pub eval_id: String,
     /// Its content hash, which distinguishes cases with equal ids; may be empty if the id is unique.
     pub content: String,
-}
-
-/// One case of the plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlannedCase {
-    /// Index into [`RunPlan::sets`].
-    pub set: usize,
-    /// Position in the file when the plan was created. Across versions of the file, a case is identified by its id
-    /// and content.
-    pub index: usize,
-    /// The case's id.
-    pub eval_id: String,
-    /// The case's content hash (`SetFile::content_hash`); empty in plans of format 1.
-    #[serde(default)]
-    pub content: String,
-    /// The quarantine of the case that held when the run was planned. Boxed because few cases have one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quarantine: Option<Box<Quarantine>>,
 }
 
 /// Options of a run.

@@ -1,6 +1,8 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
-use super::{AttemptKey, CancelReason, EndedAttempt, Progress, RunEvent, RunPlan, Status, Transcript};
+use super::{
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Progress, RunEvent, RunPlan, Status, Transcript,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,9 +14,11 @@ pub struct RunState {
     /// Attempts in flight, by key.
     pub in_flight: BTreeMap<AttemptKey, InFlight>,
     /// Attempts that ended, in that order.
-    pub finished: Vec<Arc<EndedAttempt>>,
-    /// For each case of the plan, the positions of its attempts in `finished`.
-    by_case: Vec<Vec<usize>>,
+    pub finished: FinishedAttempts,
+    /// For each case of the plan, the position of its first attempt in `finished`, or [`NONE`].
+    first: Vec<u32>,
+    /// The positions of the other attempts of a case.
+    others: BTreeMap<usize, Vec<u32>>,
     /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
     /// Counts over all attempts.
@@ -28,6 +32,9 @@ pub struct RunState {
     /// Duration in seconds, once the run has ended.
     pub ended: Option<f64>,
 }
+
+/// The position of the attempt of a case that has none.
+const NONE: u32 = u32::MAX;
 
 /// An attempt in flight.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,10 +140,11 @@ impl RunState {
     /// The state of a run before its first event.
     pub fn new(plan: Arc<RunPlan>) -> Self {
         RunState {
-            by_case: vec![Vec::new(); plan.cases.len()],
+            first: vec![NONE; plan.cases.len()],
+            others: BTreeMap::new(),
             plan,
             in_flight: BTreeMap::new(),
-            finished: Vec::new(),
+            finished: FinishedAttempts::default(),
             cancelled: Vec::new(),
             totals: Totals::default(),
             paused: false,
@@ -181,40 +189,54 @@ impl RunState {
 
     fn finish(&mut self, attempt: Arc<EndedAttempt>) {
         self.in_flight.remove(&attempt.key);
-        let Some(attempts) = self.by_case.get_mut(attempt.key.case) else {
-            return;
-        };
-        let known = |&at: &usize| self.finished[at].key == attempt.key;
-        if attempts.iter().any(known) {
+        let known = |at: usize| self.finished.key(at) == Some(attempt.key);
+        if attempt.key.case >= self.first.len() || self.positions_of(attempt.key.case).any(known) {
             return;
         }
-        attempts.push(self.finished.len());
+        let position = self.finished.len() as u32;
+        match &mut self.first[attempt.key.case] {
+            first if *first == NONE => *first = position,
+            _ => self.others.entry(attempt.key.case).or_default().push(position),
+        }
         self.totals.add(attempt.status);
         self.finished.push(attempt);
     }
 
+    /// The positions of the attempts of a case in `finished`.
+    fn positions_of(&self, case: usize) -> impl Iterator<Item = usize> {
+        let first = self.first.get(case).filter(|first| **first != NONE);
+        let others = first.and_then(|_| self.others.get(&case)).into_iter().flatten();
+        first.into_iter().chain(others).map(|at| *at as usize)
+    }
+
     /// The attempts of a case that ended, by attempt number.
-    pub fn attempts_of(&self, case: usize) -> Vec<&Arc<EndedAttempt>> {
-        let mut attempts: Vec<_> =
-            self.by_case.get(case).into_iter().flatten().map(|&at| &self.finished[at]).collect();
+    pub fn attempts_of(&self, case: usize) -> Vec<Arc<EndedAttempt>> {
+        let mut attempts: Vec<_> = self.positions_of(case).filter_map(|at| self.finished.get(at)).collect();
         attempts.sort_by_key(|attempt| attempt.key.attempt);
         attempts
     }
 
+    /// Whether an attempt of a case ended.
+    pub fn has_ended(&self, case: usize) -> bool {
+        self.first.get(case).is_some_and(|first| *first != NONE)
+    }
+
     /// One attempt, if it ended.
-    pub fn attempt(&self, key: AttemptKey) -> Option<&Arc<EndedAttempt>> {
-        let found = self.by_case.get(key.case)?.iter().find(|&&at| self.finished[at].key == key)?;
-        Some(&self.finished[*found])
+    pub fn attempt(&self, key: AttemptKey) -> Option<Arc<EndedAttempt>> {
+        self.finished.get(self.position(key)?)
+    }
+
+    fn position(&self, key: AttemptKey) -> Option<usize> {
+        self.positions_of(key.case).find(|&at| self.finished.key(at) == Some(key))
     }
 
     /// The attempts of quarantined cases that did not pass. They are among `totals`, and do not fail the run.
     pub fn quarantined(&self) -> Totals {
         let mut totals = Totals::default();
-        let is_quarantined =
-            |attempt: &&Arc<EndedAttempt>| self.plan.cases[attempt.key.case].quarantine.is_some();
-        for attempt in self.finished.iter().filter(is_quarantined) {
-            if attempt.status != Status::Passed {
-                totals.add(attempt.status);
+        let is_quarantined = |key: AttemptKey| self.plan.cases.quarantine(key.case).is_some();
+        for (key, status) in self.finished.statuses() {
+            if status != Status::Passed && is_quarantined(key) {
+                totals.add(status);
             }
         }
         totals
@@ -223,8 +245,7 @@ impl RunState {
     /// Counts the attempts of a case.
     pub fn tally(&self, case: usize) -> CaseTally {
         let mut tally = CaseTally::default();
-        for &at in self.by_case.get(case).into_iter().flatten() {
-            let status = self.finished[at].status;
+        for status in self.positions_of(case).filter_map(|at| self.finished.status(at)) {
             tally.ended += 1;
             tally.passed += usize::from(status == Status::Passed);
             tally.worst = Status::worst(tally.worst.into_iter().chain([status]));
@@ -245,7 +266,7 @@ impl RunState {
     pub fn outstanding(&self) -> Vec<AttemptKey> {
         (0..self.plan.cases.len())
             .flat_map(|case| (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt }))
-            .filter(|key| self.attempt(*key).is_none())
+            .filter(|key| self.position(*key).is_none())
             .collect()
     }
 
@@ -258,14 +279,14 @@ impl RunState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Attempt, PlannedCase, RunOptions};
+    use crate::domain::{Attempt, PlannedCase, PlannedCases, RunOptions};
 
     fn plan(cases: usize, repeat: u32) -> Arc<RunPlan> {
         let case = |index| PlannedCase {
             set: 0,
             index,
-            eval_id: index.to_string(),
-            content: String::new(),
+            eval_id: index.to_string().into(),
+            content: "".into(),
             quarantine: None,
         };
         Arc::new(RunPlan {
@@ -274,7 +295,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![],
-            cases: (0..cases).map(case).collect(),
+            cases: PlannedCases::of((0..cases).map(case)).unwrap(),
             options: RunOptions { repeat, ..RunOptions::default() },
         })
     }

@@ -15,6 +15,7 @@ use crate::store::{
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -105,11 +106,15 @@ pub struct MetricMean {
 }
 
 impl SetResults {
-    fn of<'a>(attempts: impl Iterator<Item = &'a AttemptSummary> + Clone) -> SetResults {
+    fn of<P>(attempts: impl Iterator<Item = P>) -> SetResults
+    where
+        P: Deref<Target: AsRef<AttemptSummary>>,
+    {
         let mut totals = Totals::default();
-        attempts.clone().for_each(|attempt| totals.add(attempt.status));
+        let attempts = attempts.inspect(|attempt| totals.add((**attempt).as_ref().status));
         let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
-        SetResults { totals, metrics: aggregates(attempts).into_iter().map(mean).collect() }
+        let metrics = aggregates(attempts).into_iter().map(mean).collect();
+        SetResults { totals, metrics }
     }
 }
 
@@ -346,8 +351,7 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let (state, plan) = (&run.state, &run.state.plan);
     let counted = |(at, set): (usize, &PlannedSet)| {
         let cases = plan.cases.iter().filter(|case| case.set == at).count();
-        let of_set = state.finished.iter().filter(|one| plan.cases[one.key.case].set == at);
-        let results = SetResults::of(of_set.map(|one| one.summary()));
+        let results = SetResults::of(state.finished.iter().filter(|one| plan.cases.set(one.key.case) == at));
         let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
         SetCount {
             path: set.path.clone(),

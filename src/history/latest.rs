@@ -2,7 +2,7 @@
 
 use super::index::{History, RunHead, RunSource, open_result};
 use crate::domain::{
-    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, RunBy, RunRef, Status, Variant,
+    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedCase, RunBy, RunRef, Status, Variant,
 };
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
@@ -189,13 +189,13 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
     let reference = Arc::new(RunRef { by, ..head.run_ref() });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
-    let of_case = |(at, planned): (usize, &crate::domain::PlannedCase)| {
+    let of_case = |(at, planned): (usize, PlannedCase)| {
         let file = &plan.sets[planned.set].path;
-        let attempts: Vec<Arc<EndedAttempt>> = state.attempts_of(at).into_iter().cloned().collect();
+        let attempts = state.attempts_of(at);
         (known.contains(file.as_path()) && !attempts.is_empty()).then(|| PastResult {
             file: file.clone(),
-            eval_id: planned.eval_id.clone(),
-            content: planned.content.clone(),
+            eval_id: planned.eval_id.into_owned(),
+            content: planned.content.into_owned(),
             run: reference.clone(),
             attempts,
         })

@@ -65,20 +65,21 @@ impl History {
 }
 
 fn sets_of_run(state: &RunState) -> Vec<PastSet> {
-    let mut by_set: Vec<Vec<(usize, &PlannedCase)>> = vec![Vec::new(); state.plan.sets.len()];
+    let mut by_set: Vec<Vec<(usize, PlannedCase)>> = vec![Vec::new(); state.plan.sets.len()];
     for (at, case) in state.plan.cases.iter().enumerate() {
         by_set[case.set].push((at, case));
     }
-    let set = |(at, cases): (usize, Vec<(usize, &PlannedCase)>)| {
+    let set = |(at, cases): (usize, Vec<(usize, PlannedCase)>)| {
         let planned = &state.plan.sets[at];
-        let quarantine = |case: &PlannedCase| Some((case.eval_id.clone(), *case.quarantine.clone()?));
+        let quarantine =
+            |case: &PlannedCase| Some((case.eval_id.to_string(), case.quarantine.as_deref()?.clone()));
         let quarantines = cases.iter().filter_map(|(_, case)| quarantine(case)).collect();
         let (cases, attempts) = cases
             .into_iter()
             .map(|(case, planned)| {
-                let attempts: Vec<_> = state.attempts_of(case).into_iter().cloned().collect();
+                let attempts = state.attempts_of(case);
                 let attempt = attempts.first().cloned();
-                (RecordedCase { eval_id: planned.eval_id.clone(), attempt }, attempts)
+                (RecordedCase { eval_id: planned.eval_id.into_owned(), attempt }, attempts)
             })
             .unzip();
         let file = Arc::new(SetFile::of_recorded(cases, &planned.id));

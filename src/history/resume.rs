@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::{History, RunSource};
-use crate::domain::{RunEvent, RunPlan, RunState};
+use crate::domain::{PlannedCase, RunEvent, RunPlan, RunState};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -79,25 +79,25 @@ fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<Res
 fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     let (run_id, started) = (run.state.plan.run_id.clone(), run.state.plan.started.clone());
     let mut state = RunState::new(Arc::new(RunPlan { run_id, started, ..plan.clone() }));
-    for attempt in &run.state.finished {
-        state.apply(RunEvent::Finished(attempt.clone()));
+    for attempt in run.state.finished.iter() {
+        state.apply(RunEvent::Finished(attempt));
     }
     state
 }
 
 fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
-    let named = |plan: &RunPlan| -> Vec<(std::path::PathBuf, String)> {
-        plan.cases.iter().map(|case| (plan.sets[case.set].path.clone(), case.eval_id.clone())).collect()
+    let is_same = |(then, now): (PlannedCase, PlannedCase)| {
+        then.eval_id == now.eval_id && stored.sets[then.set].path == plan.sets[now.set].path
     };
-    if named(stored) != named(plan) {
+    let both = || stored.cases.iter().zip(plan.cases.iter());
+    if stored.cases.len() != plan.cases.len() || !both().all(is_same) {
         return Err("its cases differ".into());
     }
-    let mut changed =
-        stored.cases.iter().zip(&plan.cases).filter(|(then, now)| match then.content.is_empty() {
-            // Format 1 has only digests of files.
-            true => stored.sets[then.set].digest != plan.sets[now.set].digest,
-            false => then.content != now.content,
-        });
+    let mut changed = both().filter(|(then, now)| match then.content.is_empty() {
+        // Format 1 has only digests of files.
+        true => stored.sets[then.set].digest != plan.sets[now.set].digest,
+        false => then.content != now.content,
+    });
     match changed.next() {
         None => Ok(()),
         Some((first, _)) => {

@@ -105,7 +105,8 @@ fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> Vec<(P
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RunOptions, RunPlan, Status,
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunOptions,
+        RunPlan, Status,
     };
     use crate::store::{Places, RunFolder, RunKey};
 
@@ -126,8 +127,8 @@ mod tests {
         let case = |(index, id): (usize, &&str)| PlannedCase {
             set: 0,
             index,
-            eval_id: id.to_string(),
-            content: format!("content of {id}"),
+            eval_id: id.to_string().into(),
+            content: format!("content of {id}").into(),
             quarantine: None,
         };
         RunPlan {
@@ -135,7 +136,7 @@ mod tests {
             started: "2026-01-01T00:00:00Z".into(),
             commit: Some(format!("commit of {run_id}")),
             sets: vec![set],
-            cases: ids.iter().enumerate().map(case).collect(),
+            cases: PlannedCases::of(ids.iter().enumerate().map(case)).unwrap(),
             options: RunOptions { repeat: 2, ..RunOptions::default() },
             judge: JudgeSpec::standard(),
         }

@@ -2,6 +2,7 @@
 
 use crate::domain::{AttemptSummary, Status};
 use std::collections::HashMap;
+use std::ops::Deref;
 
 /// A metric over many attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,9 +35,13 @@ pub struct Aggregate {
 
 /// Statistics of every metric of these attempts, in the order in which the metrics first appear. An attempt counts
 /// for a metric if it has a result of it, or if it failed before the requested metric was evaluated.
-pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -> Vec<Aggregate> {
+pub fn aggregates<P>(attempts: impl IntoIterator<Item = P>) -> Vec<Aggregate>
+where
+    P: Deref<Target: AsRef<AttemptSummary>>,
+{
     let mut found = Found::default();
     for attempt in attempts {
+        let attempt = (*attempt).as_ref();
         let broke = attempt.status == Status::Errored;
         for metric in &attempt.metrics {
             let score = metric.score.filter(|score| score.is_finite());
@@ -59,18 +64,22 @@ pub fn aggregates<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) ->
 
 /// Aggregates with their scores, in the order in which they first appear.
 #[derive(Default)]
-struct Found<'a> {
+struct Found {
     aggregates: Vec<(Aggregate, Vec<f64>)>,
-    places: HashMap<&'a str, usize>,
+    places: HashMap<String, usize>,
 }
 
-impl<'a> Found<'a> {
-    fn of(&mut self, name: &'a str) -> &mut (Aggregate, Vec<f64>) {
-        let at = *self.places.entry(name).or_insert_with(|| {
-            let named = Aggregate { metric: name.to_string(), ..Aggregate::default() };
-            self.aggregates.push((named, Vec::new()));
-            self.aggregates.len() - 1
-        });
+impl Found {
+    fn of(&mut self, name: &str) -> &mut (Aggregate, Vec<f64>) {
+        let at = match self.places.get(name) {
+            Some(at) => *at,
+            None => {
+                let named = Aggregate { metric: name.to_string(), ..Aggregate::default() };
+                self.places.insert(name.to_string(), self.aggregates.len());
+                self.aggregates.push((named, Vec::new()));
+                self.aggregates.len() - 1
+            }
+        };
         &mut self.aggregates[at]
     }
 }

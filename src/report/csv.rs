@@ -19,21 +19,20 @@ const HEAD: &[&str] = &[
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
 pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
-    let attempts = attempts_in_order(state);
-    let metrics = metric_names(&attempts);
+    let metrics = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
     let mut head: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
     head.extend(
         metrics.iter().flat_map(|m| [text(&format!("{m}/score")), text(&format!("{m}/explanation"))]),
     );
     writer.write_record(&head)?;
-    for attempt in attempts {
-        writer.write_record(row(state, attempt, &metrics)?)?;
+    for attempt in attempts_in_order(state) {
+        writer.write_record(row(state, &attempt, &metrics)?)?;
     }
     writer.flush()
 }
 
-fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> io::Result<Vec<String>> {
+fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result<Vec<String>> {
     let attempt = ended.read_to_write()?;
     let set = state.plan.set_of(attempt.key.case);
     let last = attempt.expected.last().or(attempt.actual.last());
@@ -45,7 +44,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[&str]) -> io::Result<V
         text(&ended.title(1)),
         attempt.key.attempt.to_string(),
         attempt.status.key().to_string(),
-        state.plan.cases[attempt.key.case].quarantine.as_ref().map_or(String::new(), |one| text(&one.until)),
+        state.plan.cases.quarantine(attempt.key.case).map_or(String::new(), |one| text(&one.until)),
         attempt.latency_s.to_string(),
         text(attempt.error.as_deref().unwrap_or_default()),
         text(&prompt),

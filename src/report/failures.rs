@@ -1,41 +1,59 @@
 //! The cases of a run that did not pass, and what they share.
 
 use crate::analysis::{FailureGroups, group_failures};
-use crate::domain::{Attempt, AttemptSummary, RunState, Status};
+use crate::domain::{Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status};
 use crate::metrics::common_relaxation;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A case with an attempt that did not pass.
-pub(super) struct FailedCase<'a> {
+pub(super) struct FailedCase {
     /// The number of attempts that passed.
     pub(super) passed: usize,
     /// The number of attempts that ended.
     pub(super) ended: usize,
     /// The first attempt that did not pass.
-    pub(super) attempt: &'a AttemptSummary,
+    pub(super) key: AttemptKey,
+    /// Its status.
+    pub(super) status: Status,
+    /// Its causes, shared by all cases with equal ones.
+    causes: Arc<[Cause]>,
 }
 
 /// The cases that did not pass in the plan's order.
-pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase<'_>> {
-    let mut by_case: BTreeMap<usize, Vec<&AttemptSummary>> = BTreeMap::new();
-    for attempt in &state.finished {
-        by_case.entry(attempt.key.case).or_default().push(attempt.summary());
-    }
-    by_case.into_values().filter_map(failed_case).collect()
+pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase> {
+    let mut known: HashSet<Arc<[Cause]>> = HashSet::new();
+    let mut shared = |causes: &[Cause]| match known.get(causes) {
+        Some(causes) => causes.clone(),
+        None => {
+            let causes: Arc<[Cause]> = causes.into();
+            known.insert(causes.clone());
+            causes
+        }
+    };
+    let failed = |case: usize| {
+        let CaseTally { passed, ended, .. } = state.tally(case);
+        if passed == ended {
+            return None;
+        }
+        let attempts = state.attempts_of(case);
+        let attempt = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
+        let causes = shared(&attempt.causes);
+        Some(FailedCase { passed, ended, key: attempt.key, status: attempt.status, causes })
+    };
+    (0..state.plan.cases.len()).filter_map(failed).collect()
 }
 
-/// The case of these attempts; `None` if all passed.
-fn failed_case(mut attempts: Vec<&AttemptSummary>) -> Option<FailedCase<'_>> {
-    attempts.sort_by_key(|attempt| attempt.key.attempt);
-    let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
-    let attempt = attempts.iter().copied().find(|attempt| attempt.status != Status::Passed)?;
-    Some(FailedCase { passed, ended: attempts.len(), attempt })
+impl FailedCase {
+    /// The first attempt that did not pass.
+    pub(super) fn attempt(&self, state: &RunState) -> Option<Arc<EndedAttempt>> {
+        state.attempt(self.key)
+    }
 }
 
 /// What the cases share. Positions are those in `failed`.
-pub(super) fn groups_of(failed: &[FailedCase<'_>]) -> FailureGroups {
-    group_failures(failed.iter().map(|case| case.attempt.causes.as_slice()))
+pub(super) fn groups_of(failed: &[FailedCase]) -> FailureGroups {
+    group_failures(failed.iter().map(|case| &*case.causes))
 }
 
 /// Maximum number of cases of a group for which a change of criteria is searched.
@@ -43,11 +61,11 @@ const CHANGED_AT_MOST: usize = 100;
 
 /// The smallest change of criteria with which every attempt of a group's cases would pass, in words. `None` if none was
 /// found, and for large groups.
-pub(super) fn change_for(state: &RunState, failed: &[FailedCase<'_>], members: &[usize]) -> Option<String> {
+pub(super) fn change_for(state: &RunState, failed: &[FailedCase], members: &[usize]) -> Option<String> {
     if members.len() > CHANGED_AT_MOST {
         return None;
     }
-    let of_case = |at: &usize| state.attempts_of(failed[*at].attempt.key.case);
+    let of_case = |at: &usize| state.attempts_of(failed[*at].key.case);
     let failing = members.iter().flat_map(of_case).filter(|attempt| attempt.status != Status::Passed);
     let attempts: Vec<Arc<Attempt>> = failing.map(|attempt| attempt.read().ok()).collect::<Option<_>>()?;
     common_relaxation(&attempts).map(|change| change.words().join(", "))

@@ -14,7 +14,7 @@ const LONGEST: usize = 1000;
 /// One annotation for each cause that failures share, the largest group first, then one for each other failure: errors,
 /// then warnings for failures of quarantined cases.
 pub fn github_annotations(state: &RunState) -> Vec<String> {
-    let is_quarantined = |case: &FailedCase| state.plan.cases[case.attempt.key.case].quarantine.is_some();
+    let is_quarantined = |case: &FailedCase| state.plan.cases.quarantine(case.key.case).is_some();
     let (apart, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_quarantined);
     let mut lines = annotations(state, "error", &counted);
     lines.extend(annotations(state, "warning", &apart));
@@ -39,15 +39,18 @@ fn annotations(state: &RunState, level: &str, failed: &[FailedCase]) -> Vec<Stri
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
-        annotation(state, level, &[case], &case.attempt.eval_id)
+        annotation(state, level, &[case], state.plan.cases.eval_id(case.key.case))
     });
     found.specific().iter().map(of_group).chain(alone).collect()
 }
 
 fn annotation(state: &RunState, level: &str, cases: &[&FailedCase], title: &str) -> String {
-    let file = cases.first().map(|case| &state.plan.set_of(case.attempt.key.case).file);
-    let line = |case: &&FailedCase| format!("{}: {}", case.attempt.eval_id, case.attempt.reason());
-    let mut text: Vec<String> = cases.iter().take(NAMED).map(line).collect();
+    let file = cases.first().map(|case| &state.plan.set_of(case.key.case).file);
+    let line = |case: &&FailedCase| {
+        let attempt = case.attempt(state)?;
+        Some(format!("{}: {}", attempt.eval_id, attempt.reason()))
+    };
+    let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
     if cases.len() > NAMED {
         text.push(format!("and {} more", cases.len() - NAMED));
     }

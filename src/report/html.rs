@@ -19,7 +19,6 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
 
 /// Writes the report of a run. Errors: those of `to`, and attempts that cannot be read.
 pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
-    let attempts = attempts_in_order(state);
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     let _ = writeln!(
@@ -45,8 +44,8 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
         );
     }
     out.push_str("</p>\n");
-    metrics(&attempts, &mut out);
-    if attempts.iter().any(|attempt| attempt.status != Status::Passed) {
+    metrics(state, &mut out);
+    if state.totals.passed < state.totals.ended() {
         let command = text(&export_command(&state.plan));
         let _ = writeln!(
             out,
@@ -54,8 +53,8 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
         );
     }
     groups(state, &mut out);
-    for attempt in attempts {
-        case(state, attempt, &mut out)?;
+    for attempt in attempts_in_order(state) {
+        case(state, &attempt, &mut out)?;
         to.write_all(std::mem::take(&mut out).as_bytes())?;
     }
     to.write_all(out.as_bytes())?;
@@ -83,7 +82,7 @@ fn groups(state: &RunState, out: &mut String) {
             let _ = writeln!(out, "<p>All would pass with {}</p>", text(&change));
         }
         out.push_str("<ul>\n");
-        for attempt in group.members.iter().map(|at| failed[*at].attempt) {
+        for attempt in group.members.iter().filter_map(|at| failed[*at].attempt(state)) {
             let set = state.plan.set_of(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
@@ -91,7 +90,7 @@ fn groups(state: &RunState, out: &mut String) {
                 out,
                 "<li>{glyph} {} › {name}: {}",
                 text(&set.id),
-                text(&format!("{}{}", quarantine_words(state, attempt), attempt.reason()))
+                text(&format!("{}{}", quarantine_words(state, &attempt), attempt.reason()))
             );
         }
         out.push_str("</ul></details>\n");
@@ -99,14 +98,14 @@ fn groups(state: &RunState, out: &mut String) {
     out.push_str("<h2>All attempts</h2>\n");
 }
 
-fn metrics(attempts: &[&EndedAttempt], out: &mut String) {
+fn metrics(state: &RunState, out: &mut String) {
     out.push_str("<table><tr><th>metric");
     for head in ["mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95"] {
         let _ = write!(out, "<th class=\"n\">{head}");
     }
     out.push_str("</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
-    for of in aggregates(attempts.iter().map(|attempt| attempt.summary())) {
+    for of in aggregates(attempts_in_order(state)) {
         let _ = write!(out, "<tr><td>{}", text(&of.metric));
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);

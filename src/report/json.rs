@@ -4,7 +4,7 @@ use super::attempts_in_order;
 use super::failures::{change_for, failed_cases, groups_of};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Totals, plain_json,
+    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, plain_json,
 };
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
@@ -13,9 +13,7 @@ use std::io::{self, Write};
 
 /// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
-    let attempts = attempts_in_order(state);
-    let mut totals = Totals::default();
-    attempts.iter().for_each(|attempt| totals.add(attempt.status));
+    let totals = state.totals;
     let mut report = json!({
         "evaltrail": env!("CARGO_PKG_VERSION"),
         "run_id": state.plan.run_id,
@@ -23,14 +21,14 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
         "duration_s": state.ended,
         "agent": state.plan.agent_label(),
         "summary": {
-            "cases": attempts.len(),
+            "cases": totals.ended(),
             "passed": totals.passed,
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
             // Among those that did not pass.
             "quarantined": state.quarantined().ended(),
-            "metrics": aggregates(attempts.iter().map(|attempt| attempt.summary())).iter().map(summary).collect::<Vec<_>>(),
+            "metrics": aggregates(attempts_in_order(state)).iter().map(summary).collect::<Vec<_>>(),
             "groups": groups(state),
         },
         "cases": [],
@@ -40,7 +38,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
         let of_k = |of: &RepeatedPass| json!({"k": of.k, "pass_at_k": of.pass_at, "pass_hat_k": of.pass_hat, "cases": of.cases});
         report["summary"]["repeated_passes"] = repeated_passes(state).iter().map(of_k).collect();
     }
-    let cases = attempts.iter().map(|attempt| case(&state.plan, attempt));
+    let cases = attempts_in_order(state).map(|attempt| case(&state.plan, &attempt));
     write_with_list(out, &report, "cases", cases, |text| text)
 }
 
@@ -48,8 +46,8 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
 fn groups(state: &RunState) -> Vec<Value> {
     let failed = failed_cases(state);
     let name = |at: &usize| {
-        let attempt = failed[*at].attempt;
-        json!({"eval_set": state.plan.set_of(attempt.key.case).id, "eval_id": attempt.eval_id})
+        let case = failed[*at].key.case;
+        json!({"eval_set": state.plan.set_of(case).id, "eval_id": state.plan.cases.eval_id(case)})
     };
     let found = groups_of(&failed);
     let group = |group: &FailureGroup| {
@@ -86,7 +84,7 @@ fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {
     if let Some(turn) = attempt.turn {
         case["turn"] = turn.into();
     }
-    if let Some(quarantine) = &plan.cases[attempt.key.case].quarantine {
+    if let Some(quarantine) = plan.cases.quarantine(attempt.key.case) {
         case["quarantine"] = json!(quarantine);
     }
     if ended.unsteady {
@@ -186,7 +184,7 @@ fn repeats(state: &RunState) -> Value {
         };
         json!({
             "eval_set": state.plan.set_of(case).id,
-            "eval_id": state.plan.cases[case].eval_id,
+            "eval_id": state.plan.cases.eval_id(case),
             "attempts": attempts.len(),
             "passed": count.passed,
             "evaluated": count.of,

@@ -1,10 +1,11 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use super::open_command::open_command;
-use super::quarantine_words;
-use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, clean};
+use super::{attempts_in_order, quarantine_words};
+use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Writes the report of a run. Errors: those of `out`.
@@ -29,23 +30,20 @@ pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::R
 }
 
 fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
-    let attempts: Vec<&EndedAttempt> = (0..state.plan.cases.len())
-        .filter(|&case| state.plan.cases[case].set == set)
-        .flat_map(|case| state.attempts_of(case))
-        .map(|attempt| attempt.as_ref())
-        .collect();
-    let element = |attempt: &&EndedAttempt| element_of(state, attempt);
-    let count = |kind| attempts.iter().filter(|attempt| element(attempt) == Some(kind)).count().to_string();
+    let attempts = || attempts_in_order(state).filter(|one| state.plan.cases.set(one.key.case) == set);
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    attempts().for_each(|attempt| *counts.entry(element_of(state, &attempt)).or_default() += 1);
+    let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
     let planned = &state.plan.sets[set];
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&planned.file).as_str()))
-        .with_attribute(("tests", attempts.len().to_string().as_str()))
+        .with_attribute(("tests", counts.values().sum::<usize>().to_string().as_str()))
         .with_attribute(("failures", count("failure").as_str()))
         .with_attribute(("errors", count("error").as_str()))
         .with_attribute(("skipped", count("skipped").as_str()))
         .write_inner_content(|writer| {
-            attempts.iter().try_for_each(|attempt| case(writer, state, &planned.id, attempt))
+            attempts().try_for_each(|attempt| case(writer, state, &planned.id, &attempt))
         })?;
     Ok(())
 }
@@ -79,7 +77,7 @@ fn case(
 
 /// The element for the result of an attempt; `None` if it passed. Failures of quarantined cases are skipped.
 fn element_of(state: &RunState, attempt: &AttemptSummary) -> Option<&'static str> {
-    let is_quarantined = state.plan.cases[attempt.key.case].quarantine.is_some();
+    let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
     match attempt.status {
         Status::Passed => None,
         _ if is_quarantined => Some("skipped"),

@@ -6,6 +6,7 @@ use super::{attempts_in_order, quarantine_words};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Maximum number of listed cases that did not pass, since the text of a pull request has a limit.
 const LISTED: usize = 100;
@@ -16,7 +17,6 @@ const NAMED_OF_GROUP: usize = 3;
 
 /// The report of a run.
 pub(super) fn markdown_report(state: &RunState) -> String {
-    let attempts = attempts_in_order(state);
     let totals = state.totals;
     let mut out = String::from("## Agent evaluation\n\n");
     let counts: Vec<String> = totals
@@ -40,15 +40,16 @@ pub(super) fn markdown_report(state: &RunState) -> String {
             let _ = write!(out, "{count} of those that did not pass are quarantined\n\n");
         }
     }
-    metrics_table(&aggregates(attempts.iter().map(|attempt| attempt.summary())), &mut out);
-    let bad: Vec<&&EndedAttempt> =
-        attempts.iter().filter(|attempt| attempt.status != Status::Passed).collect();
-    if bad.is_empty() {
+    metrics_table(&aggregates(attempts_in_order(state)), &mut out);
+    let bad = totals.ended() - totals.passed;
+    if bad == 0 {
         return out;
     }
+    let not_passed = attempts_in_order(state).filter(|attempt| attempt.status != Status::Passed);
+    let listed: Vec<Arc<EndedAttempt>> = not_passed.take(LISTED).collect();
     groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
-    for attempt in bad.iter().take(LISTED) {
+    for attempt in &listed {
         let set = state.plan.set_of(attempt.key.case);
         let name = cell(&format!("{} › {}", set.id, attempt.title(state.plan.options.repeat)));
         let _ = writeln!(
@@ -59,14 +60,14 @@ pub(super) fn markdown_report(state: &RunState) -> String {
             cell(&format!("{}{}", quarantine_words(state, attempt), attempt.reason()))
         );
     }
-    if bad.len() > LISTED {
-        let _ = writeln!(out, "\n… and {} more", bad.len() - LISTED);
+    if bad > LISTED {
+        let _ = writeln!(out, "\n… and {} more", bad - LISTED);
     }
     let _ = writeln!(
         out,
         "\nTo open a case: {}, then for instance {}",
         cell(&export_command(&state.plan)),
-        cell(&open_command(&state.plan, &bad[0].eval_id))
+        cell(&open_command(&state.plan, &listed[0].eval_id))
     );
     out
 }
@@ -80,8 +81,8 @@ fn groups_table(state: &RunState, out: &mut String) {
     let groups = listed_groups(&found);
     for group in groups.iter().take(GROUPS_LISTED) {
         let name = |at: &usize| {
-            let attempt = failed[*at].attempt;
-            cell(&format!("{} › {}", state.plan.set_of(attempt.key.case).id, attempt.eval_id))
+            let case = failed[*at].key.case;
+            cell(&format!("{} › {}", state.plan.set_of(case).id, state.plan.cases.eval_id(case)))
         };
         let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
         let mut cause = format!("{nesting}{}", cell(&group.cause));

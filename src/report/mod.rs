@@ -20,10 +20,11 @@ pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};
 
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status};
+use std::sync::Arc;
 
 /// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.
 fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {
-    let quarantine = state.plan.cases.get(attempt.key.case).and_then(|case| case.quarantine.as_ref());
+    let quarantine = state.plan.cases.quarantine(attempt.key.case);
     let Some(quarantine) = quarantine.filter(|_| attempt.status != Status::Passed) else {
         return String::new();
     };
@@ -32,17 +33,18 @@ fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {
 }
 
 /// The attempts in the plan's order.
-fn attempts_in_order(state: &RunState) -> Vec<&EndedAttempt> {
-    let cases = 0..state.plan.cases.len();
-    cases.flat_map(|case| state.attempts_of(case)).map(|attempt| attempt.as_ref()).collect()
+fn attempts_in_order(state: &RunState) -> impl Iterator<Item = Arc<EndedAttempt>> {
+    (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case))
 }
 
-/// The metrics of these attempts, in the order they first appear.
-fn metric_names<'a>(attempts: &[&'a EndedAttempt]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for metric in attempts.iter().flat_map(|attempt| &attempt.metrics) {
-        if !names.contains(&metric.metric.as_str()) {
-            names.push(&metric.metric);
+/// The metrics of a run, in the order they first appear.
+fn metric_names(state: &RunState) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for attempt in attempts_in_order(state) {
+        for metric in &attempt.metrics {
+            if !names.contains(&metric.metric) {
+                names.push(metric.metric.clone());
+            }
         }
     }
     names
@@ -52,8 +54,8 @@ fn metric_names<'a>(attempts: &[&'a EndedAttempt]) -> Vec<&'a str> {
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, AttemptRecords, InMemory, JudgeSpec, PlannedCase, PlannedSet,
-        RecordedAt, RunEvent, RunOptions, RunPlan,
+        AgentSpec, Attempt, AttemptKey, AttemptRecords, InMemory, JudgeSpec, PlannedCase, PlannedCases,
+        PlannedSet, RecordedAt, RunEvent, RunOptions, RunPlan,
     };
     use std::sync::Arc;
 
@@ -85,13 +87,14 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],
-            cases: vec![PlannedCase {
+            cases: PlannedCases::of([PlannedCase {
                 set: 0,
                 index: 0,
                 eval_id: "a".into(),
-                content: String::new(),
+                content: "".into(),
                 quarantine: None,
-            }],
+            }])
+            .unwrap(),
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         }));

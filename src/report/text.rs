@@ -169,7 +169,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
 fn list_group(state: &RunState, failed: &[FailedCase], group: &ListedGroup, paint: Paint, out: &mut String) {
     let members = &group.members;
     let indent = if group.is_nested { "  " } else { "" };
-    let status = failed[members[0]].attempt.status;
+    let status = failed[members[0]].status;
     let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
     let share = paint.faint(&percent(members.len(), failed.len()));
     let _ = writeln!(out, "{indent}{size} {}  {share}", paint.bold(&clean_line(&group.cause)));
@@ -186,22 +186,23 @@ fn list_group(state: &RunState, failed: &[FailedCase], group: &ListedGroup, pain
 /// Lines for failed cases, at most `most`, and how many more there are.
 fn list<'a>(
     state: &RunState,
-    cases: impl ExactSizeIterator<Item = &'a FailedCase<'a>>,
+    cases: impl ExactSizeIterator<Item = &'a FailedCase>,
     most: usize,
     indent: &str,
     paint: Paint,
     out: &mut String,
 ) {
     let more = cases.len().saturating_sub(most);
-    for FailedCase { passed, ended, attempt } in cases.take(most) {
+    for FailedCase { passed, ended, key, .. } in cases.take(most) {
+        let Some(attempt) = state.attempt(*key) else { continue };
         let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
-        let is_quarantined = state.plan.cases[attempt.key.case].quarantine.is_some();
+        let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
         let glyph = match is_quarantined {
             true => paint.status(Status::NotEvaluated, "‖"),
             false => paint.status(attempt.status, attempt.status.glyph()),
         };
         let rate = if *ended > 1 { format!("  {passed}/{ended}") } else { String::new() };
-        let reason = format!("{}{}", quarantine_words(state, attempt), attempt.reason());
+        let reason = format!("{}{}", quarantine_words(state, &attempt), attempt.reason());
         let reason = clean_line(&reason).into_owned();
         let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }
@@ -266,8 +267,8 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     if state.finished.len() < 2 {
         return String::new();
     }
-    let attempts = state.finished.iter().map(|attempt| attempt.summary());
-    let table: Vec<Aggregate> = aggregates(attempts).into_iter().filter(|of| of.valid > 0).collect();
+    let table: Vec<Aggregate> =
+        aggregates(state.finished.iter()).into_iter().filter(|of| of.valid > 0).collect();
     let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.2}"));
     let head = format!(

@@ -1,22 +1,23 @@
 //! Vertex's formats: the metrics table and summary of `EvalTask`, and the newer client's `EvaluationResult`.
 
 use super::{attempts_in_order, metric_names};
+use crate::domain::MetricSummary;
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
 use crate::formats::json::write_with_list;
 use crate::formats::vertex::write_trajectory;
 use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Writes the metrics table, one row per line: the data set's columns, then `<metric>/score` and
 /// `<metric>/explanation`.
 pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
-    let attempts = attempts_in_order(state);
-    let names = metric_names(&attempts);
-    attempts.iter().try_for_each(|attempt| writeln!(out, "{}", plain_json(row(attempt, &names)?)))
+    let names = metric_names(state);
+    attempts_in_order(state).try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
 }
 
-fn row(ended: &EndedAttempt, names: &[&str]) -> io::Result<Value> {
+fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     let attempt = ended.read_to_write()?;
     let mut row = Map::new();
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
@@ -50,10 +51,9 @@ fn response(turn: &Invocation) -> Option<String> {
 /// `summary_metrics`: row count, mean and sample deviation of each metric. The numbers of valid and of errored rows of
 /// each metric are added, so that errors stay visible.
 pub(super) fn summary(state: &RunState) -> Value {
-    let attempts = attempts_in_order(state);
     let mut summary = Map::new();
-    summary.insert("row_count".into(), attempts.len().into());
-    for of in aggregates(attempts.iter().map(|attempt| attempt.summary())) {
+    summary.insert("row_count".into(), state.finished.len().into());
+    for of in aggregates(attempts_in_order(state)) {
         summary.insert(format!("{}/mean", of.metric), of.mean.into());
         summary.insert(format!("{}/std", of.metric), of.std.into());
         summary.insert(format!("{}/valid", of.metric), of.valid.into());
@@ -64,7 +64,6 @@ pub(super) fn summary(state: &RunState) -> Value {
 
 /// Writes the newer client's result file.
 pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
-    let attempts = attempts_in_order(state);
     let case = |index: usize| -> io::Result<Option<Value>> {
         let of_case: Vec<Value> = state
             .attempts_of(index)
@@ -78,16 +77,17 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
         Ok((!of_case.is_empty()).then(|| {
             json!({
                 "eval_case_index": index,
-                "eval_case_id": state.plan.cases[index].eval_id,
+                "eval_case_id": state.plan.cases.eval_id(index),
                 "response_candidate_results": of_case,
             })
         }))
     };
-    let summaries: Vec<Value> = aggregates(attempts.iter().map(|attempt| attempt.summary()))
+    let summaries: Vec<Value> = aggregates(attempts_in_order(state))
         .into_iter()
         .map(|of| {
-            let ones = attempts.iter().flat_map(|attempt| &attempt.metrics);
-            let ones = ones.filter(|metric| metric.metric == of.metric && metric.score == Some(1.0)).count();
+            let is_one = |metric: &MetricSummary| metric.metric == of.metric && metric.score == Some(1.0);
+            let ones = |attempt: Arc<EndedAttempt>| attempt.metrics.iter().filter(|one| is_one(one)).count();
+            let ones: usize = attempts_in_order(state).map(ones).sum();
             let pass_rate = (of.valid > 0).then(|| ones as f64 / of.valid as f64);
             json!({
                 "metric_name": of.metric, "num_cases_total": of.total, "num_cases_valid": of.valid,

@@ -91,9 +91,9 @@ impl Shared {
 
     /// Runs one attempt to its end. Dropping the future cancels it.
     pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
-        let planned = &self.plan.cases[key.case];
-        let mut attempt = Attempt { started: now(), ..Attempt::blank(key, &planned.eval_id) };
-        match self.sets[planned.set].case(planned.index) {
+        let cases = &self.plan.cases;
+        let mut attempt = Attempt { started: now(), ..Attempt::blank(key, cases.eval_id(key.case)) };
+        match self.sets[cases.set(key.case)].case(cases.index(key.case)) {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {

@@ -98,7 +98,7 @@ pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
         words += &format!("; changed since: {}", changed.join(", "));
     }
     let named = lost.iter().take(NAMED).map(|case| {
-        let (set, id) = (&state.plan.set_of(*case).id, &state.plan.cases[*case].eval_id);
+        let (set, id) = (&state.plan.set_of(*case).id, state.plan.cases.eval_id(*case));
         format!("\n  passed before: {} › {}", clean_line(set), clean_line(id))
     });
     let named: String = named.collect();

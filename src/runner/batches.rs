@@ -62,7 +62,7 @@ fn computed(shared: &Shared, key: AttemptKey) -> Attempt {
         Some(Err(panic)) => panic_words(&*panic),
         None => "it waits for something".to_string(),
     };
-    let mut attempt = Attempt::blank(key, &shared.plan.cases[key.case].eval_id);
+    let mut attempt = Attempt::blank(key, shared.plan.cases.eval_id(key.case));
     attempt.fail(format!("evaltrail itself failed: {why}"));
     attempt
 }

@@ -202,7 +202,7 @@ impl Dispatcher {
                 self.finished(key, None);
             }
             Some(Written::Refused(key, error)) => {
-                let case = &self.state.plan.cases[key.case].eval_id;
+                let case = self.state.plan.cases.eval_id(key.case);
                 self.warn(format!("{case} is not recorded: {error}"));
                 self.finished(key, None);
             }
@@ -246,7 +246,7 @@ impl Dispatcher {
     }
 
     fn broken(&self, key: AttemptKey, why: String) -> Attempt {
-        let mut attempt = Attempt::blank(key, &self.state.plan.cases[key.case].eval_id);
+        let mut attempt = Attempt::blank(key, self.state.plan.cases.eval_id(key.case));
         attempt.fail(format!("evaltrail itself failed: {why}"));
         attempt
     }

@@ -47,7 +47,7 @@ pub(super) async fn execute(
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let is_computed =
-        |key: &AttemptKey| pace.is_none() && shared.is_computed(shared.plan.cases[key.case].set);
+        |key: &AttemptKey| pace.is_none() && shared.is_computed(shared.plan.cases.set(key.case));
     let (computed, outstanding_attempts) = outstanding_attempts.into_iter().partition(is_computed);
     if !score_batches(&shared, computed, &reports).await {
         return;
@@ -130,7 +130,7 @@ impl AgentLimits {
 
     /// Acquires a slot: `None` when the agent has no free slot, `Some(None)` when it has no limit.
     fn take(&self, key: AttemptKey) -> Option<Option<OwnedSemaphorePermit>> {
-        match &self.by_set[self.plan.cases[key.case].set] {
+        match &self.by_set[self.plan.cases.set(key.case)] {
             None => Some(None),
             Some(limit) => limit.clone().try_acquire_owned().ok().map(Some),
         }

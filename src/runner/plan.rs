@@ -3,8 +3,8 @@
 use super::past::past_results;
 use crate::analysis::PassCount;
 use crate::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedSet, Quarantine,
-    Query, RunOptions, RunPlan, Subject, causes_of_first_failure,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
+    Quarantine, Query, RunOptions, RunPlan, Subject, causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -13,6 +13,7 @@ use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set, read_notes,
     user_for,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,7 +116,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         started: stamp.started.clone(),
         commit: current_commit(&workspace.root),
         sets: Vec::new(),
-        cases: Vec::new(),
+        cases: PlannedCases::default(),
         options: request.options.clone(),
         judge: request.judge.clone(),
     };
@@ -136,19 +137,20 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
             Ok((planned, indices)) => {
                 let (set, file) = (plan.sets.len(), &open.file);
-                plan.cases.extend(indices.into_iter().map(|index| PlannedCase {
-                    set,
-                    index,
-                    eval_id: file.eval_id(index).into_owned(),
-                    content: file.content_hash(index),
-                    quarantine: quarantine_on(&beside, &file.eval_id(index), &day).map(Box::new),
-                }));
+                for index in indices {
+                    let eval_id = file.eval_id(index);
+                    let quarantine = quarantine_on(&beside, &eval_id, &day).map(Cow::Owned);
+                    let content = file.content_hash(index).into();
+                    let case = PlannedCase { set, index, eval_id, content, quarantine };
+                    plan.cases.push(case).map_err(|error| PlanError(error.to_string()))?;
+                }
                 plan.sets.push(planned);
                 notes.push(beside);
                 sets.push(Arc::new(open.file));
             }
         }
     }
+    plan.cases.shrink_to_fit();
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }

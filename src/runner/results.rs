@@ -12,8 +12,8 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, set) in state.plan.sets.iter().enumerate() {
         let (Some(app_dir), Some(app)) = (&set.app_dir, set.agent.app()) else { continue };
-        let attempts: Vec<&Arc<EndedAttempt>> = (0..state.plan.cases.len())
-            .filter(|&case| state.plan.cases[case].set == at)
+        let attempts: Vec<Arc<EndedAttempt>> = (0..state.plan.cases.len())
+            .filter(|&case| state.plan.cases.set(case) == at)
             .flat_map(|case| state.attempts_of(case))
             // ADK does not run single turns, so its history does not contain them.
             .filter(|attempt| attempt.turn.is_none())
@@ -28,7 +28,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
     warnings
 }
 
-fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[&Arc<EndedAttempt>]) -> Result<(), String> {
+fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[Arc<EndedAttempt>]) -> Result<(), String> {
     // The older formats use a path as the id, which ADK refuses to save.
     let set_id = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     if set_id.is_empty() || set_id.contains('\0') || matches!(set_id, "." | "..") {

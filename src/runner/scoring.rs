@@ -25,7 +25,7 @@ impl Shared {
     /// Scores an attempt.
     pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
         tell.tell(Progress::Scoring).await;
-        let set = self.plan.cases[attempt.key.case].set;
+        let set = self.plan.cases.set(attempt.key.case);
         if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
             attempt.variants = of_turn(&notes.variants, attempt.turn);
         }

@@ -242,7 +242,7 @@ fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
 fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
     let plan = &prepared.plan;
     let mut found = vec![false; plan.sets.len()];
-    for case in &plan.cases {
+    for case in plan.cases.iter() {
         let has_agent = !matches!(plan.sets[case.set].agent, AgentSpec::Saved | AgentSpec::Kept);
         if !found[case.set] && has_agent {
             found[case.set] = may_be_scenario(&prepared.sets[case.set], case.index);

@@ -9,7 +9,7 @@ use super::save::write_whole;
 use crate::analysis::RunConditions;
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
-    PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
+    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -40,10 +40,11 @@ struct Head {
 }
 
 #[derive(Deserialize)]
-struct WholeFile {
+struct WholeFile<'a> {
     format: u32,
     run: RunLine,
-    cases: Vec<CaseLine>,
+    #[serde(borrow)]
+    cases: Vec<CaseLine<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,8 +73,9 @@ struct SetLine {
 
 /// A case with its outcomes.
 #[derive(Serialize, Deserialize)]
-struct CaseLine {
-    case: PlannedCase,
+struct CaseLine<'a> {
+    #[serde(borrow)]
+    case: PlannedCase<'a>,
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expectation: Option<String>,
@@ -136,10 +138,10 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
         let expectation = conditions.expectations.get(at).copied().flatten();
         let attempts = baseline.state.attempts_of(at);
         let line = CaseLine {
-            case: planned.clone(),
+            case: planned.into_owned(),
             expectation: expectation.map(|hash| format!("{hash:032x}")),
             variant: conditions.variants.get(at).cloned().flatten(),
-            attempts: attempts.into_iter().map(|attempt| attempt_line(attempt)).collect(),
+            attempts: attempts.into_iter().map(|attempt| attempt_line(&attempt)).collect(),
         };
         let comma = if at == 0 { "" } else { "," };
         let _ = write!(text, "{comma}\n    {}", serde_json::to_string(&line)?);
@@ -193,12 +195,14 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         expectations: file.cases.iter().map(expectation).collect(),
         variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
     };
+    let cases = PlannedCases::of(file.cases.iter().map(|line| line.case.clone()));
+    let cases = cases.map_err(|error| invalid(error.to_string()))?;
     let plan = RunPlan {
         commit: None,
         run_id: file.run.run_id,
         started: file.run.started,
         sets: file.run.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),
-        cases: file.cases.iter().map(|line| line.case.clone()).collect(),
+        cases,
         options: RunOptions { repeat: file.run.repeat, ..RunOptions::default() },
         judge: JudgeSpec::standard(),
     };

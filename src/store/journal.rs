@@ -416,7 +416,9 @@ pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Invocation, PlannedCase, PlannedSet, RunOptions, ToolCall, Trajectory};
+    use crate::domain::{
+        Invocation, PlannedCase, PlannedCases, PlannedSet, RunOptions, ToolCall, Trajectory,
+    };
     use std::fs::OpenOptions;
 
     fn plan() -> RunPlan {
@@ -438,15 +440,14 @@ mod tests {
                 criteria: Vec::new(),
                 user: Default::default(),
             }],
-            cases: (0..3)
-                .map(|index| PlannedCase {
-                    set: 0,
-                    index,
-                    eval_id: index.to_string(),
-                    content: String::new(),
-                    quarantine: None,
-                })
-                .collect(),
+            cases: PlannedCases::of((0..3).map(|index| PlannedCase {
+                set: 0,
+                index,
+                eval_id: index.to_string().into(),
+                content: "".into(),
+                quarantine: None,
+            }))
+            .unwrap(),
             options: RunOptions::default(),
         }
     }
@@ -649,7 +650,8 @@ mod tests {
         run.append(&attempt(1)).unwrap();
         let loaded = load_run(run.path(), None).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);
-        let read = loaded.state.finished[0].read().unwrap().actual[0].calls()[0].args.clone().unwrap();
+        let read =
+            loaded.state.finished.get(0).unwrap().read().unwrap().actual[0].calls()[0].args.clone().unwrap();
         assert_eq!(Some(&read), args.as_object());
     }
 }

@@ -4,7 +4,7 @@
 
 use super::own_folder::OwnFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::{JudgeSpec, PlannedCase, PlannedSet, RunOptions, RunPlan};
+use crate::domain::{JudgeSpec, PlannedCases, PlannedSet, RunOptions, RunPlan};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ struct WrittenPlan<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: &'a Option<String>,
     sets: &'a [PlannedSet],
-    cases: &'a [PlannedCase],
+    cases: &'a PlannedCases,
     options: &'a RunOptions,
     judge: &'a JudgeSpec,
 }
@@ -83,19 +83,17 @@ pub(super) fn plan_text(
         options,
         judge,
     };
-    let text = serde_json::to_string_pretty(&written)?;
-    Ok(match key {
-        Some(key) => {
-            let signature = key.signature(&[SIGNED_AS, text.as_bytes()]);
-            text.replacen(&unsigned(), &format!("\"signature\": \"{signature}\""), 1)
-        }
-        None => text,
-    })
+    let mut text = serde_json::to_string_pretty(&written)?;
+    // A plan may have hundreds of megabytes: it is signed where it is.
+    if let (Some(key), Some(at)) = (key, text.find(UNSIGNED)) {
+        let signature = key.signature(&[SIGNED_AS, text.as_bytes()]);
+        text.insert_str(at + UNSIGNED.len() - 1, &signature);
+    }
+    Ok(text)
 }
 
-fn unsigned() -> String {
-    "\"signature\": \"\"".to_string()
-}
+/// The signature in the text that is signed.
+const UNSIGNED: &str = "\"signature\": \"\"";
 
 /// Reads the plan of a run, and checks its indices. Errors: for example that the format is newer, or that the plan is
 /// inconsistent.
@@ -133,7 +131,7 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
 
 fn is_signed(key: &RunKey, text: &str, signature: &str) -> bool {
     signature.len() == SIGNATURE_LENGTH && {
-        let signed = text.replacen(&format!("\"signature\": \"{signature}\""), &unsigned(), 1);
+        let signed = text.replacen(&format!("\"signature\": \"{signature}\""), UNSIGNED, 1);
         key.has_signed(&[SIGNED_AS, signed.as_bytes()], signature)
     }
 }

@@ -4,8 +4,8 @@ use crate::common::input::{press, type_text};
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
-    Invocation, MetricResult, PlannedCase, PlannedSet, Progress, RecordedAt, RunBy, RunEvent, RunOptions,
-    RunPlan, RunRef, RunState, Status,
+    Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy, RunEvent,
+    RunOptions, RunPlan, RunRef, RunState, Status,
 };
 use evaltrail::explorer::{
     Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
@@ -69,7 +69,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         set: 0,
         index,
         eval_id: IDS[index].into(),
-        content: String::new(),
+        content: "".into(),
         quarantine: None,
     };
     RunState::new(Arc::new(RunPlan {
@@ -78,7 +78,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         run_id: "r1".into(),
         started: String::new(),
         sets: vec![set],
-        cases: (0..cases).map(case).collect(),
+        cases: PlannedCases::of((0..cases).map(case)).unwrap(),
         options: RunOptions::default(),
     }))
 }

@@ -5,8 +5,8 @@ use crate::common::root;
 use evaltrail::analysis::compare_runs;
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult, Part,
-    PlannedCase, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
-    Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
+    PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
+    RunState, Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
@@ -75,7 +75,7 @@ fn plan(model: &Model) -> RunPlan {
         run_id: "7f3a1c09d2e4".into(),
         started: "2026-01-01T00:00:00Z".into(),
         sets: vec![],
-        cases: vec![],
+        cases: PlannedCases::default(),
         options: RunOptions::default(),
     };
     for (set, view) in model.sets.iter().enumerate() {
@@ -94,20 +94,17 @@ fn plan(model: &Model) -> RunPlan {
             app_dir: None,
             criteria: criteria_for(&workspace(), &view.path, file, None, &[]).unwrap().0,
         });
-        plan.cases.extend((0..file.len()).map(|index| PlannedCase {
-            set,
-            index,
-            eval_id: file.eval_id(index).into_owned(),
-            content: file.content_hash(index),
-            quarantine: None,
-        }));
+        for index in 0..file.len() {
+            let (eval_id, content) = (file.eval_id(index), file.content_hash(index).into());
+            plan.cases.push(PlannedCase { set, index, eval_id, content, quarantine: None }).unwrap();
+        }
     }
     plan
 }
 
 /// The recorded attempt of a case, scored with the real metrics.
 fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
-    let planned = &plan.cases[case];
+    let planned = plan.cases.get(case).unwrap();
     let app = &plan.sets[planned.set].agent_name;
     let recording = root().join("fixtures/workspace/recordings").join(format!("{app}.jsonl"));
     let recorded = read_recording(&std::fs::read_to_string(recording).unwrap()).unwrap();
@@ -154,7 +151,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         expected_state: None,
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
-        eval_id: planned.eval_id.clone(),
+        eval_id: planned.eval_id.to_string(),
         status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
         adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
         started: String::new(),
@@ -480,8 +477,8 @@ fn hostile() -> (Model, String) {
     model.sets[0].path.shown = bad.clone();
     model.title = bad.clone();
     let mut plan = plan(&sample((80, 24)));
-    plan.cases.truncate(1);
-    plan.cases[0].eval_id = long.clone();
+    let first = PlannedCase { eval_id: long.clone().into(), ..plan.cases.get(0).unwrap().into_owned() };
+    plan.cases = PlannedCases::of([first]).unwrap();
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
     let evidence = Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual));
     let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
@@ -839,11 +836,11 @@ fn with_results(set: SetCount, passed: usize) -> SetCount {
 fn past_run(model: &Model) -> PastRun {
     let state = model.run.as_ref().unwrap();
     let set = |set: usize| {
-        let cases = (0..state.plan.cases.len()).filter(|case| state.plan.cases[*case].set == set);
+        let cases = (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
         let (cases, attempts) = cases
             .map(|case| {
-                let attempts: Vec<_> = state.attempts_of(case).into_iter().cloned().collect();
-                let eval_id = state.plan.cases[case].eval_id.clone();
+                let attempts = state.attempts_of(case);
+                let eval_id = state.plan.cases.eval_id(case).to_string();
                 (RecordedCase { eval_id, attempt: attempts.first().cloned() }, attempts)
             })
             .unzip();

@@ -4,8 +4,8 @@
 use crate::common::Place;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,
-    InMemory, Invocation, PlannedCase, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
-    RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
+    InMemory, Invocation, PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions,
+    RunPlan, RunRef, RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
 };
 use evaltrail::explorer::{
     CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded, SetMsg,
@@ -204,8 +204,8 @@ impl World {
         let cases = chosen.iter().map(|index| PlannedCase {
             set: 0,
             index: *index,
-            eval_id: open.file.eval_id(*index).into_owned(),
-            content: open.file.content_hash(*index),
+            eval_id: open.file.eval_id(*index),
+            content: open.file.content_hash(*index).into(),
             quarantine: None,
         });
         let plan = RunPlan {
@@ -226,7 +226,7 @@ impl World {
                 app_dir: None,
                 criteria: vec![],
             }],
-            cases: cases.collect(),
+            cases: PlannedCases::of(cases).unwrap(),
             options: RunOptions::default(),
         };
         let run_id = plan.run_id.clone();
@@ -234,7 +234,7 @@ impl World {
             let key = AttemptKey { case, attempt: 1 };
             let expected = self.disk[set].iter().find(|(id, _)| *id == planned.eval_id).unwrap().1;
             let ran = attempt(key, &planned.eval_id, expected, self.rng.random_range(0..4));
-            self.last.insert((set, planned.eval_id.clone()), (run_id.clone(), ran.clone()));
+            self.last.insert((set, planned.eval_id.to_string()), (run_id.clone(), ran.clone()));
             self.run.push_back(RunEvent::Started { key, slot: case });
             self.run.push_back(RunEvent::Finished(ran));
         }

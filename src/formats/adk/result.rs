@@ -41,7 +41,7 @@ pub fn result_name(id: &str) -> String {
 pub fn write_result(
     out: &mut dyn Write,
     (app, set_id, created): (&str, &str, f64),
-    attempts: &[&Arc<EndedAttempt>],
+    attempts: &[Arc<EndedAttempt>],
 ) -> io::Result<()> {
     let id = result_id(app, set_id, created);
     let document = json!({

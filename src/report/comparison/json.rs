@@ -17,7 +17,7 @@ impl ComparedRuns<'_> {
             at.map(|at| {
                 let set = run.plan.set_of(at);
                 let of = outcome_of(run, at);
-                json!({"eval_set": set.id, "file": set.file, "eval_id": run.plan.cases[at].eval_id,
+                json!({"eval_set": set.id, "file": set.file, "eval_id": run.plan.cases.eval_id(at),
                        "status": of.status, "passed": of.passed, "attempts": of.ended, "reason": of.reason})
             })
         };

@@ -151,7 +151,7 @@ fn outcome_of(run: &RunState, case: usize) -> CaseResultWords {
 }
 
 fn name_of(run: &RunState, case: usize) -> String {
-    let (set, id) = (&run.plan.set_of(case).id, &run.plan.cases[case].eval_id);
+    let (set, id) = (&run.plan.set_of(case).id, run.plan.cases.eval_id(case));
     format!("{} › {}", clean_line(set), clean_line(id))
 }
 

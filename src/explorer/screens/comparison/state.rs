@@ -17,15 +17,15 @@ pub struct ComparedRun {
 
 impl ComparedRun {
     /// The attempt that represents a case: the first one that did not pass; if all passed, the first one.
-    pub fn shown_attempt(&self, case: usize) -> Option<&Arc<EndedAttempt>> {
+    pub fn shown_attempt(&self, case: usize) -> Option<Arc<EndedAttempt>> {
         let attempts = self.state.attempts_of(case);
         let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
-        failed.or(attempts.first()).copied()
+        failed.or(attempts.first()).cloned()
     }
 
     /// The id of a case.
     pub fn eval_id(&self, case: usize) -> &str {
-        &self.state.plan.cases[case].eval_id
+        self.state.plan.cases.eval_id(case)
     }
 }
 
@@ -51,7 +51,7 @@ impl ComparedPair {
     }
 
     /// The shown attempts of a case in both runs.
-    pub fn attempts(&self, case: &ComparedCase) -> [Option<&Arc<EndedAttempt>>; 2] {
+    pub fn attempts(&self, case: &ComparedCase) -> [Option<Arc<EndedAttempt>>; 2] {
         let before = case.before.and_then(|at| self.before.shown_attempt(at));
         [before, case.after.and_then(|at| self.after.shown_attempt(at))]
     }

@@ -1,6 +1,7 @@
 //! Drawing of the list of cases of two runs, and of their metrics.
 
 use crate::analysis::{CaseFate, ComparedCase};
+use crate::domain::EndedAttempt;
 use crate::domain::{Status, clean_line};
 use crate::explorer::Layout;
 use crate::explorer::model::{Model, Screen};
@@ -12,6 +13,7 @@ use crate::report::p_words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 /// Width in columns from which the metrics are beside the list.
@@ -158,9 +160,7 @@ fn case_row(
 }
 
 /// The outcome of a case in a run: the sign of its status and, with several attempts, how many passed.
-fn outcome_words(
-    attempts: Option<Vec<&std::sync::Arc<crate::domain::EndedAttempt>>>,
-) -> (String, Option<Status>) {
+fn outcome_words(attempts: Option<Vec<Arc<EndedAttempt>>>) -> (String, Option<Status>) {
     let attempts = attempts.unwrap_or_default();
     if attempts.is_empty() {
         return ("·".into(), None);

@@ -38,14 +38,13 @@ impl RunScreen {
     /// Orders the list of a run that ended: attempts that did not pass first, otherwise in the order of the plan.
     pub fn order_ended(&mut self, run: &RunState) {
         let rank = |at: &usize| {
-            let attempt = &run.finished[*at];
-            let rank = match attempt.status {
-                Status::Failed => 0,
-                Status::Errored => 1,
-                Status::NotEvaluated => 2,
-                Status::Passed | Status::Informational => 3,
+            let rank = match run.finished.status(*at) {
+                Some(Status::Failed) => 0,
+                Some(Status::Errored) => 1,
+                Some(Status::NotEvaluated) => 2,
+                Some(Status::Passed | Status::Informational) | None => 3,
             };
-            (rank, attempt.key.case, attempt.key.attempt)
+            (rank, run.finished.key(*at))
         };
         self.order = (0..run.finished.len()).collect();
         self.order.sort_by_key(rank);

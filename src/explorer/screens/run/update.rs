@@ -114,8 +114,8 @@ fn failed_here(model: &Model) -> Vec<CaseRef> {
     let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
     match (&model.screen, &model.run) {
         (Screen::Run, Some(run)) => {
-            let not_passed = run.finished.iter().filter(|attempt| attempt.status != Status::Passed);
-            let cases = not_passed.filter_map(|attempt| model.case_of(run, attempt.key));
+            let not_passed = run.finished.statuses().filter(|(_, status)| *status != Status::Passed);
+            let cases = not_passed.filter_map(|(key, _)| model.case_of(run, key));
             cases.collect::<BTreeSet<_>>().into_iter().collect()
         }
         _ => model.browse.visible.iter().copied().filter(failing).collect(),
@@ -263,8 +263,8 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     else {
         let result = PastResult {
             file: planned_set.path.clone(),
-            eval_id: planned.eval_id.clone(),
-            content: planned.content.clone(),
+            eval_id: planned.eval_id.into_owned(),
+            content: planned.content.into_owned(),
             run: run_ref,
             attempts: vec![attempt.clone()],
         };
@@ -342,7 +342,7 @@ fn listed(model: &Model) -> usize {
 }
 
 /// The finished attempt under the cursor.
-pub(crate) fn finished_under_cursor(model: &Model) -> Option<&Arc<EndedAttempt>> {
+pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> {
     let run = model.run.as_ref().filter(|_| model.run_screen.in_finished)?;
     run.finished.get(model.run_screen.position(model.run_screen.cursor, run.finished.len())?)
 }
@@ -394,7 +394,8 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let row = |step: usize| if forward { (from + step) % count } else { (from + count - step) % count };
     let is_failing = |row: &usize| {
         let at = screen.position(*row, count);
-        at.is_some_and(|at| !matches!(run.finished[at].status, Status::Passed | Status::Informational))
+        let status = at.and_then(|at| run.finished.status(at));
+        status.is_some_and(|status| !matches!(status, Status::Passed | Status::Informational))
     };
     if let Some(row) = (1..=count).map(row).find(is_failing) {
         model.run_screen.in_finished = true;

@@ -125,7 +125,7 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
         let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
-        let name = format!("{}{repeat}", run.plan.cases[key.case].eval_id);
+        let name = format!("{}{repeat}", run.plan.cases.eval_id(key.case));
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
@@ -212,7 +212,7 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         }
         let position = model.run_screen.position(at, ended);
         let Some(attempt) = position.and_then(|position| run.finished.get(position)) else { continue };
-        finished_row(run, attempt, name, row, style, theme, buffer);
+        finished_row(run, &attempt, name, row, style, theme, buffer);
     }
     scrollbar(area, first, rows, all, theme, buffer);
 }
@@ -228,7 +228,7 @@ fn cancelled_row(
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
-    let id = run.plan.cases.get(key.case).map(|case| case.eval_id.as_str()).unwrap_or_default();
+    let id = run.plan.cases.eval_id(key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
     put(buffer, row.x + 1, row.y, 1, "–", faint);
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{id}{repeat}"), style);
