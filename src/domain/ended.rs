@@ -17,7 +17,7 @@ pub const WHOLE_AT_MOST: u64 = 4 << 20;
 static WHOLE: AtomicU64 = AtomicU64::new(0);
 
 /// The data of an attempt that lists, counts, filters and tables need. A change of its fields is a change of
-/// `store::SUMMARIES_FORMAT`.
+/// the format of `store::summaries`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptSummary {
     /// Which attempt this is.

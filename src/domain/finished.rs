@@ -9,16 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of summaries that are compressed together. A larger block compresses better; a smaller one is faster to
 /// take a single summary from.
-const BLOCK: usize = 64;
+pub const ATTEMPTS_IN_BLOCK: usize = 64;
 /// The number of blocks that stay decompressed, for those who look at attempts near each other.
 const UNPACKED_AT_MOST: usize = 4;
+
+/// The attempts of a block.
+type Unpacked = Arc<[Arc<EndedAttempt>]>;
 
 /// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored as they are,
 /// of all others the compressed summary is.
 #[derive(Default)]
 pub struct FinishedAttempts {
     places: Vec<Place>,
-    /// The compressed summaries of the first attempts, [`BLOCK`] in each.
+    /// The compressed summaries of the first attempts, [`ATTEMPTS_IN_BLOCK`] in each.
     blocks: Vec<Arc<[u8]>>,
     /// The attempts after those in `blocks`.
     newest: Vec<Arc<EndedAttempt>>,
@@ -27,7 +30,7 @@ pub struct FinishedAttempts {
     /// The journals that the other attempts in `blocks` can be read from.
     journals: Vec<Arc<dyn AttemptRecords>>,
     /// The blocks that were decompressed last, the latest first.
-    unpacked: Mutex<VecDeque<(usize, Arc<[Arc<EndedAttempt>]>)>>,
+    unpacked: Mutex<VecDeque<(usize, Unpacked)>>,
 }
 
 /// What is known of an attempt without its summary.
@@ -36,7 +39,6 @@ struct Place {
     case: u32,
     attempt: u32,
     offset: u64,
-    /// 0 without a record.
     length: u32,
     /// Index into `journals`.
     journal: u8,
@@ -56,46 +58,37 @@ impl FinishedAttempts {
 
     /// Adds an attempt.
     pub fn push(&mut self, attempt: Arc<EndedAttempt>) {
-        let place = Place {
-            // A plan has at most this many cases (`PlannedCases`).
-            case: attempt.key.case as u32,
-            attempt: attempt.key.attempt,
-            offset: 0,
-            length: 0,
-            journal: 0,
-            status: attempt.status,
-        };
-        let recorded = attempt.record().and_then(|(at, journal)| self.recorded(place, at, journal));
+        let place = Place::of(&attempt);
+        let recorded = attempt.record().and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
         if recorded.is_none() || attempt.is_in_memory() {
             self.whole.insert(self.places.len(), attempt.clone());
         }
         self.places.push(recorded.unwrap_or(place));
         self.newest.push(attempt);
-        if self.newest.len() == BLOCK {
+        if self.newest.len() == ATTEMPTS_IN_BLOCK {
             self.blocks.push(packed(&self.newest));
             self.newest.clear();
         }
     }
 
-    /// The place of an attempt with its record; `None` if it is not representable.
-    fn recorded(&mut self, place: Place, at: RecordedAt, journal: &Arc<dyn AttemptRecords>) -> Option<Place> {
+    /// The index of a journal, which is added if it is new; `None` if there are too many.
+    fn index_of(&mut self, journal: &Arc<dyn AttemptRecords>) -> Option<u8> {
         let known = self.journals.iter().rposition(|known| Arc::ptr_eq(known, journal));
         let index = u8::try_from(known.unwrap_or(self.journals.len())).ok()?;
-        let length = u32::try_from(at.length).ok()?;
         if known.is_none() {
             self.journals.push(journal.clone());
         }
-        Some(Place { offset: at.offset, length, journal: index, ..place })
+        Some(index)
     }
 
     /// The attempt at a position.
     pub fn get(&self, at: usize) -> Option<Arc<EndedAttempt>> {
-        if let Some(newest) = at.checked_sub(self.blocks.len() * BLOCK) {
+        if let Some(newest) = at.checked_sub(self.blocks.len() * ATTEMPTS_IN_BLOCK) {
             return self.newest.get(newest).cloned();
         }
         match self.whole.get(&at) {
             Some(attempt) => Some(attempt.clone()),
-            None => self.unpacked(at / BLOCK).get(at % BLOCK).cloned(),
+            None => self.unpacked(at / ATTEMPTS_IN_BLOCK).get(at % ATTEMPTS_IN_BLOCK).cloned(),
         }
     }
 
@@ -110,7 +103,7 @@ impl FinishedAttempts {
     }
 
     /// All attempts.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Arc<EndedAttempt>> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = Arc<EndedAttempt>> {
         (0..self.len()).filter_map(|at| self.get(at))
     }
 
@@ -119,7 +112,7 @@ impl FinishedAttempts {
         self.places.iter().map(|place| (place.key(), place.status))
     }
 
-    fn unpacked(&self, block: usize) -> Arc<[Arc<EndedAttempt>]> {
+    fn unpacked(&self, block: usize) -> Unpacked {
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = unpacked.iter().position(|(known, _)| *known == block) {
             return unpacked[at].1.clone();
@@ -132,10 +125,10 @@ impl FinishedAttempts {
     }
 
     /// Decompresses the summaries of a block. `None` if it is damaged.
-    fn unpacked_from(&self, block: &[u8], number: usize) -> Option<Arc<[Arc<EndedAttempt>]>> {
+    fn unpacked_from(&self, block: &[u8], number: usize) -> Option<Unpacked> {
         let bytes = lz4_flex::decompress_size_prepended(block).ok()?;
         let summaries: Vec<AttemptSummary> = postcard::from_bytes(&bytes).ok()?;
-        let places = self.places[number * BLOCK..].iter().take(BLOCK);
+        let places = self.places[number * ATTEMPTS_IN_BLOCK..].iter().take(ATTEMPTS_IN_BLOCK);
         if summaries.len() != places.len() {
             return None;
         }
@@ -147,44 +140,55 @@ impl FinishedAttempts {
         summaries.into_iter().zip(places).map(attempt).collect()
     }
 
-    /// The binary form; `None` if some attempt has no record, or not in the same journal as the others.
-    pub fn to_bytes(&self) -> Option<Vec<u8>> {
-        if self.journals.len() > 1 || self.places.iter().any(|place| place.length == 0) {
+    /// Adds the attempts of a [`packed_block`], whose records are in a journal. Only the last block may have fewer than
+    /// [`ATTEMPTS_IN_BLOCK`] attempts. `None` if the block is damaged; of the summaries of a complete block, that is
+    /// only noticed when they are needed.
+    pub fn push_block(&mut self, block: &[u8], journal: &Arc<dyn AttemptRecords>) -> Option<()> {
+        let (places, summaries): (Vec<Place>, &[u8]) = postcard::take_from_bytes(block).ok()?;
+        let is_complete = places.len() == ATTEMPTS_IN_BLOCK;
+        if !self.newest.is_empty() || places.is_empty() || places.len() > ATTEMPTS_IN_BLOCK {
             return None;
         }
-        let last = (!self.newest.is_empty()).then(|| packed(&self.newest));
-        let blocks: Vec<&Arc<[u8]>> = self.blocks.iter().chain(&last).collect();
-        let lengths: Vec<usize> = blocks.iter().map(|block| block.len()).collect();
-        let mut bytes = postcard::to_stdvec(&(&self.places, lengths)).ok()?;
-        blocks.into_iter().for_each(|block| bytes.extend_from_slice(block));
-        Some(bytes)
-    }
-
-    /// Reads the binary form of attempts whose records are in a journal. `None` if it is damaged; of a block of
-    /// summaries, that is only noticed when it is decompressed.
-    pub fn of_bytes(bytes: &[u8], journal: Arc<dyn AttemptRecords>) -> Option<FinishedAttempts> {
-        let ((places, lengths), mut rest): ((Vec<Place>, Vec<usize>), &[u8]) =
-            postcard::take_from_bytes(bytes).ok()?;
-        if lengths.len() != places.len().div_ceil(BLOCK) || places.iter().any(|place| place.journal != 0) {
-            return None;
+        if self.journals.is_empty() {
+            self.journals.push(journal.clone());
         }
-        let mut blocks: Vec<Arc<[u8]>> = Vec::with_capacity(lengths.len());
-        for length in lengths {
-            let block;
-            (block, rest) = rest.split_at_checked(length)?;
-            blocks.push(block.into());
+        self.places.extend(places);
+        match is_complete {
+            true => self.blocks.push(summaries.into()),
+            false => self.newest = self.unpacked_from(summaries, self.blocks.len())?.to_vec(),
         }
-        let complete = places.len() / BLOCK;
-        let last = blocks.split_off(complete).pop();
-        let mut attempts = FinishedAttempts { places, blocks, journals: vec![journal], ..Default::default() };
-        if let Some(last) = last {
-            attempts.newest = attempts.unpacked_from(&last, complete)?.to_vec();
-        }
-        Some(attempts)
+        Some(())
     }
 }
 
+/// The binary form of attempts that ended, all recorded in the same journal. `None` if one has no record.
+pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
+    let place = |attempt: &Arc<EndedAttempt>| Place::of(attempt).at(attempt.record()?.0, 0);
+    let places: Vec<Place> = attempts.iter().map(place).collect::<Option<_>>()?;
+    let mut block = postcard::to_stdvec(&places).ok()?;
+    block.extend_from_slice(&packed(attempts));
+    Some(block)
+}
+
 impl Place {
+    /// The place of an attempt without a record.
+    fn of(attempt: &EndedAttempt) -> Place {
+        Place {
+            // A plan has at most this many cases (`PlannedCases`).
+            case: attempt.key.case as u32,
+            attempt: attempt.key.attempt,
+            offset: 0,
+            length: 0,
+            journal: 0,
+            status: attempt.status,
+        }
+    }
+
+    /// The place with a record; `None` if its length is not representable.
+    fn at(self, at: RecordedAt, journal: u8) -> Option<Place> {
+        Some(Place { offset: at.offset, length: u32::try_from(at.length).ok()?, journal, ..self })
+    }
+
     fn key(&self) -> AttemptKey {
         AttemptKey { case: self.case as usize, attempt: self.attempt }
     }
@@ -246,7 +250,7 @@ mod tests {
 
     fn recorded(case: usize, journal: &Arc<dyn AttemptRecords>, in_memory: InMemory) -> Arc<EndedAttempt> {
         let at = RecordedAt { offset: case as u64 * 1000, length: 10 };
-        let error = (case % 3 == 0).then_some("no answer");
+        let error = case.is_multiple_of(3).then_some("no answer");
         Arc::new(EndedAttempt::recorded(attempt(case, error), at, journal, in_memory))
     }
 
@@ -264,47 +268,43 @@ mod tests {
             added.iter().for_each(|attempt| finished.push(attempt.clone()));
             prop_assert_eq!(finished.len(), added.len());
             prop_assert_eq!(finished.iter().collect::<Vec<_>>(), added.clone());
-            prop_assert_eq!(finished.iter().rev().last(), added.first().cloned());
             for (at, attempt) in added.iter().enumerate() {
                 prop_assert_eq!(finished.key(at), Some(attempt.key));
                 prop_assert_eq!(finished.status(at), Some(attempt.status));
                 prop_assert_eq!(finished.get(at).unwrap().read(), attempt.read());
             }
-            prop_assert_eq!(finished.to_bytes().is_some(), kinds.iter().all(|kind| *kind != 0));
         }
     }
 
     #[test]
-    fn the_binary_form_is_read_back_and_a_damaged_one_is_not() {
-        for count in [0, 1, BLOCK, BLOCK + 1, 5 * BLOCK] {
-            let journal = journal();
-            let mut finished = FinishedAttempts::default();
-            (0..count).for_each(|case| finished.push(recorded(case, &journal, InMemory::Summary)));
-            let bytes = finished.to_bytes().unwrap();
-            let read = FinishedAttempts::of_bytes(&bytes, journal.clone()).unwrap();
-            assert!(read.iter().eq(finished.iter()));
-            let last = count.checked_sub(1).and_then(|last| read.get(last));
-            let why = last.map(|last| last.read().unwrap_err());
-            assert_eq!(why, count.checked_sub(1).map(|last| format!("read at {}", last * 1000)));
-            for length in 0..bytes.len().min(2000) {
-                assert!(FinishedAttempts::of_bytes(&bytes[..length], journal.clone()).is_none(), "{length}");
+    fn blocks_are_read_back_and_damaged_ones_are_not() {
+        let journal = journal();
+        for count in [1, ATTEMPTS_IN_BLOCK, 3 * ATTEMPTS_IN_BLOCK + 5] {
+            let added: Vec<_> = (0..count).map(|case| recorded(case, &journal, InMemory::Summary)).collect();
+            let mut read = FinishedAttempts::default();
+            for attempts in added.chunks(ATTEMPTS_IN_BLOCK) {
+                read.push_block(&packed_block(attempts).unwrap(), &journal).unwrap();
             }
+            assert!(read.iter().eq(added));
+            let last = read.get(count - 1).unwrap();
+            assert_eq!(last.read().unwrap_err(), format!("read at {}", (count - 1) * 1000));
         }
-    }
-
-    #[test]
-    fn attempts_of_two_journals_have_no_binary_form() {
-        let mut finished = FinishedAttempts::default();
-        finished.push(recorded(0, &journal(), InMemory::Summary));
-        finished.push(recorded(1, &journal(), InMemory::Summary));
-        assert!(finished.to_bytes().is_none());
+        let short = packed_block(&[recorded(0, &journal, InMemory::Whole)]).unwrap();
+        for length in 0..short.len() {
+            assert!(FinishedAttempts::default().push_block(&short[..length], &journal).is_none(), "{length}");
+        }
+        let mut two = FinishedAttempts::default();
+        assert!(two.push_block(&short, &journal).is_some() && two.push_block(&short, &journal).is_none());
+        let unrecorded = Arc::new(EndedAttempt::unrecorded(attempt(1, None)));
+        assert!(packed_block(&[recorded(0, &journal, InMemory::Whole), unrecorded]).is_none());
     }
 
     #[test]
     fn a_summary_takes_a_fraction_of_its_size() {
         let (journal, mut finished) = (journal(), FinishedAttempts::default());
-        (0..100 * BLOCK).for_each(|case| finished.push(recorded(case, &journal, InMemory::Summary)));
+        (0..100 * ATTEMPTS_IN_BLOCK)
+            .for_each(|case| finished.push(recorded(case, &journal, InMemory::Summary)));
         let bytes: usize = finished.blocks.iter().map(|block| block.len()).sum();
-        assert!(bytes < 60 * 100 * BLOCK, "{} bytes each", bytes / 100 / BLOCK);
+        assert!(bytes < 60 * 100 * ATTEMPTS_IN_BLOCK, "{} bytes each", bytes / 100 / ATTEMPTS_IN_BLOCK);
     }
 }

@@ -55,7 +55,7 @@ pub use ended::{
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
-pub use finished::FinishedAttempts;
+pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};

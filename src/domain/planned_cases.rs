@@ -145,6 +145,37 @@ impl PlannedCases {
         self.quarantines.get(&case)
     }
 
+    /// The binary form.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let lengths = (0..self.len()).map(|case| {
+            let Place { set, index, id_length, .. } = self.places[case];
+            (set, index, id_length, self.content(case).len())
+        });
+        let quarantines = serde_json::to_string(&self.quarantines).unwrap_or_default();
+        let columns = (lengths.collect::<Vec<_>>(), &self.texts, quarantines);
+        // Writing to memory does not fail.
+        postcard::to_stdvec(&columns).unwrap_or_default()
+    }
+
+    /// Reads the binary form. `None` if it is damaged.
+    pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
+        let (lengths, texts, quarantines): (Vec<(u32, u32, u32, usize)>, String, &str) =
+            postcard::from_bytes(bytes).ok()?;
+        let mut start = 0;
+        let mut places = Vec::with_capacity(lengths.len());
+        for (set, index, id_length, content_length) in lengths {
+            places.push(Place { set, index, start, id_length });
+            let content = start.checked_add(id_length as usize)?;
+            let end = content.checked_add(content_length)?;
+            if !texts.is_char_boundary(content) || !texts.is_char_boundary(end) {
+                return None;
+            }
+            start = end;
+        }
+        let quarantines = serde_json::from_str(quarantines).ok()?;
+        (start == texts.len()).then_some(PlannedCases { places, texts, quarantines })
+    }
+
     /// Gives back memory that was reserved for further cases.
     pub fn shrink_to_fit(&mut self) {
         self.places.shrink_to_fit();
@@ -218,6 +249,27 @@ mod tests {
         assert_eq!(serde_json::from_str::<PlannedCases>(&text).unwrap(), cases);
         let value = serde_json::to_value(&cases).unwrap();
         assert_eq!(serde_json::from_value::<PlannedCases>(value).unwrap(), cases);
+    }
+
+    #[test]
+    fn the_binary_form_is_read_back_and_a_damaged_one_is_not() {
+        let cases = PlannedCases::of([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
+        let bytes = cases.to_bytes();
+        assert_eq!(PlannedCases::of_bytes(&bytes).as_ref(), Some(&cases));
+        assert_eq!(
+            PlannedCases::of_bytes(&PlannedCases::default().to_bytes()),
+            Some(PlannedCases::default())
+        );
+        for length in 0..bytes.len() {
+            assert_eq!(PlannedCases::of_bytes(&bytes[..length]), None, "{length}");
+        }
+        for at in 0..bytes.len() {
+            // Whatever is read, nothing panics.
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let read = PlannedCases::of_bytes(&changed);
+            read.iter().flat_map(PlannedCases::iter).for_each(drop);
+        }
     }
 
     #[test]

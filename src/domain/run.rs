@@ -36,6 +36,20 @@ impl RunPlan {
         self.cases.len().saturating_mul(self.options.repeat as usize)
     }
 
+    /// The plan without its cases.
+    pub fn without_cases(&self) -> RunPlan {
+        let RunPlan { run_id, started, commit, sets, options, judge, .. } = self;
+        RunPlan {
+            run_id: run_id.clone(),
+            started: started.clone(),
+            commit: commit.clone(),
+            sets: sets.clone(),
+            cases: PlannedCases::default(),
+            options: options.clone(),
+            judge: judge.clone(),
+        }
+    }
+
     /// The set of a case.
     pub fn set_of(&self, case: usize) -> &PlannedSet {
         &self.sets[self.cases.set(case)]

@@ -154,6 +154,21 @@ impl RunState {
         }
     }
 
+    /// The state of a run in which these attempts ended. `None` if one does not belong to a case of the plan, or is there
+    /// twice.
+    pub fn of_finished(plan: Arc<RunPlan>, finished: FinishedAttempts) -> Option<RunState> {
+        let mut state = RunState::new(plan);
+        for (position, (key, status)) in finished.statuses().enumerate() {
+            let is_known = |at: usize| finished.key(at) == Some(key);
+            if key.case >= state.first.len() || state.positions_of(key.case).any(is_known) {
+                return None;
+            }
+            state.add(key, status, position as u32);
+        }
+        state.finished = finished;
+        Some(state)
+    }
+
     /// Applies one event. Invalid events (an unknown case) are ignored.
     pub fn apply(&mut self, event: RunEvent) {
         match event {
@@ -193,13 +208,17 @@ impl RunState {
         if attempt.key.case >= self.first.len() || self.positions_of(attempt.key.case).any(known) {
             return;
         }
-        let position = self.finished.len() as u32;
-        match &mut self.first[attempt.key.case] {
-            first if *first == NONE => *first = position,
-            _ => self.others.entry(attempt.key.case).or_default().push(position),
-        }
-        self.totals.add(attempt.status);
+        self.add(attempt.key, attempt.status, self.finished.len() as u32);
         self.finished.push(attempt);
+    }
+
+    /// Counts an attempt that is at a position in `finished`.
+    fn add(&mut self, key: AttemptKey, status: Status, position: u32) {
+        match &mut self.first[key.case] {
+            first if *first == NONE => *first = position,
+            _ => self.others.entry(key.case).or_default().push(position),
+        }
+        self.totals.add(status);
     }
 
     /// The positions of the attempts of a case in `finished`.

@@ -5,9 +5,7 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::report::Report;
 use super::results::write_results;
-use crate::domain::{
-    Attempt, AttemptKey, CancelReason, EndedAttempt, InMemory, RecordedAt, RunEvent, RunState,
-};
+use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState};
 use crate::process::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +27,13 @@ pub(super) enum Order {
 pub(super) type Ask = (AttemptKey, oneshot::Sender<CancellationToken>);
 
 pub(super) struct Dispatcher {
-    pub(super) state: RunState,
+    pub(super) plan: Arc<RunPlan>,
+    /// The number of attempts that have not ended.
+    pub(super) left: usize,
+    pub(super) paused: bool,
+    pub(super) cancelling: Option<CancelReason>,
+    /// The state for the result files of ADK, if there will be any.
+    pub(super) of_adk: Option<RunState>,
     /// `None` when the run is not recorded.
     pub(super) journal: Option<JournalWriter>,
     /// Whether attempts could not be written to the journal yet.
@@ -42,7 +46,6 @@ pub(super) struct Dispatcher {
     pub(super) closing: CancellationToken,
     /// The attempt that requested to start while the run was paused.
     pub(super) held: Option<Ask>,
-    pub(super) write_results: bool,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
     /// together, the last one has it.
@@ -66,13 +69,12 @@ impl Dispatcher {
             }
         }
         self.all_written().await;
-        if self.write_results {
-            let state = self.state.clone();
+        if let Some(state) = self.of_adk.take() {
             let written = tokio::task::spawn_blocking(move || write_results(&state)).await;
             written.unwrap_or_default().into_iter().for_each(|warning| self.warn(warning));
         }
         self.finish_journal().await;
-        self.emit(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() });
+        self.outbox.push(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() });
         self.outbox.deliver_all().await;
     }
 
@@ -86,9 +88,8 @@ impl Dispatcher {
 
     /// Marks the run as complete if it is, and waits until the journal is synced.
     async fn finish_journal(&mut self) {
-        let went_through = self.state.outstanding().is_empty();
         if let Some(journal) = &mut self.journal {
-            if went_through {
+            if self.left == 0 {
                 journal.end();
             }
             journal.close();
@@ -101,17 +102,8 @@ impl Dispatcher {
         }
     }
 
-    /// Applies an event to the state, and sends it to the listener.
-    pub(super) fn emit(&mut self, event: RunEvent) {
-        // The dispatcher does not use the progress of attempts.
-        if !matches!(event, RunEvent::Progress { .. }) {
-            self.state.apply(event.clone());
-        }
-        self.outbox.push(event);
-    }
-
     pub(super) fn warn(&mut self, warning: String) {
-        self.emit(RunEvent::Warning(warning));
+        self.outbox.push(RunEvent::Warning(warning));
     }
 
     fn order(&mut self, order: Order) {
@@ -122,7 +114,8 @@ impl Dispatcher {
                 }
             }
             Order::Pause(on) => {
-                self.emit(RunEvent::Paused(on));
+                self.paused = on;
+                self.outbox.push(RunEvent::Paused(on));
                 if let (false, Some(ask)) = (on, self.held.take()) {
                     self.begin(ask);
                 }
@@ -130,8 +123,9 @@ impl Dispatcher {
             Order::Cancel(reason) => {
                 self.held = None;
                 self.closing.cancel();
-                if self.state.cancelling < Some(reason) {
-                    self.emit(RunEvent::Cancelling(reason));
+                if self.cancelling < Some(reason) {
+                    self.cancelling = Some(reason);
+                    self.outbox.push(RunEvent::Cancelling(reason));
                 }
                 if reason == CancelReason::Stop {
                     self.cancel.cancel();
@@ -143,14 +137,14 @@ impl Dispatcher {
     fn report(&mut self, report: Report) {
         match report {
             // Dropping the channel refuses the request.
-            Report::Ask(..) if self.state.cancelling.is_some() => {}
-            Report::Ask(key, answer) if self.state.paused => self.held = Some((key, answer)),
+            Report::Ask(..) if self.cancelling.is_some() => {}
+            Report::Ask(key, answer) if self.paused => self.held = Some((key, answer)),
             Report::Ask(key, answer) => self.begin((key, answer)),
-            Report::Progress(key, progress) => self.emit(RunEvent::Progress { key, progress }),
+            Report::Progress(key, progress) => self.outbox.push(RunEvent::Progress { key, progress }),
             Report::Done(attempts, recorded) => self.record(attempts, recorded),
             Report::Dropped(key) => {
                 self.running.remove(&key);
-                self.emit(RunEvent::Dropped(key));
+                self.outbox.push(RunEvent::Dropped(key));
             }
             Report::Broke(key, why, recorded) => {
                 let attempt = self.broken(key, why);
@@ -163,7 +157,7 @@ impl Dispatcher {
         let token = self.cancel.child_token();
         let slot = self.free_slot();
         self.running.insert(key, (slot, token.clone()));
-        self.emit(RunEvent::Started { key, slot });
+        self.outbox.push(RunEvent::Started { key, slot });
         let _ = answer.send(token);
     }
 
@@ -184,7 +178,7 @@ impl Dispatcher {
         }
         let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempts));
         if !is_given {
-            keys.into_iter().for_each(|key| self.finished(key, None));
+            keys.into_iter().for_each(|key| self.unrecorded(key));
         }
     }
 
@@ -192,19 +186,19 @@ impl Dispatcher {
     fn written(&mut self, written: Option<Written>) {
         match written {
             Some(Written::Recorded(written)) => {
-                written.into_iter().for_each(|(key, at)| self.finished(key, Some(at)));
+                written.into_iter().for_each(|ended| self.finished(ended, true));
             }
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "writing is retried, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now; {again}: {error}"));
                 }
-                self.finished(key, None);
+                self.unrecorded(key);
             }
             Some(Written::Refused(key, error)) => {
-                let case = self.state.plan.cases.eval_id(key.case);
+                let case = self.plan.cases.eval_id(key.case);
                 self.warn(format!("{case} is not recorded: {error}"));
-                self.finished(key, None);
+                self.unrecorded(key);
             }
             Some(Written::Recovered(attempts)) => {
                 self.is_journal_behind = false;
@@ -223,30 +217,36 @@ impl Dispatcher {
             "the run is no longer recorded, results are kept in memory: the journal's thread ended".into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
-            self.finished(key, None);
+            self.unrecorded(key);
         }
     }
 
-    /// Reports an attempt that ended; `at` is its position in the journal if it was recorded.
-    fn finished(&mut self, key: AttemptKey, at: Option<RecordedAt>) {
-        self.running.remove(&key);
-        if let Some((attempt, recorded)) = self.writing.remove(&key) {
-            let is_recorded = at.is_some() && self.journal.is_some();
-            let ended = match (at, &self.journal) {
-                (Some(at), Some(journal)) => {
-                    EndedAttempt::recorded(attempt, at, &journal.records, InMemory::Whole)
-                }
-                _ => EndedAttempt::unrecorded(attempt),
-            };
-            self.emit(RunEvent::Finished(Arc::new(ended)));
-            if let Some(recorded) = recorded {
-                let _ = recorded.send(is_recorded);
-            }
+    /// Reports an attempt that was not recorded.
+    fn unrecorded(&mut self, key: AttemptKey) {
+        if let Some((attempt, _)) = self.writing.get(&key) {
+            let ended = EndedAttempt::unrecorded(attempt.clone());
+            self.finished(Arc::new(ended), false);
+        }
+    }
+
+    /// Reports an attempt that ended.
+    fn finished(&mut self, ended: Arc<EndedAttempt>, is_recorded: bool) {
+        self.running.remove(&ended.key);
+        // An attempt that was written after a delay was reported before.
+        let Some((_, recorded)) = self.writing.remove(&ended.key) else { return };
+        self.left = self.left.saturating_sub(1);
+        let event = RunEvent::Finished(ended);
+        if let Some(state) = &mut self.of_adk {
+            state.apply(event.clone());
+        }
+        self.outbox.push(event);
+        if let Some(recorded) = recorded {
+            let _ = recorded.send(is_recorded);
         }
     }
 
     fn broken(&self, key: AttemptKey, why: String) -> Attempt {
-        let mut attempt = Attempt::blank(key, self.state.plan.cases.eval_id(key.case));
+        let mut attempt = Attempt::blank(key, self.plan.cases.eval_id(key.case));
         attempt.fail(format!("evaltrail itself failed: {why}"));
         attempt
     }

@@ -1,8 +1,8 @@
 //! Writes the journal of a run on a separate thread, so that a slow disk does not delay attempts. Writes that fail, for
 //! example because the disk is full, are retried.
 
-use crate::domain::{Attempt, AttemptKey, AttemptRecords, RecordedAt};
-use crate::store::{JournalError, RunFolder};
+use crate::domain::{Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunState};
+use crate::store::{JournalError, RunFolder, SummaryWriter};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,8 +22,8 @@ enum Request {
 
 /// The outcome of a request.
 pub(super) enum Written {
-    /// The attempts were written at these positions.
-    Recorded(Vec<(AttemptKey, RecordedAt)>),
+    /// The attempts were written.
+    Recorded(Vec<Arc<EndedAttempt>>),
     /// The attempt could not be written, for this reason. The write will be retried.
     Waiting(AttemptKey, JournalError),
     /// The attempt cannot be written to a journal.
@@ -38,17 +38,16 @@ pub(super) enum Written {
 pub(super) struct JournalWriter {
     requests: Option<Sender<Request>>,
     written: mpsc::Receiver<Written>,
-    /// Reads attempts that were written.
-    pub(super) records: Arc<dyn AttemptRecords>,
 }
 
 impl JournalWriter {
-    /// Starts the thread. When the writer is closed or dropped, the thread writes what was submitted, and ends.
-    pub(super) fn start(folder: RunFolder) -> std::io::Result<JournalWriter> {
+    /// Starts the thread for a run with this state. When the writer is closed or dropped, the thread writes what was submitted, and ends.
+    pub(super) fn start(folder: RunFolder, state: &RunState) -> std::io::Result<JournalWriter> {
         let (requests, waiting) = channel();
         let (done, written) = mpsc::channel(WAITING);
-        let records = folder.records();
         let mut thread = JournalThread {
+            records: folder.records(),
+            summaries: folder.begin_summaries(state),
             folder,
             done,
             unwritten: VecDeque::new(),
@@ -56,7 +55,7 @@ impl JournalWriter {
             synced: Instant::now(),
         };
         std::thread::Builder::new().name("journal".into()).spawn(move || thread.serve(&waiting))?;
-        Ok(JournalWriter { requests: Some(requests), written, records })
+        Ok(JournalWriter { requests: Some(requests), written })
     }
 
     /// Submits attempts; [`JournalWriter::written`] returns the outcome. Returns `false` when the thread has ended.
@@ -84,6 +83,10 @@ impl JournalWriter {
 
 struct JournalThread {
     folder: RunFolder,
+    /// Reads attempts that were written.
+    records: Arc<dyn AttemptRecords>,
+    /// `None` if the run has none, or they could not be written.
+    summaries: Option<SummaryWriter>,
     done: mpsc::Sender<Written>,
     /// Attempts that could not be written yet, the oldest first.
     unwritten: VecDeque<Arc<Attempt>>,
@@ -98,9 +101,7 @@ impl JournalThread {
             let left = SYNC_EVERY.saturating_sub(self.synced.elapsed());
             match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
                 Ok(Request::Append(attempts)) => self.append_all(attempts),
-                Ok(Request::End) => {
-                    self.is_dirty |= self.retry().and_then(|()| self.folder.end()).is_ok();
-                }
+                Ok(Request::End) => self.end(),
                 Err(RecvTimeoutError::Timeout) => {
                     // A write that fails again is retried later.
                     let _ = self.retry();
@@ -115,6 +116,18 @@ impl JournalThread {
         self.sync();
     }
 
+    /// Marks the run as complete, unless an attempt is missing.
+    fn end(&mut self) {
+        if self.retry().and_then(|()| self.folder.end()).is_err() {
+            return;
+        }
+        self.is_dirty = true;
+        if let Some(summaries) = self.summaries.take() {
+            // Without them, the journal is read.
+            let _ = self.folder.end_summaries(summaries);
+        }
+    }
+
     /// Writes attempts: at once, or one by one if that fails.
     fn append_all(&mut self, attempts: Vec<Arc<Attempt>>) {
         let written = match self.retry() {
@@ -124,8 +137,9 @@ impl JournalThread {
         match written {
             Some(places) => {
                 self.is_dirty = true;
-                let keys = attempts.iter().map(|attempt| attempt.key);
-                self.answer(Written::Recorded(keys.zip(places).collect()));
+                let recorded = attempts.into_iter().zip(places);
+                let ended = recorded.map(|(attempt, at)| self.ended(attempt, at)).collect();
+                self.answer(Written::Recorded(ended));
             }
             None => attempts.into_iter().for_each(|attempt| self.append(attempt)),
         }
@@ -135,7 +149,7 @@ impl JournalThread {
     fn append(&mut self, attempt: Arc<Attempt>) {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
-            Ok(at) => self.answer(Written::Recorded(vec![(key, at)])),
+            Ok(ended) => self.answer(Written::Recorded(vec![ended])),
             Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);
@@ -144,10 +158,21 @@ impl JournalThread {
         }
     }
 
-    fn write(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
+    fn write(&mut self, attempt: &Arc<Attempt>) -> Result<Arc<EndedAttempt>, JournalError> {
         let at = self.folder.append(attempt)?;
         self.is_dirty = true;
-        Ok(at)
+        Ok(self.ended(attempt.clone(), at))
+    }
+
+    /// The attempt with its record, which is added to the summaries.
+    fn ended(&mut self, attempt: Arc<Attempt>, at: RecordedAt) -> Arc<EndedAttempt> {
+        let ended = Arc::new(EndedAttempt::recorded(attempt, at, &self.records, InMemory::Whole));
+        if let Some(summaries) = &mut self.summaries
+            && summaries.add(ended.clone()).is_err()
+        {
+            self.summaries = None;
+        }
+        ended
     }
 
     /// Retries the writes that failed.

@@ -1,10 +1,15 @@
 //! Writes result files for ADK and `adk web` at the end of a run, in each agent's history folder.
 
-use crate::domain::{EndedAttempt, RunState};
+use crate::domain::{EndedAttempt, RunPlan, RunState};
 use crate::formats::adk::{app_history, result_id, result_name, write_result};
 use crate::store::fill_whole;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Whether an agent of a run keeps a history of results.
+pub(super) fn has_results(plan: &RunPlan) -> bool {
+    plan.sets.iter().any(|set| set.app_dir.is_some() && set.agent.app().is_some())
+}
 
 /// Writes one file for each set that was run against an ADK agent on this machine. Returns a warning for each file that
 /// could not be written.

@@ -7,6 +7,7 @@ use super::journal::JournalWriter;
 use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
+use super::results::has_results;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
 use crate::judge::Judges;
@@ -65,7 +66,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         }
     };
     let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
-    let (journal, warning) = open_or_warn(opened);
+    let (journal, warning) = open_or_warn(opened, &state);
     let outstanding_attempts = state.outstanding();
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
@@ -78,14 +79,17 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),
         held: None,
-        state: state.clone(),
+        plan: state.plan.clone(),
+        left: outstanding_attempts.len(),
+        paused: false,
+        cancelling: None,
+        of_adk: has_results(&state.plan).then(|| state.clone()),
         journal,
         is_journal_behind: false,
         outbox: Outbox::new(listener),
         orders: order_box,
         reports: report_box,
         cancel: CancellationToken::new(),
-        write_results: true,
         running: BTreeMap::new(),
         writing: BTreeMap::new(),
     };
@@ -103,8 +107,11 @@ fn unsigned_words() -> String {
     format!("the run is not signed, so --resume and --failed will ignore it: cannot write to {place}")
 }
 
-fn open_or_warn(opened: Result<RunFolder, JournalError>) -> (Option<JournalWriter>, Option<String>) {
-    let why = match opened.map(JournalWriter::start) {
+fn open_or_warn(
+    opened: Result<RunFolder, JournalError>,
+    state: &RunState,
+) -> (Option<JournalWriter>, Option<String>) {
+    let why = match opened.map(|folder| JournalWriter::start(folder, state)) {
         Ok(Ok(journal)) => return (Some(journal), None),
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),

@@ -11,6 +11,7 @@ use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::read::read_line_within;
 use super::run_key::RunKey;
+use super::summaries::{SummaryWriter, read_summaries};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
@@ -60,6 +61,8 @@ pub struct RunFolder {
     is_torn: bool,
     run_id: String,
     number: u64,
+    /// The number of damaged lines in the journal.
+    damaged: usize,
     key: Option<RunKey>,
 }
 
@@ -82,7 +85,7 @@ pub struct LoadedRun {
     /// The length of an incomplete last line, which a killed process left, in bytes.
     pub torn: u64,
     /// The length of the journal without the incomplete line, in bytes.
-    whole: u64,
+    journal_length: u64,
 }
 
 /// The name of the folder of runs in `.evaltrail`.
@@ -110,7 +113,7 @@ impl RunFolder {
         let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
         let (key, number) = numbered.map_or((None, 0), |(key, number)| (Some(key), number));
         let run_id = plan.run_id.clone();
-        let run = RunFolder { folder, journal, written: 0, is_torn: false, run_id, number, key };
+        let run = RunFolder { folder, journal, written: 0, is_torn: false, run_id, number, damaged: 0, key };
         run.write_plan(plan)?;
         Ok(run)
     }
@@ -124,9 +127,21 @@ impl RunFolder {
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
         journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
-        journal.set_len(run.whole).map_err(at(&journal_path))?;
-        let (run_id, number) = (run.state.plan.run_id.clone(), run.number);
-        Ok((RunFolder { folder, journal, written: run.whole, is_torn: false, run_id, number, key }, run))
+        journal.set_len(run.journal_length).map_err(at(&journal_path))?;
+        let (run_id, number, damaged) = (run.state.plan.run_id.clone(), run.number, run.damaged);
+        Ok((
+            RunFolder {
+                folder,
+                journal,
+                written: run.journal_length,
+                is_torn: false,
+                run_id,
+                number,
+                damaged,
+                key,
+            },
+            run,
+        ))
     }
 
     /// Writes the plan, replacing an existing one.
@@ -184,6 +199,22 @@ impl RunFolder {
     pub fn end(&mut self) -> Result<(), JournalError> {
         let line = self.signed(END.to_vec());
         self.write(&line)
+    }
+
+    /// Begins the summaries of the run, with the attempts that ended so far. `None` if the run is too small for them to
+    /// be useful, is not signed, or they cannot be written: then the journal is read instead.
+    pub fn begin_summaries(&self, state: &RunState) -> Option<SummaryWriter> {
+        /// The journal of fewer attempts is read in a few milliseconds.
+        const AT_LEAST: usize = 1000;
+        let key = self.key.as_ref().filter(|_| state.plan.attempts() >= AT_LEAST)?;
+        let mut writer = SummaryWriter::begin(OwnFolder::of_run(self.path()).ok()?, &state.plan, key).ok()?;
+        state.finished.iter().try_for_each(|attempt| writer.add(attempt)).ok()?;
+        Some(writer)
+    }
+
+    /// Completes the summaries of the run, after its end was written.
+    pub fn end_summaries(&self, writer: SummaryWriter) -> io::Result<()> {
+        writer.end(self.number, true, self.damaged)
     }
 
     fn signed(&self, mut line: Vec<u8>) -> Vec<u8> {
@@ -256,6 +287,45 @@ pub fn load_run_with(
     key: Option<&RunKey>,
     in_memory: InMemory,
 ) -> Result<LoadedRun, JournalError> {
+    if let Some(run) = key.and_then(|key| run_of_summaries(path, key, in_memory)) {
+        return Ok(run);
+    }
+    let run = read_run(path, key, in_memory)?;
+    if let Some(key) = key.filter(|_| run.is_worth_summaries()) {
+        // Without the file, the next reader takes as long as this one.
+        let _ = store_summaries(&run, key);
+    }
+    Ok(run)
+}
+
+/// Reads a run from the summaries that were stored when it ended.
+fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<LoadedRun> {
+    let journal = || OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
+    let open = (in_memory == InMemory::Whole).then(journal).and_then(Result::ok).map(|(journal, _)| journal);
+    let records = |run_id: &str| -> Arc<dyn AttemptRecords> {
+        Arc::new(JournalRecords::of(path.to_path_buf(), run_id.to_string(), Some(key.clone()), open))
+    };
+    let (state, end) = read_summaries(path, key, records)?;
+    Some(LoadedRun {
+        path: path.to_path_buf(),
+        state,
+        is_signed: true,
+        number: end.number,
+        ended: end.ended,
+        damaged: end.damaged,
+        torn: 0,
+        journal_length: end.journal_length(),
+    })
+}
+
+fn store_summaries(run: &LoadedRun, key: &RunKey) -> io::Result<()> {
+    let mut writer = SummaryWriter::begin(OwnFolder::of_run(&run.path)?, &run.state.plan, key)?;
+    run.state.finished.iter().try_for_each(|attempt| writer.add(attempt))?;
+    writer.end(run.number, run.ended, run.damaged)
+}
+
+/// Reads a run from its plan and its journal.
+fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<LoadedRun, JournalError> {
     let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
@@ -284,7 +354,7 @@ pub fn load_run_with(
         }
     }
     let (path, torn) = (path.to_path_buf(), torn.unwrap_or(0));
-    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, whole })
+    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, journal_length: whole })
 }
 
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
@@ -383,6 +453,12 @@ fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
 }
 
 impl LoadedRun {
+    /// Whether reading the journal of this run again would take noticeable time, and it will not change.
+    fn is_worth_summaries(&self) -> bool {
+        const LONG: u64 = 4 << 20;
+        self.is_signed && self.ended && self.torn == 0 && self.journal_length > LONG
+    }
+
     /// The attempts that have not ended.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
         self.state.outstanding()

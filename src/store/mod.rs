@@ -2,7 +2,7 @@
 //! also the only module that writes the user's files.
 //!
 //! ```text
-//! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl}      evaltrail's, ignored by git
+//! <workspace>/.evaltrail/runs/<run id>/{run.json, journal.jsonl, summaries}  evaltrail's, ignored by git
 //! <workspace>/.evaltrail/run_labels.jsonl                         names and pins of runs
 //! <workspace>/.evaltrail/decisions.jsonl                          people's decisions on failures
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
@@ -26,6 +26,7 @@ mod run_export;
 mod run_key;
 mod run_labels;
 mod save;
+mod summaries;
 mod temporary;
 mod trust;
 mod verdicts;
@@ -45,6 +46,7 @@ pub use run_export::{export_run, unpack_run};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, append_to, can_write, create, fill_whole, remove, replace, write_whole};
+pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};

@@ -110,6 +110,16 @@ impl OwnFolder {
         renamed
     }
 
+    /// Gives a file another name, replacing the file that has it.
+    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.handle.rename(from, to)
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        self.handle.remove(name)
+    }
+
     fn open(&self, name: &str, how: How) -> io::Result<File> {
         let file = self.handle.file(name, how).map_err(|error| explained(error, &self.path.join(name)))?;
         match file.metadata()?.is_file() {

@@ -68,29 +68,49 @@ impl RunKey {
 
     /// The signature of these parts, in hexadecimal.
     pub(super) fn signature(&self, parts: &[&[u8]]) -> String {
-        let mut signed = String::with_capacity(SIGNATURE_LENGTH);
-        for byte in self.mac_of(parts).finalize().into_bytes() {
-            signed.push_str(&format!("{byte:02x}"));
-        }
-        signed
+        self.signer(parts).signature()
     }
 
     /// Whether the parts were signed with this key. The comparison takes constant time.
     pub(super) fn has_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
-        let digits: Option<Vec<u8>> = (0..signature.len())
-            .step_by(2)
-            .map(|at| signature.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
-            .collect();
-        digits.is_some_and(|digits| self.mac_of(parts).verify_slice(&digits).is_ok())
+        self.signer(parts).has_signed(signature)
     }
 
-    fn mac_of(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+    /// Signs these parts, and data that is added to them.
+    pub(super) fn signer(&self, parts: &[&[u8]]) -> RunSigner {
         let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
         for part in parts {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part);
         }
-        mac
+        RunSigner(mac)
+    }
+}
+
+/// Signs data as it is written or read.
+pub(super) struct RunSigner(Hmac<Sha256>);
+
+impl RunSigner {
+    /// Adds data.
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The signature of all data, in hexadecimal.
+    pub(super) fn signature(self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+        let bytes = self.0.finalize().into_bytes();
+        bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    }
+
+    /// Whether this is the signature of all data. The comparison takes constant time.
+    pub(super) fn has_signed(self, signature: &str) -> bool {
+        let half = |digit: u8| char::from(digit).to_digit(16).map(|half| half as u8);
+        let byte = |pair: &[u8]| Some(half(pair[0])? << 4 | half(pair[1])?);
+        let (pairs, []) = signature.as_bytes().as_chunks::<2>() else { return false };
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|pair| byte(pair)).collect();
+        bytes.is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())
     }
 }
 
