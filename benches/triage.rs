@@ -182,11 +182,12 @@ fn keys() {
         let attempt =
             Attempt { status: Status::Errored, error, ..Attempt::blank(key, &format!("case_{at}")) };
         PastResult {
-            file: path.path.clone(),
+            file: path.path.as_path().into(),
             eval_id: format!("case_{at}"),
             content: file.content_hash(at),
             run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+            found: None,
         }
     };
     let (ticket, results) = (model.ticket(), (0..10_000).map(result).collect());

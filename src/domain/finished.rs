@@ -113,12 +113,14 @@ impl FinishedAttempts {
     }
 
     fn unpacked(&self, block: usize) -> Unpacked {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = unpacked.iter().position(|(known, _)| *known == block) {
-            return unpacked[at].1.clone();
+        let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = unpacked().iter().find(|(known, _)| *known == block).map(|(_, found)| found.clone());
+        if let Some(attempts) = known {
+            return attempts;
         }
         let packed = self.blocks.get(block);
         let attempts = packed.and_then(|packed| self.unpacked_from(packed, block)).unwrap_or_default();
+        let mut unpacked = unpacked();
         unpacked.truncate(UNPACKED_AT_MOST - 1);
         unpacked.push_front((block, attempts.clone()));
         attempts

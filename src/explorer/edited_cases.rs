@@ -13,6 +13,7 @@ use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, reevaluate};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of attempts that are re-evaluated immediately; more are re-evaluated in the background.
@@ -79,7 +80,7 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
 /// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
 /// another branch may be checked out for a while.
 fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
-    let file = model.sets[set].path.path.clone();
+    let file: Arc<Path> = model.sets[set].path.path.as_path().into();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());
     let result = |index: usize| {
         let outcome = real(model).get(CaseRef { set, index })?;
@@ -89,6 +90,7 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
             content: was.content_hash(index),
             run: outcome.run.clone(),
             attempts: outcome.as_they_ran().to_vec(),
+            found: None,
         })
     };
     let results: Vec<PastResult> = gone.filter_map(result).collect();

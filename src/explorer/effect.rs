@@ -11,8 +11,12 @@ use crate::history::RunHead;
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use crate::store::FileJob;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Files of eval sets that were read, by path.
+pub type ReadFiles = HashMap<PathBuf, Arc<SetFile>>;
 
 /// The agent or saved responses that cases are run against.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -216,7 +220,7 @@ pub enum ResultEffect {
     /// Read a large attempt in the background, to build the lines for this key.
     ReadAttempt(BodyKey, Arc<EndedAttempt>),
     /// Read the latest results of all cases from the past runs again.
-    ReadAgain(Ticket),
+    ReadAgain(Ticket, ReadFiles),
     /// Save verdicts given by the user.
     SaveVerdicts(Vec<HumanVerdict>),
 }

@@ -11,7 +11,7 @@ use crate::explorer::screens::browse::{node_of_set, relist};
 use crate::explorer::set_view::{CaseSummary, SetState, SetView};
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, is_unchanged, place};
+use crate::history::{PastResult, is_unchanged};
 use crate::workspace::SetPath;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -135,7 +135,7 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     let slots: HashMap<PathBuf, usize> =
         model.sets.iter().enumerate().map(|(at, view)| (view.path.path.clone(), at)).collect();
     for result in results {
-        if let Some(set) = slots.get(&result.file) {
+        if let Some(set) = slots.get(&*result.file) {
             model.sets[*set].past.push(result);
         }
     }
@@ -152,7 +152,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
     for (list, has_content) in [(&mut view.past, true), (&mut view.waiting, false)] {
         for result in std::mem::take(list) {
-            match place(&file, &result.eval_id, &result.content) {
+            match result.place_in(&file) {
                 Some(index) => placed.push((CaseRef { set, index }, result, has_content)),
                 None => list.push(result),
             }

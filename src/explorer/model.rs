@@ -6,7 +6,7 @@ use crate::domain::{
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
-use crate::explorer::effect::RunOverrides;
+use crate::explorer::effect::{ReadFiles, RunOverrides};
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node};
@@ -334,6 +334,12 @@ impl Model {
     /// The `eval_id` of a case; empty if its file is not loaded.
     pub fn eval_id(&self, case: CaseRef) -> Cow<'_, str> {
         self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
+    }
+
+    /// The files that were read.
+    pub fn read_files(&self) -> ReadFiles {
+        let read = |view: &SetView| Some((view.path.path.clone(), view.read.clone()?));
+        self.sets.iter().filter_map(read).collect()
     }
 
     /// The case that an attempt of a run belongs to. Takes into account that the file may have been edited since the

@@ -2,17 +2,20 @@
 
 use super::index::{History, RunHead, RunSource, open_result};
 use crate::domain::{
-    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedCase, RunBy, RunRef, Status, Variant,
+    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
 };
 use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
 use crate::store::{RunKey, load_run_with};
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The maximum total size of the journals and result files that are read, in bytes.
 const READ_AT_MOST: u64 = 512 << 20;
+/// The results of fewer cases are not worth another thread.
+const CASES_AT_LEAST: usize = 512;
 
 /// A file of cases, with the data that is needed to find its results.
 #[derive(Clone, Debug)]
@@ -31,7 +34,7 @@ pub struct HistorySet<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastResult {
     /// The file of the case.
-    pub file: PathBuf,
+    pub file: Arc<Path>,
     /// The case's id.
     pub eval_id: String,
     /// The case's content hash when it was run; empty if it is not known.
@@ -40,9 +43,47 @@ pub struct PastResult {
     pub run: Arc<RunRef>,
     /// The attempts of the run that ended, by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
+    /// Where the case was found, if it was searched for.
+    pub found: Option<FoundCase>,
+}
+
+/// A case in a version of its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundCase {
+    /// The version.
+    pub file: Arc<SetFile>,
+    /// The position of the case.
+    pub index: usize,
+    /// Whether the content is the same as when the case was run.
+    pub is_same: bool,
 }
 
 impl PastResult {
+    /// Searches for the case, so that it does not have to be done where nobody may wait for it.
+    pub fn find_in(&mut self, file: &Arc<SetFile>) {
+        self.found = place(file, &self.eval_id, &self.content).map(|index| FoundCase {
+            file: file.clone(),
+            index,
+            is_same: !self.content.is_empty() && file.content_hash(index) == self.content,
+        });
+    }
+
+    /// The position of the case in a version of its file.
+    pub fn place_in(&self, file: &Arc<SetFile>) -> Option<usize> {
+        match &self.found {
+            Some(found) if Arc::ptr_eq(&found.file, file) => Some(found.index),
+            _ => place(file, &self.eval_id, &self.content),
+        }
+    }
+
+    /// Whether the content of the case at this position is the same as when it was run.
+    fn is_same_content(&self, file: &SetFile, at: usize) -> bool {
+        match &self.found {
+            Some(found) if std::ptr::eq(&*found.file, file) && found.index == at => found.is_same,
+            _ => !self.content.is_empty() && file.content_hash(at) == self.content,
+        }
+    }
+
     /// The only turn that was run, from 1. Such a result is not a result of the whole case.
     pub fn turn(&self) -> Option<u32> {
         self.attempts.first().and_then(|attempt| attempt.turn)
@@ -87,8 +128,8 @@ fn size_of(head: &RunHead) -> u64 {
 #[derive(Default)]
 struct Found {
     results: Vec<PastResult>,
-    /// File, id, content and turn of these results.
-    known: HashSet<(PathBuf, String, String, Option<u32>)>,
+    /// Hashes of file, id, content and turn of these results.
+    known: HashSet<u128>,
     /// For each file with any run, the number of cases without a result, by the hash of their id. Hashes are used
     /// because there may be millions of cases.
     open: HashMap<PathBuf, HashMap<u64, usize>>,
@@ -117,11 +158,10 @@ impl Found {
 
     fn add(&mut self, result: PastResult) {
         let turn = result.turn();
-        let key = (result.file.clone(), result.eval_id.clone(), result.content.clone(), turn);
-        if !self.known.insert(key) {
+        if !self.known.insert(hash_of_result(&result)) {
             return;
         }
-        if let (None, Some(open)) = (turn, self.open.get_mut(&result.file))
+        if let (None, Some(open)) = (turn, self.open.get_mut(&*result.file))
             && let Some(left) = open.get_mut(&hash_of(&result.eval_id))
         {
             *left -= 1;
@@ -143,6 +183,18 @@ impl Found {
             }
         }
     }
+}
+
+/// A hash of file, id, content and turn.
+fn hash_of_result(result: &PastResult) -> u128 {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    let turn = result.turn().unwrap_or(0).to_le_bytes();
+    let file = result.file.as_os_str().as_encoded_bytes();
+    for part in [file, result.eval_id.as_bytes(), result.content.as_bytes(), &turn] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.digest128()
 }
 
 fn hash_of(eval_id: &str) -> u64 {
@@ -189,32 +241,37 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
     let reference = Arc::new(RunRef { by, ..head.run_ref() });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
-    let of_case = |(at, planned): (usize, PlannedCase)| {
-        let file = &plan.sets[planned.set].path;
-        let attempts = state.attempts_of(at);
-        (known.contains(file.as_path()) && !attempts.is_empty()).then(|| PastResult {
-            file: file.clone(),
-            eval_id: planned.eval_id.into_owned(),
-            content: planned.content.into_owned(),
+    let file = |set: &PlannedSet| known.contains(set.path.as_path()).then(|| Arc::from(set.path.as_path()));
+    let files: Vec<Option<Arc<Path>>> = plan.sets.iter().map(file).collect();
+    let of_case = |case: usize| {
+        let file = files[plan.cases.set(case)].clone()?;
+        let attempts = state.attempts_of(case);
+        (!attempts.is_empty()).then(|| PastResult {
+            file,
+            eval_id: plan.cases.eval_id(case).to_string(),
+            content: plan.cases.content(case).to_string(),
             run: reference.clone(),
             attempts,
+            found: None,
         })
     };
-    plan.cases.iter().enumerate().filter_map(of_case).collect()
+    (0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect()
 }
 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
     let Ok(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
     let records: Arc<dyn AttemptRecords> = file.clone();
     let reference = Arc::new(head.run_ref());
+    let file_of_set: Arc<Path> = set.path.as_path().into();
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for at in 0..file.entries.len() {
         let Ok(attempt) = file.attempt(at) else { continue };
         let eval_id = file.entries[at].eval_id.clone();
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
-            let (path, run) = (set.path.clone(), reference.clone());
-            found.push(PastResult { file: path, eval_id, content: String::new(), run, attempts: Vec::new() });
+            let (file, run) = (file_of_set.clone(), reference.clone());
+            let (content, attempts) = (String::new(), Vec::new());
+            found.push(PastResult { file, eval_id, content, run, attempts, found: None });
             found.len() - 1
         });
         let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
@@ -268,7 +325,7 @@ impl CaseResult {
 pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResult]) -> Vec<CaseResult> {
     let mut latest: HashMap<usize, &PastResult> = HashMap::new();
     // The newest run comes last and replaces older ones.
-    for result in past.iter().filter(|result| result.file == path && result.turn().is_none()) {
+    for result in past.iter().filter(|result| *result.file == *path && result.turn().is_none()) {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
@@ -295,8 +352,7 @@ pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResul
     let has_variants = notes.of(&result.eval_id).is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
         && !result.attempts.iter().any(|attempt| is_decided_by_variants(attempt))
-        && !result.content.is_empty()
-        && file.content_hash(at) == result.content
+        && result.is_same_content(file, at)
 }
 
 /// Whether there are attempts with this status and other samples of a judge could change each of them.

@@ -13,6 +13,7 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
         return Vec::new();
     }
     let run = Arc::new(RunRef { id: "in the file".into(), started: String::new(), by: RunBy::File });
+    let shared: Arc<Path> = path.into();
     let of = |index: usize| {
         let case = file.case(index).ok()?;
         let saved = case.saved.clone().unwrap_or_default();
@@ -26,11 +27,12 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &case.eval_id)
         };
         Some(PastResult {
-            file: path.to_path_buf(),
+            file: shared.clone(),
             eval_id: case.eval_id,
             content: file.content_hash(index),
             run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+            found: None,
         })
     };
     (0..file.len()).filter_map(of).collect()

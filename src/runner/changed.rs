@@ -89,7 +89,7 @@ fn changed_of(
     past: &[PastResult],
 ) -> Vec<ChangedCase> {
     let changed_at = sources_changed_at(workspace, &selection.set, file);
-    let of_set = past.iter().filter(|result| result.file == selection.set.path && result.turn().is_none());
+    let of_set = past.iter().filter(|result| *result.file == *selection.set.path && result.turn().is_none());
     // The newest result comes last.
     let mut latest: BTreeMap<usize, &PastResult> = BTreeMap::new();
     for result in of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk)) {

@@ -15,12 +15,11 @@ use super::summaries::{SummaryWriter, read_summaries};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
+use rayon::prelude::*;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 /// Why a run's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -344,7 +343,8 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
         let block;
         (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
         let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
-        for line in in_parallel(&block, read) {
+        let lines: Vec<Line> = block.par_iter().with_min_len(LINES_AT_LEAST).map(read).collect();
+        for line in lines {
             match line {
                 Line::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
                 Line::End => ended = true,
@@ -359,6 +359,9 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
 
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
 const BLOCK: usize = 4 << 20;
+
+/// Fewer lines are not worth another thread.
+const LINES_AT_LEAST: usize = 64;
 
 /// A line of a journal, without the line feed. It is empty if it was too long.
 struct RawLine {
@@ -389,24 +392,6 @@ fn read_block(
         *whole += length;
     }
     Ok((lines, None))
-}
-
-/// Applies a function to all lines, on several threads if there are many. The results are in the order of the lines.
-fn in_parallel(lines: &[RawLine], read: impl Fn(&RawLine) -> Line + Sync) -> Vec<Line> {
-    /// Fewer lines are not worth a thread.
-    const EACH: usize = 64;
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(lines.len() / EACH);
-    if threads < 2 {
-        return lines.iter().map(read).collect();
-    }
-    let read = &read;
-    thread::scope(|scope| {
-        let parts = lines.chunks(lines.len().div_ceil(threads));
-        let started: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<Line>>())).collect();
-        let joined = started.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        joined.flatten().collect()
-    })
 }
 
 enum Line {

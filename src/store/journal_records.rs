@@ -97,13 +97,15 @@ impl Drop for OpenJournal {
 }
 
 /// A cache of the attempts that were read last, of all runs, because the screen needs the same ones repeatedly. It has
-/// at least the last one, and otherwise at most [`RECENT_AT_MOST`] bytes of records.
+/// at least the last one, and otherwise at most [`RECENT_AT_MOST`] bytes of records and [`ATTEMPTS_AT_MOST`] attempts:
+/// it is searched for every attempt that a report reads.
 #[derive(Default)]
 struct Recent {
     attempts: VecDeque<(PathBuf, RecordedAt, Arc<Attempt>)>,
 }
 
 const RECENT_AT_MOST: u64 = 1 << 20;
+const ATTEMPTS_AT_MOST: usize = 32;
 
 static RECENT: Mutex<Option<Recent>> = Mutex::new(None);
 
@@ -125,7 +127,7 @@ impl Recent {
             bytes += place.length;
             bytes <= RECENT_AT_MOST
         };
-        let count = self.attempts.iter().take_while(fits).count();
+        let count = self.attempts.iter().take(ATTEMPTS_AT_MOST).take_while(fits).count();
         self.attempts.truncate(count.max(1));
     }
 }

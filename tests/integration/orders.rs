@@ -267,11 +267,12 @@ impl World {
                     self.last.entry((set, id.clone())).or_insert_with(|| ("past".into(), ran.clone()));
                 }
                 results.push(PastResult {
-                    file: self.sets[set].path.clone(),
+                    file: self.sets[set].path.as_path().into(),
                     eval_id: id,
                     content: String::new(),
                     run: run.clone(),
                     attempts: vec![ran],
+                    found: None,
                 });
             }
         }

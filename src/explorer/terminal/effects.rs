@@ -6,6 +6,7 @@ use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::HistoryEffect;
+use crate::explorer::effect::ReadFiles;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
@@ -135,7 +136,7 @@ impl EffectExecutor {
             }
             ResultEffect::CompareBaseline => self.compare_with_baseline(),
             ResultEffect::ReadTrends => self.read_trends(),
-            ResultEffect::ReadAgain(ticket) => self.read_history(ticket),
+            ResultEffect::ReadAgain(ticket, files) => self.read_history(ticket, files),
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = save_verdicts(&context.workspace.root, &verdicts);
                 kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
@@ -231,9 +232,10 @@ impl EffectExecutor {
     }
 
     /// Reads past runs.
-    pub(crate) fn read_history(&self, ticket: Ticket) {
+    /// Reads the past results. `files` are the files that were read already.
+    pub(crate) fn read_history(&self, ticket: Ticket, files: ReadFiles) {
         self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::History { ticket, results: history(context) }))
+            Some(Msg::Results(ResultMsg::History { ticket, results: history(context, &files) }))
         });
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))

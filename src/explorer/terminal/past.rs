@@ -1,18 +1,36 @@
 //! Loading of past results and trends of all files of the workspace.
 
 use crate::domain::InMemory;
+use crate::explorer::effect::ReadFiles;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::formats::SetFile;
 use crate::history::{CaseTrends, PastResult};
 use crate::runner::{case_trends, past_results};
 use crate::workspace::{SetPath, open_set};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
-/// Loads past results, oldest run first.
-pub(crate) fn history(context: &TaskContext) -> Vec<PastResult> {
-    let open = |set| Some((set, open_set(set).ok()?.file));
-    let files: Vec<(&SetPath, SetFile)> = context.sets.iter().filter_map(open).collect();
-    let files: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, file)).collect();
-    past_results(&context.workspace, &files, InMemory::Whole)
+/// Fewer results are not worth another thread.
+const RESULTS_AT_LEAST: usize = 512;
+
+/// Loads past results, oldest run first, and searches for their cases. `files` are those of the sets that were read
+/// already.
+pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> Vec<PastResult> {
+    let open = |set: &SetPath| Some(Arc::new(open_set(set).ok()?.file));
+    let file = |set: &SetPath| files.get(&set.path).cloned().or_else(|| open(set));
+    let files: Vec<_> = context.sets.iter().filter_map(|set| Some((set, file(set)?))).collect();
+    let borrowed: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, &**file)).collect();
+    let mut results = past_results(&context.workspace, &borrowed, InMemory::Whole);
+    let by_path: HashMap<&Path, &Arc<SetFile>> =
+        files.iter().map(|(set, file)| (set.path.as_path(), file)).collect();
+    results.par_iter_mut().with_min_len(RESULTS_AT_LEAST).for_each(|result| {
+        if let Some(file) = by_path.get(&*result.file) {
+            result.find_in(file);
+        }
+    });
+    results
 }
 
 /// Loads the outcomes of all cases over the past runs.

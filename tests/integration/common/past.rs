@@ -15,11 +15,12 @@ pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResu
         match results.iter_mut().find(is_its) {
             Some(result) => result.attempts.push(attempt),
             None => results.push(PastResult {
-                file: file.to_path_buf(),
+                file: file.into(),
                 eval_id: attempt.eval_id.clone(),
                 content: String::new(),
                 run: run.clone(),
                 attempts: vec![attempt],
+                found: None,
             }),
         }
     }

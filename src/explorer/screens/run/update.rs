@@ -262,11 +262,12 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
     else {
         let result = PastResult {
-            file: planned_set.path.clone(),
+            file: planned_set.path.as_path().into(),
             eval_id: planned.eval_id.into_owned(),
             content: planned.content.into_owned(),
             run: run_ref,
             attempts: vec![attempt.clone()],
+            found: None,
         };
         view.store_until_read([result]);
         return Vec::new();

@@ -259,7 +259,7 @@ pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: 
     let mut effects = what_if::drop_trial(model);
     if model.outcomes.forget(run_id) {
         relist(model);
-        effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket())));
+        effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket(), model.read_files())));
     }
     effects.push(Effect::Results(ResultEffect::CompareBaseline));
     effects.push(Effect::Results(ResultEffect::ReadTrends));

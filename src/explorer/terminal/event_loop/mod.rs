@@ -96,7 +96,8 @@ impl Loop {
         let _guard = Guard;
         first.into_iter().try_for_each(|effect| self.effect(effect))?;
         self.draw_if_due()?;
-        self.executor.read_history(self.model.ticket());
+        let files = opened_run::in_workspace(&mut self.model, |model| model.read_files());
+        self.executor.read_history(self.model.ticket(), files);
         self.executor.watch();
         let leaving = loop {
             if let Some(leaving) = self.left {
@@ -189,7 +190,8 @@ impl Loop {
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
         if other_sets {
-            self.executor.read_history(self.model.ticket());
+            let files = opened_run::in_workspace(&mut self.model, |model| model.read_files());
+            self.executor.read_history(self.model.ticket(), files);
         }
         if other_folders {
             self.executor.watch();
