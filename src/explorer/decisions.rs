@@ -91,8 +91,8 @@ pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) 
     let (mut totals, mut flaky) = (Totals::default(), Totals::default());
     let quarantined = model.sets[set].notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
     let file = model.file(set);
-    for index in quarantined.flat_map(|(id, _)| file.map(|file| file.positions_of(id)).unwrap_or_default()) {
-        let case = CaseRef { set, index: *index };
+    for index in quarantined.flat_map(|(id, _)| file.into_iter().flat_map(|file| file.positions_of(id))) {
+        let case = CaseRef { set, index };
         let outcome = model.outcomes.get(case).filter(|outcome| outcome.is_failing());
         if let Some(outcome) = outcome.filter(|_| quarantine_of(model, case).is_some()) {
             totals.add(outcome.worst);

@@ -159,6 +159,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
         }
     }
     let notes = model.sets[set].notes.clone();
+    model.outcomes.reserve(placed.len());
     let mut cases = Vec::new();
     for (case, result, has_content) in placed {
         if is_newer(model, case, &result.run) {

@@ -4,6 +4,7 @@ use crate::analysis::PassCount;
 use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::CaseRef;
 use crate::history::is_unsteady;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ pub struct CaseOutcome {
 /// The latest outcomes of all cases, with counts for each set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    cases: HashMap<CaseRef, CaseOutcome>,
+    cases: FxHashMap<CaseRef, CaseOutcome>,
     totals: HashMap<usize, Totals>,
     /// For each set, the flaky cases by their worst status.
     flaky: HashMap<usize, Totals>,
@@ -114,6 +115,11 @@ impl Outcomes {
             return;
         }
         self.add_recorded(case, run, attempt);
+    }
+
+    /// Prepares for the outcomes of this many more cases.
+    pub fn reserve(&mut self, cases: usize) {
+        self.cases.reserve(cases);
     }
 
     /// Adds an attempt like [`Outcomes::add`], but an attempt of a single turn is the result of the case, too.

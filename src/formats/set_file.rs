@@ -12,9 +12,9 @@ use super::source::Source;
 use super::vertex::{self, COLUMNS, Frame, LineIndexer, Lines, Table};
 use crate::domain::EvalCase;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A file and the positions of its cases.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub struct SetFile {
     pub form: Form,
     source: Source,
     cases: Cases,
-    /// Positions by id, computed on first use.
-    by_id: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
+    /// Hashes of the ids with their positions, in that order; computed on first use.
+    by_id: OnceLock<Arc<[(u64, u32)]>>,
     /// Cache of positions in the text.
     places: Arc<JsonPositions>,
 }
@@ -295,15 +295,17 @@ impl SetFile {
     }
 
     /// The indices of the cases with this id, in the file's order; several when the id is duplicated.
-    pub fn positions_of(&self, eval_id: &str) -> &[usize] {
+    pub fn positions_of(&self, eval_id: &str) -> impl Iterator<Item = usize> {
         let by_id = self.by_id.get_or_init(|| {
-            let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
-            for (at, id) in self.eval_ids().enumerate() {
-                by_id.entry(id.into_owned()).or_default().push(at);
-            }
-            Arc::new(by_id)
+            let hashed = self.eval_ids().zip(0..).map(|(id, at)| (xxh3_64(id.as_bytes()), at));
+            let mut by_id: Vec<(u64, u32)> = hashed.collect();
+            by_id.sort_unstable();
+            by_id.into()
         });
-        by_id.get(eval_id).map_or(&[], Vec::as_slice)
+        let hash = xxh3_64(eval_id.as_bytes());
+        let first = by_id.partition_point(|(other, _)| *other < hash);
+        let same_hash = by_id[first..].iter().take_while(move |(other, _)| *other == hash);
+        same_hash.map(|(_, at)| *at as usize).filter(move |at| self.eval_id(*at) == eval_id)
     }
 
     /// The offset of the list of cases in the text, if the form has one.

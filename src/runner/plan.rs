@@ -279,7 +279,7 @@ fn first_app(file: &SetFile) -> Option<String> {
 /// The positions of the selected cases, in the file's order.
 fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>, String> {
     for id in &selection.ids {
-        if file.positions_of(id).is_empty() {
+        if file.positions_of(id).next().is_none() {
             return Err(format!("there is no case {id:?}{}", similar_id(file, id)));
         }
     }

@@ -32,11 +32,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::Sender;
+use tokio_util::sync::CancellationToken;
 
 /// After a file changed: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(150);
 /// File systems stamp files by a clock that lags behind.
 const GRAIN: Duration = Duration::from_millis(100);
+/// How long work that is not urgent waits for past results.
+const RESULTS_FIRST: Duration = Duration::from_millis(500);
 /// What comes back to the loop.
 pub(crate) enum Arrival {
     /// A message for the model.
@@ -63,6 +66,8 @@ pub(crate) struct EffectExecutor {
     pub(crate) places: Option<Places>,
     /// Takes the messages to the agent, while a chat is open.
     pub(crate) chat: Option<Sender<String>>,
+    /// Cancelled when past results were read for the first time.
+    pub(crate) results_read: CancellationToken,
     /// Fingerprints of keys that a person does not want used: not asked about again in this session.
     pub(crate) declined: BTreeSet<String>,
 }
@@ -75,7 +80,7 @@ impl EffectExecutor {
             }
             SetEffect::Rediscover => self.rediscover(),
             SetEffect::Summarise { set, digest, file } => {
-                self.elsewhere(move |_| summarise(set, digest, &file))
+                self.after_results(move |_| summarise(set, digest, &file))
             }
             SetEffect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
                 let results = reevaluated(&file, &notes, &cases);
@@ -234,8 +239,11 @@ impl EffectExecutor {
     /// Reads past runs.
     /// Reads the past results. `files` are the files that were read already.
     pub(crate) fn read_history(&self, ticket: Ticket, files: ReadFiles) {
+        let are_read = self.results_read.clone().drop_guard();
         self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::History { ticket, results: history(context, &files) }))
+            let results = history(context, &files);
+            drop(are_read);
+            Some(Msg::Results(ResultMsg::History { ticket, results }))
         });
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
@@ -319,13 +327,31 @@ impl EffectExecutor {
     }
 
     fn elsewhere(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
+        tokio::task::spawn_blocking(self.task(work));
+    }
+
+    /// Like `elsewhere`, for work that is not urgent: it does not take the processors from the first reading of past
+    /// results, unless that takes long.
+    fn after_results(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
+        let (task, results_read) = (self.task(work), self.results_read.clone());
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(RESULTS_FIRST, results_read.cancelled()).await;
+            tokio::task::spawn_blocking(task);
+        });
+    }
+
+    /// The work with its context; its reply is sent to the loop.
+    fn task<W>(&self, work: W) -> impl FnOnce() + Send + use<W>
+    where
+        W: FnOnce(&TaskContext) -> Option<Msg> + Send + 'static,
+    {
         let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let back = self.back.clone();
-        tokio::task::spawn_blocking(move || {
+        move || {
             if let Some(msg) = work(&context) {
                 let _ = back.blocking_send(Arrival::Msg(msg));
             }
-        });
+        }
     }
 
     /// Starts a run of these cases. Their keys are of the files as the person saw them.

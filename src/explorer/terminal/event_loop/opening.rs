@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// How long opening the folder may take before the first frame is drawn without it.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
@@ -57,7 +58,19 @@ impl Loop {
         model.agents = workspace.agent_names();
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
-        let executor = EffectExecutor { workspace, opened, sets, since, back, run, places, chat, declined };
+        let results_read = CancellationToken::new();
+        let executor = EffectExecutor {
+            workspace,
+            opened,
+            sets,
+            since,
+            back,
+            run,
+            places,
+            chat,
+            results_read,
+            declined,
+        };
         restore_list(&mut model, &remembered);
         let mut first = first_sets(&mut model, &executor, &remembered);
         if let Some(file) = explorer.run {
