@@ -187,6 +187,7 @@ fn keys() {
             content: file.content_hash(at),
             run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+            planned: None,
             found: None,
         }
     };

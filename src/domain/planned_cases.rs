@@ -58,6 +58,23 @@ struct Place {
     id_length: u32,
 }
 
+/// The binary form.
+#[derive(Serialize, Deserialize)]
+struct Columns<'a> {
+    rows: Vec<Row>,
+    texts: Cow<'a, str>,
+    /// As JSON, because some of its fields are left out when they are empty.
+    quarantines: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Row {
+    set: u32,
+    index: u32,
+    id_length: u32,
+    content_length: usize,
+}
+
 /// A plan cannot contain a number, because it is greater than 4,294,967,295.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is too large a number for a plan")]
@@ -147,23 +164,23 @@ impl PlannedCases {
 
     /// The binary form.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let lengths = (0..self.len()).map(|case| {
+        let row = |case: usize| {
             let Place { set, index, id_length, .. } = self.places[case];
-            (set, index, id_length, self.content(case).len())
-        });
+            Row { set, index, id_length, content_length: self.content(case).len() }
+        };
+        let rows = (0..self.len()).map(row).collect();
         let quarantines = serde_json::to_string(&self.quarantines).unwrap_or_default();
-        let columns = (lengths.collect::<Vec<_>>(), &self.texts, quarantines);
+        let columns = Columns { rows, texts: Cow::Borrowed(&self.texts), quarantines };
         // Writing to memory does not fail.
         postcard::to_stdvec(&columns).unwrap_or_default()
     }
 
     /// Reads the binary form. `None` if it is damaged.
     pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
-        let (lengths, texts, quarantines): (Vec<(u32, u32, u32, usize)>, String, &str) =
-            postcard::from_bytes(bytes).ok()?;
+        let Columns { rows, texts, quarantines } = postcard::from_bytes(bytes).ok()?;
         let mut start = 0;
-        let mut places = Vec::with_capacity(lengths.len());
-        for (set, index, id_length, content_length) in lengths {
+        let mut places = Vec::with_capacity(rows.len());
+        for Row { set, index, id_length, content_length } in rows {
             places.push(Place { set, index, start, id_length });
             let content = start.checked_add(id_length as usize)?;
             let end = content.checked_add(content_length)?;
@@ -172,7 +189,8 @@ impl PlannedCases {
             }
             start = end;
         }
-        let quarantines = serde_json::from_str(quarantines).ok()?;
+        let quarantines = serde_json::from_str(&quarantines).ok()?;
+        let texts = texts.into_owned();
         (start == texts.len()).then_some(PlannedCases { places, texts, quarantines })
     }
 

@@ -90,6 +90,7 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
             content: was.content_hash(index),
             run: outcome.run.clone(),
             attempts: outcome.as_they_ran().to_vec(),
+            planned: None,
             found: None,
         })
     };

@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Files of eval sets that were read, by path.
-pub type ReadFiles = HashMap<PathBuf, Arc<SetFile>>;
+/// Files of eval sets that were read, with the SHA-256 of each, by path.
+pub type ReadFiles = HashMap<PathBuf, (Arc<SetFile>, String)>;
 
 /// The agent or saved responses that cases are run against.
 #[derive(Clone, Debug, Default, PartialEq)]

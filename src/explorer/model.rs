@@ -336,9 +336,12 @@ impl Model {
         self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
-    /// The files that were read.
+    /// The files that were read, except those that cannot be read any more.
     pub fn read_files(&self) -> ReadFiles {
-        let read = |view: &SetView| Some((view.path.path.clone(), view.read.clone()?));
+        let read = |view: &SetView| match &view.state {
+            SetState::Ready(file, digest) => Some((view.path.path.clone(), (file.clone(), digest.clone()))),
+            _ => None,
+        };
         self.sets.iter().filter_map(read).collect()
     }
 

@@ -8,6 +8,7 @@ use crate::formats::{Notes, SetFile};
 use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
 use crate::store::{RunKey, load_run_with};
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,8 +44,19 @@ pub struct PastResult {
     pub run: Arc<RunRef>,
     /// The attempts of the run that ended, by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
+    /// Where the case was when it was run, if that is known.
+    pub planned: Option<PlannedPlace>,
     /// Where the case was found, if it was searched for.
     pub found: Option<FoundCase>,
+}
+
+/// The position of a case in the version of its file that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedPlace {
+    /// SHA-256 of the version.
+    pub digest: Arc<str>,
+    /// The position.
+    pub index: usize,
 }
 
 /// A case in a version of its file.
@@ -59,8 +71,16 @@ pub struct FoundCase {
 }
 
 impl PastResult {
-    /// Searches for the case, so that it does not have to be done where nobody may wait for it.
-    pub fn find_in(&mut self, file: &Arc<SetFile>) {
+    /// Searches for the case, so that it does not have to be done where nobody may wait for it. `digest` is the SHA-256
+    /// of the file.
+    pub fn find_in(&mut self, file: &Arc<SetFile>, digest: &str) {
+        let is_there = |planned: &&PlannedPlace| {
+            *planned.digest == *digest && file.eval_id(planned.index) == *self.eval_id
+        };
+        if let Some(planned) = self.planned.as_ref().filter(is_there) {
+            self.found = Some(FoundCase { file: file.clone(), index: planned.index, is_same: true });
+            return;
+        }
         self.found = place(file, &self.eval_id, &self.content).map(|index| FoundCase {
             file: file.clone(),
             index,
@@ -129,10 +149,10 @@ fn size_of(head: &RunHead) -> u64 {
 struct Found {
     results: Vec<PastResult>,
     /// Hashes of file, id, content and turn of these results.
-    known: HashSet<u128>,
+    known: FxHashSet<u128>,
     /// For each file with any run, the number of cases without a result, by the hash of their id. Hashes are used
     /// because there may be millions of cases.
-    open: HashMap<PathBuf, HashMap<u64, usize>>,
+    open: HashMap<PathBuf, FxHashMap<u64, usize>>,
 }
 
 impl Found {
@@ -175,7 +195,7 @@ impl Found {
     /// Whether this run and older ones cannot add results for the files of this run.
     fn is_complete_for(&self, head: &RunHead, sets: &[HistorySet]) -> bool {
         // A file that is not among the sets is no longer in this workspace.
-        let complete = |path: &Path| self.open.get(path).is_none_or(HashMap::is_empty);
+        let complete = |path: &Path| self.open.get(path).is_none_or(FxHashMap::is_empty);
         match &head.source {
             RunSource::Evaltrail { sets, .. } => sets.iter().all(|counted| complete(&counted.path)),
             RunSource::Adk { app_dir, set_id, .. } => {
@@ -243,6 +263,7 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
     let file = |set: &PlannedSet| known.contains(set.path.as_path()).then(|| Arc::from(set.path.as_path()));
     let files: Vec<Option<Arc<Path>>> = plan.sets.iter().map(file).collect();
+    let digests: Vec<Arc<str>> = plan.sets.iter().map(|set| set.digest.as_str().into()).collect();
     let of_case = |case: usize| {
         let file = files[plan.cases.set(case)].clone()?;
         let attempts = state.attempts_of(case);
@@ -252,6 +273,10 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
             content: plan.cases.content(case).to_string(),
             run: reference.clone(),
             attempts,
+            planned: Some(PlannedPlace {
+                digest: digests[plan.cases.set(case)].clone(),
+                index: plan.cases.index(case),
+            }),
             found: None,
         })
     };
@@ -271,7 +296,7 @@ fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResu
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
             let (file, run) = (file_of_set.clone(), reference.clone());
             let (content, attempts) = (String::new(), Vec::new());
-            found.push(PastResult { file, eval_id, content, run, attempts, found: None });
+            found.push(PastResult { file, eval_id, content, run, attempts, planned: None, found: None });
             found.len() - 1
         });
         let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);

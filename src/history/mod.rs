@@ -22,8 +22,8 @@ mod trends;
 
 pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
-    CaseResult, FoundCase, HistorySet, PastResult, Reevaluated, case_results, is_unchanged, is_unsteady,
-    place, reevaluate,
+    CaseResult, FoundCase, HistorySet, PastResult, PlannedPlace, Reevaluated, case_results, is_unchanged,
+    is_unsteady, place, reevaluate,
 };
 pub use past_run::{PastRun, PastSet};
 pub use recorded::recorded_results;

@@ -32,6 +32,7 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             content: file.content_hash(index),
             run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+            planned: None,
             found: None,
         })
     };

@@ -171,3 +171,153 @@ impl<'a> Parts<'a> {
         Some(part)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RecordedAt, RunOptions, Status,
+    };
+    use crate::store::{LoadedRun, Places, RunFolder, load_run};
+    use std::fs;
+    use std::path::PathBuf;
+
+    const CASES: usize = ATTEMPTS_IN_BLOCK + 3;
+
+    fn plan(workspace: &Path) -> RunPlan {
+        let set = PlannedSet {
+            id: "s".into(),
+            file: "s".into(),
+            path: workspace.join("a/s.json"),
+            digest: String::new(),
+            agent: AgentSpec::Saved,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: Default::default(),
+        };
+        let case = |index: usize| PlannedCase {
+            set: 0,
+            index,
+            eval_id: format!("case {index}").into(),
+            content: format!("{index:032x}").into(),
+            quarantine: None,
+        };
+        RunPlan {
+            commit: None,
+            judge: JudgeSpec::standard(),
+            run_id: "r1".into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            sets: vec![set],
+            cases: PlannedCases::of((0..CASES).map(case)).unwrap(),
+            options: RunOptions::default(),
+        }
+    }
+
+    fn key(home: &Path) -> RunKey {
+        let places =
+            Places { data: home.to_path_buf(), cache: home.join("cache"), config: home.to_path_buf() };
+        RunKey::of(&places).unwrap()
+    }
+
+    /// Records a run with its summaries.
+    fn record(workspace: &Path, key: &RunKey) -> PathBuf {
+        let plan = plan(workspace);
+        let mut run = RunFolder::create(workspace, &plan, Some(key.clone())).unwrap();
+        let records = run.records();
+        let folder = OwnFolder::of_run(run.path()).unwrap();
+        let mut writer = SummaryWriter::begin(folder, &plan, key).unwrap();
+        for case in 0..CASES {
+            let status = if case.is_multiple_of(2) { Status::Passed } else { Status::Failed };
+            let blank = Attempt::blank(AttemptKey { case, attempt: 1 }, plan.cases.eval_id(case));
+            let attempt = Attempt { status, latency_s: 7.0 / (case + 1) as f64, ..blank };
+            let at = run.append(&attempt).unwrap();
+            let ended = EndedAttempt::recorded(attempt, at, &records, crate::domain::InMemory::Summary);
+            writer.add(Arc::new(ended)).unwrap();
+        }
+        run.end().unwrap();
+        run.end_summaries(writer).unwrap();
+        run.path().to_path_buf()
+    }
+
+    struct NoJournal;
+
+    impl AttemptRecords for NoJournal {
+        fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+            Err("not needed".into())
+        }
+    }
+
+    fn has_summaries(run: &Path, key: &RunKey) -> bool {
+        read_summaries(run, key, |_| Arc::new(NoJournal)).is_some()
+    }
+
+    fn without_summaries(run: &Path, key: &RunKey) -> LoadedRun {
+        let (file, aside) = (run.join(SUMMARIES), run.join("aside"));
+        fs::rename(&file, &aside).unwrap();
+        let loaded = load_run(run, Some(key)).unwrap();
+        fs::rename(&aside, &file).unwrap();
+        loaded
+    }
+
+    #[test]
+    fn a_run_is_the_same_with_and_without_its_summaries() {
+        let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = key(home.path());
+        let run = record(workspace.path(), &key);
+        assert!(has_summaries(&run, &key));
+        let (with, without) = (load_run(&run, Some(&key)).unwrap(), without_summaries(&run, &key));
+        assert_eq!(with.state.plan, without.state.plan);
+        assert!(with.state.finished.iter().eq(without.state.finished.iter()));
+        assert_eq!(with.state.totals, without.state.totals);
+        assert_eq!((with.is_signed, with.number, with.ended), (true, without.number, true));
+        let last = |run: &LoadedRun| run.state.attempts_of(CASES - 1)[0].read().unwrap();
+        assert_eq!(last(&with), last(&without), "whole attempts are read from the journal");
+    }
+
+    #[test]
+    fn summaries_that_are_outdated_damaged_or_not_of_this_user_are_not_read() {
+        let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = key(home.path());
+        let run = record(workspace.path(), &key);
+        let other = tempfile::tempdir().unwrap();
+        assert!(!has_summaries(&run, &self::key(other.path())));
+        let file = run.join(SUMMARIES);
+        let good = fs::read(&file).unwrap();
+        for at in (0..good.len()).step_by(7) {
+            let mut changed = good.clone();
+            changed[at] ^= 1;
+            fs::write(&file, &changed).unwrap();
+            assert!(!has_summaries(&run, &key), "byte {at}");
+            fs::write(&file, &good[..at]).unwrap();
+            assert!(!has_summaries(&run, &key), "{at} bytes");
+        }
+        fs::write(&file, &good).unwrap();
+        assert!(has_summaries(&run, &key));
+        let mut journal = fs::OpenOptions::new().append(true).open(run.join(JOURNAL)).unwrap();
+        journal.write_all(b"{\"planted\": true}\n").unwrap();
+        assert!(!has_summaries(&run, &key), "the journal changed");
+        assert_eq!(load_run(&run, Some(&key)).unwrap().damaged, 1);
+    }
+
+    #[test]
+    fn a_copied_run_is_of_its_own_workspace() {
+        let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = key(home.path());
+        let run = record(workspace.path(), &key);
+        let elsewhere = tempfile::tempdir().unwrap();
+        let copy = elsewhere.path().join(".evaltrail/runs/r1");
+        fs::create_dir_all(&copy).unwrap();
+        for name in [PLAN, JOURNAL, SUMMARIES] {
+            fs::copy(run.join(name), copy.join(name)).unwrap();
+            let times = fs::metadata(run.join(name)).unwrap().modified().unwrap();
+            let file = fs::OpenOptions::new().write(true).open(copy.join(name)).unwrap();
+            file.set_times(fs::FileTimes::new().set_modified(times)).unwrap();
+        }
+        assert!(has_summaries(&copy, &key));
+        let loaded = load_run(&copy, Some(&key)).unwrap();
+        assert_eq!(loaded.state.plan.sets[0].path, elsewhere.path().join("a/s.json"));
+    }
+}

@@ -272,6 +272,7 @@ impl World {
                     content: String::new(),
                     run: run.clone(),
                     attempts: vec![ran],
+                    planned: None,
                     found: None,
                 });
             }

@@ -49,7 +49,7 @@ pub(crate) enum Arrival {
     /// Changed files are reported for as long as this is held.
     Watching(Watch),
     /// A run in motion: the loop listens to it.
-    Run(Run),
+    Run(Box<Run>),
 }
 
 /// Executes effects.
@@ -374,7 +374,7 @@ impl EffectExecutor {
                 // The notices come after the screen of the run.
                 Ok(Ok((run, notices))) => {
                     let notices = notices.into_iter().flatten().map(Arrival::Msg);
-                    std::iter::once(Arrival::Run(run)).chain(notices).collect()
+                    std::iter::once(Arrival::Run(Box::new(run))).chain(notices).collect()
                 }
                 Ok(Err(msg)) => vec![Arrival::Msg(Msg::Run(msg))],
                 Err(error) => vec![Arrival::Msg(Msg::Failed(error.to_string()))],

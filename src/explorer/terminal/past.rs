@@ -18,16 +18,16 @@ const RESULTS_AT_LEAST: usize = 512;
 /// Loads past results, oldest run first, and searches for their cases. `files` are those of the sets that were read
 /// already.
 pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> Vec<PastResult> {
-    let open = |set: &SetPath| Some(Arc::new(open_set(set).ok()?.file));
+    let open = |set: &SetPath| open_set(set).ok().map(|open| (Arc::new(open.file), open.digest));
     let file = |set: &SetPath| files.get(&set.path).cloned().or_else(|| open(set));
     let files: Vec<_> = context.sets.iter().filter_map(|set| Some((set, file(set)?))).collect();
-    let borrowed: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, &**file)).collect();
+    let borrowed: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, &*file.0)).collect();
     let mut results = past_results(&context.workspace, &borrowed, InMemory::Whole);
-    let by_path: HashMap<&Path, &Arc<SetFile>> =
+    let by_path: HashMap<&Path, &(Arc<SetFile>, String)> =
         files.iter().map(|(set, file)| (set.path.as_path(), file)).collect();
     results.par_iter_mut().with_min_len(RESULTS_AT_LEAST).for_each(|result| {
-        if let Some(file) = by_path.get(&*result.file) {
-            result.find_in(file);
+        if let Some((file, digest)) = by_path.get(&*result.file) {
+            result.find_in(file, digest);
         }
     });
     results

@@ -20,6 +20,7 @@ pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResu
                 content: String::new(),
                 run: run.clone(),
                 attempts: vec![attempt],
+                planned: None,
                 found: None,
             }),
         }

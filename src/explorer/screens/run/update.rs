@@ -267,6 +267,7 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
             content: planned.content.into_owned(),
             run: run_ref,
             attempts: vec![attempt.clone()],
+            planned: None,
             found: None,
         };
         view.store_until_read([result]);
