@@ -3,19 +3,20 @@
 
 use super::outcomes::OutcomesCache;
 use crate::domain::{
-    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, RunState, Spent, Totals, rfc3339,
-    stored_path, unix_seconds,
+    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Spent, Totals, rfc3339, stored_path,
+    unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history};
-use crate::metrics::{Aggregate, aggregates};
+use crate::metrics::{Aggregate, Aggregation};
 use crate::store::{
     LoadedRun, Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels,
     read_text_file, run_folders, write_whole,
 };
+use rayon::iter::Either;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -103,19 +104,6 @@ pub struct MetricMean {
     pub mean: Option<f64>,
     /// The number of attempts with a score.
     pub scored: usize,
-}
-
-impl SetResults {
-    fn of<P>(attempts: impl Iterator<Item = P>) -> SetResults
-    where
-        P: Deref<Target: AsRef<AttemptSummary>>,
-    {
-        let mut totals = Totals::default();
-        let attempts = attempts.inspect(|attempt| totals.add((**attempt).as_ref().status));
-        let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
-        let metrics = aggregates(attempts).into_iter().map(mean).collect();
-        SetResults { totals, metrics }
-    }
 }
 
 /// A file in a run.
@@ -226,28 +214,29 @@ impl History {
         let index = places.map(|places| index_path(places, root));
         let cache = index.as_deref().map(|index| OutcomesCache::of(index, &key_id));
         let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
-        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
-        let mut changed = false;
         let ours = run_folders(root).into_iter().map(|path| (path, None));
         let adk =
             app_dirs.iter().flat_map(|dir| result_files(dir).map(move |path| (path, Some(dir.as_path()))));
+        let (mut entries, mut unread) = (Vec::new(), Vec::new());
         for (path, app_dir) in ours.chain(adk) {
             let stamp = stamp_of(&path, app_dir.is_some());
-            let entry = match known.remove(&path).filter(|entry| entry.stamp == stamp) {
-                Some(entry) => entry,
-                None => {
-                    changed = true;
-                    match read_head(&path, app_dir, key.as_ref()) {
-                        Ok(head) => Entry { stamp, head },
-                        Err(error) => {
-                            unreadable.push((path, error));
-                            continue;
-                        }
-                    }
-                }
-            };
-            entries.push(entry);
+            match known.remove(&path).filter(|entry| entry.stamp == stamp) {
+                Some(entry) => entries.push(entry),
+                None => unread.push((path, app_dir, stamp)),
+            }
         }
+        let changed = !unread.is_empty();
+        let read = |(path, app_dir, stamp): (PathBuf, Option<&Path>, _)| match read_head(
+            &path,
+            app_dir,
+            key.as_ref(),
+        ) {
+            Ok(head) => Either::Left(Entry { stamp, head }),
+            Err(error) => Either::Right((path, error)),
+        };
+        let (new, unreadable): (Vec<Entry>, Vec<(PathBuf, String)>) =
+            unread.into_par_iter().partition_map(read);
+        entries.extend(new);
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
             // The index is only a cache, so an error is ignored.
             let _ = write_index(&index, &key_id, &entries);
@@ -347,22 +336,39 @@ fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Resul
     }
 }
 
+/// Collects the results of a set.
+#[derive(Default)]
+struct CollectedResults {
+    totals: Totals,
+    metrics: Aggregation,
+}
+
+impl CollectedResults {
+    fn add(&mut self, attempt: &AttemptSummary) {
+        self.totals.add(attempt.status);
+        self.metrics.add(attempt);
+    }
+
+    fn finish(self) -> SetResults {
+        let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
+        SetResults { totals: self.totals, metrics: self.metrics.finish().into_iter().map(mean).collect() }
+    }
+}
+
 fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let (state, plan) = (&run.state, &run.state.plan);
-    let counted = |(at, set): (usize, &PlannedSet)| {
-        let cases = plan.cases.iter().filter(|case| case.set == at).count();
-        let results = SetResults::of(state.finished.iter().filter(|one| plan.cases.set(one.key.case) == at));
-        let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
-        SetCount {
-            path: set.path.clone(),
-            cases,
-            is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
-            agent: set.agent.label(),
-            criteria: criteria_words(&set.criteria),
-            results,
-        }
-    };
-    let sets = plan.sets.iter().enumerate().map(counted).collect();
+    let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
+    let (mut spent, mut end): (Option<Spent>, Option<f64>) = (None, None);
+    for attempt in state.finished.iter() {
+        by_set[plan.cases.set(attempt.key.case)].add(&attempt);
+        spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
+        let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s);
+        end = end.into_iter().chain(ended).reduce(f64::max);
+    }
+    let mut cases = vec![0; plan.sets.len()];
+    plan.cases.iter().for_each(|case| cases[case.set] += 1);
+    let sets = plan.sets.iter().zip(cases).zip(by_set);
+    let sets = sets.map(|((set, cases), results)| counted(set, cases, results.finish(), plan)).collect();
     RunHead {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
@@ -372,13 +378,26 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
         agent: plan.agent_label(),
         criteria: criteria_of(plan),
         judge: plan.judge.label(),
-        duration_s: duration_of(state),
-        spent: state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and),
+        duration_s: end.zip(unix_seconds(&plan.started)).map(|(end, start)| (end - start).max(0.0)),
+        spent,
         turn: plan.options.turn,
         attempts: plan.attempts(),
         totals: state.totals,
         ended: run.ended,
         number: run.number,
+    }
+}
+
+/// A set of a run with its results.
+fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan: &RunPlan) -> SetCount {
+    let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
+    SetCount {
+        path: set.path.clone(),
+        cases,
+        is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
+        agent: set.agent.label(),
+        criteria: criteria_words(&set.criteria),
+        results,
     }
 }
 
@@ -402,13 +421,6 @@ fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
     criteria.iter().map(words).collect()
 }
 
-/// Seconds from the start of a run to the last response of an agent.
-fn duration_of(state: &RunState) -> Option<f64> {
-    let ends = state.finished.iter().filter_map(|one| Some(unix_seconds(&one.started)? + one.latency_s));
-    let seconds = ends.reduce(f64::max)? - unix_seconds(&state.plan.started)?;
-    Some(seconds.max(0.0))
-}
-
 fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(app_history(app_dir)).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
@@ -427,6 +439,8 @@ pub(super) fn attempts_of_result(file: &ResultFile) -> Vec<AttemptSummary> {
 fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
     let mut totals = Totals::default();
     file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
+    let mut results = CollectedResults::default();
+    attempts_of_result(file).iter().for_each(|attempt| results.add(attempt));
     RunHead {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
@@ -436,7 +450,7 @@ fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
             app_dir: app_dir.to_path_buf(),
             set_id: file.set_id.clone(),
             by_evaltrail: file.by_evaltrail(),
-            results: SetResults::of(attempts_of_result(file).iter()),
+            results: results.finish(),
         },
         agent: String::new(),
         criteria: Vec::new(),

@@ -5,6 +5,7 @@ use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
 use crate::analysis::CasePoint;
 use crate::store::load_run;
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -32,13 +33,17 @@ impl CaseTrends {
     }
 }
 
+/// The number of runs that are read at the same time, before their points are counted.
+const READ_TOGETHER: usize = 64;
+
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
         let mut found: Vec<(RunHead, Vec<(PathBuf, SetOutcomes)>)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
-        for head in self.runs.iter().filter(|head| head.is_in_trends()) {
-            let outcomes = by_file(head, self.outcomes_of(head), sets);
+        let heads: Vec<&RunHead> = self.runs.iter().filter(|head| head.is_in_trends()).collect();
+        for (head, outcomes) in heads.chunks(READ_TOGETHER).flat_map(|heads| self.read_together(heads, sets))
+        {
             count += outcomes.iter().map(|(_, set)| set.cases.len()).sum::<usize>();
             if count > POINTS_AT_MOST {
                 is_complete = false;
@@ -59,6 +64,16 @@ impl History {
             }
         }
         trends
+    }
+
+    /// The outcomes of runs, which are read at the same time.
+    fn read_together<'a>(
+        &self,
+        heads: &[&'a RunHead],
+        sets: &[HistorySet],
+    ) -> Vec<(&'a RunHead, Vec<(PathBuf, SetOutcomes)>)> {
+        let outcomes_of = |head: &'a RunHead| (head, by_file(head, self.outcomes_of(head), sets));
+        heads.par_iter().copied().map(outcomes_of).collect()
     }
 
     /// The outcomes of a run, from the cache or from the run. Empty if it cannot be read any more.

@@ -33,19 +33,32 @@ pub struct Aggregate {
     pub passed: usize,
 }
 
-/// Statistics of every metric of these attempts, in the order in which the metrics first appear. An attempt counts
-/// for a metric if it has a result of it, or if it failed before the requested metric was evaluated.
+/// Statistics of every metric of these attempts, in the order in which the metrics first appear.
 pub fn aggregates<P>(attempts: impl IntoIterator<Item = P>) -> Vec<Aggregate>
 where
     P: Deref<Target: AsRef<AttemptSummary>>,
 {
-    let mut found = Found::default();
-    for attempt in attempts {
-        let attempt = (*attempt).as_ref();
+    let mut found = Aggregation::default();
+    attempts.into_iter().for_each(|attempt| found.add((*attempt).as_ref()));
+    found.finish()
+}
+
+/// Collects the scores of attempts.
+#[derive(Default)]
+pub struct Aggregation {
+    /// Aggregates with their scores, in the order in which they first appear.
+    aggregates: Vec<(Aggregate, Vec<f64>)>,
+    places: HashMap<String, usize>,
+}
+
+impl Aggregation {
+    /// Adds an attempt. It counts for a metric if it has a result of it, or if it failed before the requested metric was
+    /// evaluated.
+    pub fn add(&mut self, attempt: &AttemptSummary) {
         let broke = attempt.status == Status::Errored;
         for metric in &attempt.metrics {
             let score = metric.score.filter(|score| score.is_finite());
-            let (aggregate, scores) = found.of(&metric.metric);
+            let (aggregate, scores) = self.of(&metric.metric);
             aggregate.total += 1;
             aggregate.passed += usize::from(metric.status == Status::Passed);
             let errored = score.is_none() && (broke || metric.status == Status::Errored);
@@ -54,22 +67,17 @@ where
         }
         let has = |name: &&String| attempt.metrics.iter().any(|metric| metric.metric == **name);
         for name in attempt.asked.iter().filter(|name| !has(name)) {
-            let (aggregate, _) = found.of(name);
+            let (aggregate, _) = self.of(name);
             aggregate.total += 1;
             aggregate.errored += 1;
         }
     }
-    found.aggregates.into_iter().map(|(aggregate, scores)| described(scores).named(aggregate)).collect()
-}
 
-/// Aggregates with their scores, in the order in which they first appear.
-#[derive(Default)]
-struct Found {
-    aggregates: Vec<(Aggregate, Vec<f64>)>,
-    places: HashMap<String, usize>,
-}
+    /// The statistics of every metric, in the order in which the metrics first appeared.
+    pub fn finish(self) -> Vec<Aggregate> {
+        self.aggregates.into_iter().map(|(aggregate, scores)| described(scores).named(aggregate)).collect()
+    }
 
-impl Found {
     fn of(&mut self, name: &str) -> &mut (Aggregate, Vec<f64>) {
         let at = match self.places.get(name) {
             Some(at) => *at,

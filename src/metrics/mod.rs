@@ -45,7 +45,7 @@ mod vertex_trajectory;
 mod what_if;
 mod words;
 
-pub use aggregate::{Aggregate, aggregates};
+pub use aggregate::{Aggregate, Aggregation, aggregates};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};

@@ -1,7 +1,7 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use super::open_command::open_command;
-use super::{attempts_in_order, quarantine_words};
+use super::quarantine_words;
 use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
@@ -30,7 +30,8 @@ pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::R
 }
 
 fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
-    let attempts = || attempts_in_order(state).filter(|one| state.plan.cases.set(one.key.case) == set);
+    let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
+    let attempts = || cases().flat_map(|case| state.attempts_of(case));
     let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     attempts().for_each(|attempt| *counts.entry(element_of(state, &attempt)).or_default() += 1);
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();

@@ -343,7 +343,10 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
         let block;
         (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
         let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
-        let lines: Vec<Line> = block.par_iter().with_min_len(LINES_AT_LEAST).map(read).collect();
+        let lines: Vec<Line> = match block.len() {
+            ..LINES_AT_LEAST => block.iter().map(read).collect(),
+            _ => block.par_iter().map(read).collect(),
+        };
         for line in lines {
             match line {
                 Line::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
@@ -361,7 +364,7 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
 const BLOCK: usize = 4 << 20;
 
 /// Fewer lines are not worth another thread.
-const LINES_AT_LEAST: usize = 64;
+const LINES_AT_LEAST: usize = 128;
 
 /// A line of a journal, without the line feed. It is empty if it was too long.
 struct RawLine {
