@@ -64,6 +64,7 @@ fn grouping() {
 /// A run of as many cases; every `fails`-th fails.
 fn finished_run(cases: usize, fails: usize) -> RunState {
     let set = PlannedSet {
+        stubs: None,
         id: "s".into(),
         file: "s.evalset.json".into(),
         path: "s.evalset.json".into(),

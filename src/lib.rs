@@ -10,6 +10,7 @@
 //! | [`metrics`] | (expected, actual, criterion) → score with an explanation | none |
 //! | [`analysis`] | conclusions from results: groups of failures, comparison of runs | none |
 //! | [`formats`] | bytes ⇄ domain | none |
+//! | [`stubs`] | recorded answers of tools | none |
 //! | [`config`] | `evaltrail.toml`, agents by name or address | none |
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |
 //! | [`process`] | child processes, and clocks that exclude the time in which evaltrail was suspended | processes |
@@ -28,6 +29,7 @@ pub mod diff;
 pub mod metrics;
 pub mod analysis;
 pub mod formats;
+pub mod stubs;
 pub mod config;
 pub mod net;
 pub mod process;

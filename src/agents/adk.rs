@@ -1,52 +1,41 @@
 //! An application on an ADK server, in any of ADK's languages.
 
-use super::adk_server::Server;
 use super::budget::{EVENT, parse_answer};
-use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
-use crate::domain::AdkServer;
+use super::remote::{Remote, said};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use crate::domain::TurnEnd;
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
-use crate::net::SseDecoder;
-use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
-use crate::process::clock::{Stopwatch, timeout};
-use futures_util::StreamExt;
-use reqwest::{Client, Method, Response, StatusCode};
+use crate::process::clock::Stopwatch;
+use async_trait::async_trait;
+use reqwest::header::HeaderMap;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::task::TaskTracker;
-use url::Url;
 
-/// The time limit of every request except a turn, which has the attempt's limit.
-const SHORT_CALL: Duration = Duration::from_secs(30);
-/// The maximum size of a response body, in bytes.
-const LONGEST_ANSWER: usize = 32 << 20;
 /// How long a run waits at its end for its sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
-/// The maximum size of the events of one turn as they are sent, in bytes.
-const LONGEST_TURN: usize = 256 << 20;
 
 /// An application on an ADK server.
 #[derive(Debug)]
-pub struct AdkAgent {
-    remote: Arc<Remote>,
+pub(super) struct AdkAgent {
+    app: Arc<AdkApp>,
     pinned: Mutex<Vec<(String, String)>>,
-    /// The server, if evaltrail started it. It is stopped when this is dropped.
-    server: tokio::sync::Mutex<Option<Server>>,
 }
 
 #[derive(Debug)]
-struct Remote {
-    client: Client,
-    base: Url,
-    app: String,
+struct AdkApp {
+    remote: Remote,
+    name: String,
     /// Tasks that delete the sessions of interrupted conversations.
     tidying: TaskTracker,
 }
 
 /// A session on the server.
 #[derive(Debug)]
-pub struct AdkSession {
-    remote: Arc<Remote>,
+struct AdkSession {
+    app: Arc<AdkApp>,
     user_id: String,
     id: String,
     /// Whether the session is deleted when the conversation ends. A session that a case pins stays for the other cases
@@ -55,106 +44,46 @@ pub struct AdkSession {
 }
 
 impl AdkAgent {
-    /// Starts the server if the configuration requires it, and checks that it serves the application. `limit` applies
-    /// to the check.
-    pub(super) async fn connect(
-        server: &AdkServer,
-        app: &str,
-        limit: Duration,
-    ) -> Result<AdkAgent, AgentError> {
-        let (base, started) = match server {
-            AdkServer::Url(url) => (url.clone(), None),
-            AdkServer::Start(program) => {
-                let server = Server::start(program)?;
-                (server.url(), Some(server))
-            }
-        };
-        let base = Url::parse(&base)
-            .map_err(|error| AgentError::new(ErrorKind::Setup, format!("{base}: {error}")))?;
-        let remote = Arc::new(Remote {
-            client: client(&base).map_err(|why| AgentError::new(ErrorKind::Setup, why))?,
-            base,
-            app: app.to_string(),
-            tidying: TaskTracker::new(),
-        });
-        let mut server = started;
-        if let Some(server) = &mut server {
-            server.wait_until_up(&remote.client).await?;
-        }
-        timeout(limit, remote.hello()).await.unwrap_or_else(|_| Err(remote.silent(limit)))?;
-        Ok(AdkAgent { remote, pinned: Mutex::default(), server: tokio::sync::Mutex::new(server) })
+    /// Checks that the server serves the application.
+    pub(super) async fn connect(address: &str, app: &str) -> Result<AdkAgent, AgentError> {
+        let remote = Remote::plain(address)?;
+        let app = AdkApp { remote, name: app.to_string(), tidying: TaskTracker::new() };
+        app.hello().await?;
+        Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })
     }
+}
 
-    /// Why the server that evaltrail started has ended; `None` while it runs.
-    pub(super) async fn died(&self) -> Option<String> {
-        self.server.lock().await.as_mut()?.died()
-    }
-
-    pub(super) async fn open(&self, opening: Opening) -> Result<AdkSession, AgentError> {
-        let session = self.remote.create_session(&opening).await?;
+#[async_trait]
+impl Agent for AdkAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        let session = self.app.create_session(&opening).await?;
         if opening.pinned
             && let Ok(mut pinned) = self.pinned.lock()
         {
             pinned.push((session.user_id.clone(), session.id.clone()));
         }
-        Ok(session)
+        Ok(Box::new(session))
     }
 
-    /// Deletes the pinned sessions and stops the server. Cases that name the same session share it, so it is deleted
-    /// only when the run ends.
-    pub(super) async fn finish(&self) {
+    /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.
+    async fn finish(&self) {
         let pinned = self.pinned.lock().map(|mut pinned| std::mem::take(&mut *pinned)).unwrap_or_default();
         for (user, id) in pinned {
-            self.remote.delete_session(&user, &id).await;
+            self.app.delete_session(&user, &id).await;
         }
-        self.remote.tidying.close();
-        let _ = tokio::time::timeout(TIDIES_WITHIN, self.remote.tidying.wait()).await;
-        self.server.lock().await.take();
+        self.app.tidying.close();
+        let _ = tokio::time::timeout(TIDIES_WITHIN, self.app.tidying.wait()).await;
     }
 }
 
-impl Remote {
-    fn url(&self, parts: &[&str]) -> Url {
-        let mut url = self.base.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(parts);
-        }
-        url
-    }
-
+impl AdkApp {
     async fn call(
         &self,
         method: Method,
         parts: &[&str],
         body: Option<Value>,
     ) -> Result<(StatusCode, String), AgentError> {
-        let mut request = self.client.request(method, self.url(parts));
-        if let Some(body) = body {
-            request = request.json(&body);
-        }
-        let calling = async {
-            let response = request.send().await.map_err(|error| self.broken(error))?;
-            let status = response.status();
-            if is_busy(status) {
-                return Err(self.busy(response).await);
-            }
-            Ok((status, self.text(response).await?))
-        };
-        timeout(SHORT_CALL, calling).await.unwrap_or_else(|_| Err(self.silent(SHORT_CALL)))
-    }
-
-    fn silent(&self, limit: Duration) -> AgentError {
-        let why = format!("{} did not answer within {} s", self.shown(), limit.as_secs_f64());
-        AgentError::new(ErrorKind::Timeout, why)
-    }
-
-    async fn text(&self, response: Response) -> Result<String, AgentError> {
-        http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
-            BodyError::Broken(error) => self.broken(error),
-            BodyError::TooLong => {
-                AgentError::new(ErrorKind::Protocol, "the server's response is longer than 32 MB")
-            }
-        })
+        self.remote.call(method, self.remote.url(parts), body.as_ref(), &HeaderMap::new()).await
     }
 
     /// Checks that the server serves the application.
@@ -165,18 +94,23 @@ impl Remote {
             return Ok(());
         };
         let Some(apps) = apps.as_array().cloned() else { return Ok(()) };
-        if apps.iter().any(|app| app.as_str() == Some(&self.app)) {
+        if apps.iter().any(|app| app.as_str() == Some(&self.name)) {
             return Ok(());
         }
         let there: Vec<&str> = apps.iter().filter_map(Value::as_str).collect();
         Err(AgentError::new(
             ErrorKind::Setup,
-            format!("{} does not serve app {:?}; it serves {}", self.shown(), self.app, there.join(", ")),
+            format!(
+                "{} does not serve app {:?}; it serves {}",
+                self.remote.shown(),
+                self.name,
+                there.join(", ")
+            ),
         ))
     }
 
     async fn create_session(self: &Arc<Self>, opening: &Opening) -> Result<AdkSession, AgentError> {
-        let sessions = ["apps", &self.app, "users", &opening.user_id, "sessions"];
+        let sessions = ["apps", &self.name, "users", &opening.user_id, "sessions"];
         let mut body = json!({"sessionId": opening.session_id, "state": opening.state});
         let events = self.golden(opening).await;
         if !events.is_empty() {
@@ -203,7 +137,7 @@ impl Remote {
         }
         let id = made["id"].as_str().map(str::to_string);
         Ok(AdkSession {
-            remote: self.clone(),
+            app: self.clone(),
             user_id: opening.user_id.clone(),
             id: id.unwrap_or_else(|| opening.session_id.clone()),
             is_ours: !opening.pinned,
@@ -216,14 +150,14 @@ impl Remote {
             return Vec::new();
         }
         // ADK presents events of an agent of another name to the model as another agent's messages.
-        let info = self.call(Method::GET, &["apps", &self.app, "app-info"], None).await.ok();
+        let info = self.call(Method::GET, &["apps", &self.name, "app-info"], None).await.ok();
         let info = info.and_then(|(status, text)| parse_answer(&text).ok().filter(|_| status.is_success()));
         let root = info.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
-        golden_events(&opening.history, root.as_deref().unwrap_or(&self.app))
+        golden_events(&opening.history, root.as_deref().unwrap_or(&self.name))
     }
 
     async fn session_state(&self, user: &str, id: &str) -> Option<Value> {
-        let parts = ["apps", &self.app, "users", user, "sessions", id];
+        let parts = ["apps", &self.name, "users", user, "sessions", id];
         let (status, text) = self.call(Method::GET, &parts, None).await.ok()?;
         let mut session = parse_answer(&text).ok().filter(|_| status.is_success())?;
         session.get_mut("state").map(Value::take)
@@ -231,129 +165,63 @@ impl Remote {
 
     async fn delete_session(&self, user: &str, id: &str) {
         // A session that is not deleted does not affect any result.
-        let _ = self.call(Method::DELETE, &["apps", &self.app, "users", user, "sessions", id], None).await;
+        let _ = self.call(Method::DELETE, &["apps", &self.name, "users", user, "sessions", id], None).await;
     }
-
-    /// The address, without the parts that may contain secrets.
-    fn shown(&self) -> String {
-        let mut url = self.base.clone();
-        url.set_query(None);
-        let _ = url.set_username("").and_then(|()| url.set_password(None));
-        url.to_string()
-    }
-
-    fn broken(&self, error: reqwest::Error) -> AgentError {
-        let why = chain(cause(&error));
-        if error.is_connect() && !error.is_timeout() {
-            let hint = "is the server running?";
-            return AgentError::new(
-                ErrorKind::Unavailable,
-                format!("cannot reach {}: {why}; {hint}", self.shown()),
-            );
-        }
-        if error.is_timeout() {
-            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.shown()));
-        }
-        AgentError::new(ErrorKind::Protocol, format!("the response was cut off: {why}"))
-    }
-
-    async fn busy(&self, response: Response) -> AgentError {
-        let retry_after = retry_after(&response);
-        let status = response.status();
-        let text = self.text(response).await.unwrap_or_default();
-        AgentError { retry_after, ..AgentError::new(ErrorKind::Unavailable, said(status, &text)) }
-    }
-}
-
-/// Whether the status means that the server is temporarily unavailable, so that the request can be retried.
-fn is_busy(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
 fn is_other_dialect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 404 | 405 | 415 | 422)
 }
 
-fn said(status: StatusCode, text: &str) -> String {
-    let detail = parse_answer(text).ok().and_then(|answer| {
-        let detail = answer.get("detail").or_else(|| answer.get("error"))?;
-        Some(detail.as_str().map_or_else(|| detail.to_string(), str::to_string))
-    });
-    let words: String = detail.unwrap_or_else(|| text.trim().to_string()).chars().take(500).collect();
-    match words.is_empty() {
-        true => format!("the server answered {status}"),
-        false => format!("the server answered {status}: {words}"),
-    }
-}
-
-impl AdkSession {
-    pub(super) fn id(&self) -> &str {
+#[async_trait]
+impl Session for AdkSession {
+    fn id(&self) -> &str {
         &self.id
     }
 
     /// The current state of the session.
-    pub(super) async fn state(&self) -> Option<Value> {
-        self.remote.session_state(&self.user_id, &self.id).await
+    async fn state(&self) -> Option<Value> {
+        self.app.session_state(&self.user_id, &self.id).await
     }
 
-    pub(super) async fn turn(
-        &mut self,
-        turn: Turn<'_>,
-        on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), AgentError> {
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
-        let remote = &self.remote;
+        let app = &self.app;
         let body = json!({
-            "appName": remote.app,
+            "appName": app.name,
             "userId": self.user_id,
             "sessionId": self.id,
             "newMessage": write_message(turn.user),
             "streaming": turn.streams,
         });
-        let sent = remote.client.post(remote.url(&["run_sse"])).json(&body).send().await;
-        let response = sent.map_err(|error| remote.broken(error))?;
-        let status = response.status();
-        if is_busy(status) {
-            return Err(remote.busy(response).await);
-        }
-        if !status.is_success() {
-            let text = remote.text(response).await?;
-            return Err(AgentError::new(ErrorKind::Protocol, said(status, &text)));
-        }
-        let mut decoder = SseDecoder::default();
-        let mut stream = response.bytes_stream();
-        let garbage = |why: String| AgentError::new(ErrorKind::Protocol, why);
-        let mut budget = turn.budget;
-        let mut take = |data: &str| -> Result<(), AgentError> {
-            let (mut event, taken) = event_of(data, &budget)?;
+        let response = app.remote.begin_turn(app.remote.url(&["run_sse"]), &body, &HeaderMap::new()).await?;
+        let mut items = app.remote.items(response, turn.budget);
+        let mut outcome = TurnOutcome::ANSWERED;
+        let mut broke = None;
+        while let Some(item) = items.next().await? {
+            let mut event = event_of(&item.value)?;
             event.at = Some(began.elapsed().as_secs_f64());
             // Partial events are not stored, so they do not count.
             if !event.partial {
-                budget.keep(taken + EVENT)?;
+                items.keep(item.size + EVENT)?;
+                let is_javascript = in_seconds(&mut event);
+                broke = failure_of(&event).filter(|_| is_javascript);
+                outcome.end = match event.has_long_running {
+                    true => TurnEnd::LongRunning,
+                    false => outcome.end,
+                };
             }
             on_event(event);
-            Ok(())
-        };
-        let mut read = 0;
-        while let Some(chunk) = stream.next().await {
-            let chunk = chunk.map_err(|error| remote.broken(error))?;
-            read += chunk.len();
-            if read > LONGEST_TURN {
-                return Err(garbage("the agent sent more than 256 MB in one turn".into()));
-            }
-            for data in decoder.feed(&chunk).map_err(garbage)? {
-                take(&data)?;
-            }
         }
-        match decoder.finish().map_err(garbage)? {
-            Some(data) => take(&data),
-            None => Ok(()),
+        match broke {
+            Some(words) => Err(AgentError::new(ErrorKind::Agent, words)),
+            None => Ok(outcome),
         }
     }
 
-    pub(super) async fn close(mut self) {
+    async fn close(mut self: Box<Self>) {
         if std::mem::take(&mut self.is_ours) {
-            self.remote.delete_session(&self.user_id, &self.id).await;
+            self.app.delete_session(&self.user_id, &self.id).await;
         }
     }
 }
@@ -362,26 +230,39 @@ impl AdkSession {
 impl Drop for AdkSession {
     fn drop(&mut self) {
         if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {
-            let (remote, user, id) = (self.remote.clone(), self.user_id.clone(), self.id.clone());
-            let tidying = self.remote.tidying.clone();
-            tidying.spawn_on(async move { remote.delete_session(&user, &id).await }, &runtime);
+            let (app, user, id) = (self.app.clone(), self.user_id.clone(), self.id.clone());
+            let tidying = self.app.tidying.clone();
+            tidying.spawn_on(async move { app.delete_session(&user, &id).await }, &runtime);
         }
     }
 }
 
-/// Reads an event, and the memory that its values take, in bytes. A data line with an `error` becomes an error.
-fn event_of(data: &str, budget: &TurnBudget) -> Result<(Event, usize), AgentError> {
-    if data.len() > budget.left() {
-        return Err(budget.exceeded());
+/// The smallest time of an event that is in milliseconds, as ADK for JavaScript sends it, and not in seconds.
+const MILLISECONDS: f64 = 1e11;
+
+/// Changes the time of an event of ADK for JavaScript to seconds. Returns whether the event is one.
+fn in_seconds(event: &mut Event) -> bool {
+    let is_in_milliseconds = event.timestamp.is_some_and(|at| at > MILLISECONDS);
+    if is_in_milliseconds {
+        event.timestamp = event.timestamp.map(|at| at / 1000.0);
     }
-    let short = || data.chars().take(200).collect::<String>();
-    let no_json = |error| format!("an event is not JSON ({error}): {}", short());
-    let (value, taken) = budget.parse(data, no_json)?;
+    is_in_milliseconds
+}
+
+/// Why the agent broke, if the turn ends with this event: ADK for JavaScript and Agent Engine report it as an event
+/// without content. On ADK's server for Python, such an event is an error that the model reported; ADK scores the turn.
+pub(super) fn failure_of(event: &Event) -> Option<String> {
+    let is_empty = event.content.as_ref().is_none_or(|content| content.parts.is_empty());
+    event.error.clone().filter(|_| is_empty)
+}
+
+/// Reads an event. A data line with an `error` becomes an error.
+pub(super) fn event_of(value: &Value) -> Result<Event, AgentError> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
         return Err(AgentError::new(ErrorKind::Agent, words));
     }
-    let event = read_event(&value)
+    let event = read_event(value)
         .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))?;
-    Ok((event, taken))
+    Ok(event)
 }

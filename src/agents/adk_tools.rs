@@ -1,7 +1,7 @@
 //! The tools that an application's agents declare, as its server reports them.
 
 use super::budget::parse_answer;
-use crate::domain::{AdkServer, AgentSpec};
+use crate::domain::{AgentServer, AgentSpec};
 use crate::net::http::{self, client, is_loopback};
 use serde_json::Value;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub type DeclaredTool = (String, Vec<String>);
 /// started and no other machine is contacted for completions.
 pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
     match spec {
-        AgentSpec::Adk { server: AdkServer::Url(url), app } => asked(url, app).await.unwrap_or_default(),
+        AgentSpec::Adk { server: AgentServer::Url(url), app } => asked(url, app).await.unwrap_or_default(),
         _ => Vec::new(),
     }
 }

@@ -79,6 +79,12 @@ impl TurnBudget {
         TurnBudget { most: bytes, left: bytes, attempt: attempt.clone() }
     }
 
+    /// The whole budget, of which none is left here. Whoever reads a part of the turn returns the rest.
+    pub(super) fn split(&mut self) -> TurnBudget {
+        let left = std::mem::take(&mut self.left);
+        TurnBudget { most: self.most, left, attempt: self.attempt.clone() }
+    }
+
     /// The bytes that are left. Text that is longer cannot be parsed within the limit.
     pub(super) fn left(&self) -> usize {
         self.left

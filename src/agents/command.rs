@@ -2,12 +2,13 @@
 //! one result (see `docs/agents.md`).
 
 use super::budget::EVENT;
-use super::{AgentError, ErrorKind, Opening, Turn, TurnBudget};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{Content, Invocation, Part, ProgramSpec, ToolCall};
 use crate::formats::adk::{Event, read_event, write_content};
 use crate::formats::vertex::tool_input;
 use crate::process::clock::Stopwatch;
 use crate::process::{Program, Tail};
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::pin::pin;
 use std::time::Duration;
@@ -19,13 +20,13 @@ const LONGEST_LINE: u64 = 32 << 20;
 
 /// A program to start.
 #[derive(Debug)]
-pub struct CommandAgent {
+pub(super) struct CommandAgent {
     spec: ProgramSpec,
 }
 
 /// A running program.
 #[derive(Debug)]
-pub struct CommandSession {
+struct CommandSession {
     program: Program,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -49,7 +50,7 @@ impl CommandAgent {
         CommandAgent { spec }
     }
 
-    pub(super) fn open(&self, opening: Opening) -> Result<CommandSession, AgentError> {
+    fn start(&self, opening: Opening) -> Result<CommandSession, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let mut program = Program::start(&self.spec)
             .map_err(|error| setup(format!("cannot start {}: {error}", self.spec.argv[0])))?;
@@ -70,21 +71,25 @@ impl CommandAgent {
     }
 }
 
-impl CommandSession {
-    pub(super) fn id(&self) -> &str {
+#[async_trait]
+impl Agent for CommandAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        Ok(Box::new(self.start(opening)?))
+    }
+}
+
+#[async_trait]
+impl Session for CommandSession {
+    fn id(&self) -> &str {
         &self.opening.session_id
     }
 
     /// The state that the last result reported, if any.
-    pub(super) fn state(&self) -> Option<Value> {
+    async fn state(&self) -> Option<Value> {
         self.state.clone()
     }
 
-    pub(super) async fn turn(
-        &mut self,
-        turn: Turn<'_>,
-        on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), AgentError> {
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let prompt = turn.user.scored_text();
         let request = self.request(&turn, &prompt);
@@ -101,12 +106,14 @@ impl CommandSession {
             true => {
                 self.history.push(json!({"role": "user", "text": prompt}));
                 self.history.push(json!({"role": "model", "text": answer}));
-                Ok(())
+                Ok(TurnOutcome::ANSWERED)
             }
             false => Err(self.ended().await),
         }
     }
+}
 
+impl CommandSession {
     /// The line of JSON that the program receives for a turn.
     fn request(&self, turn: &Turn<'_>, prompt: &str) -> String {
         let request = json!({

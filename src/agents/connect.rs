@@ -1,13 +1,18 @@
-//! The common interface of all kinds of agents.
+//! The agents of a run: each is connected once, and its server is restarted when it ends.
 
-use super::adk::{AdkAgent, AdkSession};
+use super::a2a::A2aAgent;
+use super::adk::AdkAgent;
+use super::agent_engine::EngineAgent;
 use super::budget::RunMemory;
-use super::command::{CommandAgent, CommandSession};
-use super::replay::{Replay, ReplaySession};
-use super::{AgentError, ErrorKind, TurnBudget};
-use crate::domain::{AgentSpec, Content, Invocation};
-use crate::formats::adk::Event;
-use serde_json::{Map, Value};
+use super::command::CommandAgent;
+use super::langgraph::LanggraphAgent;
+use super::openai::OpenaiAgent;
+use super::remote::Remote;
+use super::server::Server;
+use super::{Agent, AgentError, ErrorKind, Opening, Replay, Session};
+use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec};
+use crate::process::clock::timeout;
+use async_trait::async_trait;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +37,7 @@ struct Place {
 
 #[derive(Debug, Default)]
 struct Connection {
-    connected: Option<Arc<Agent>>,
+    connected: Option<Arc<dyn Agent>>,
     /// Why the last try failed.
     failed: Option<AgentError>,
     /// Whether another try would fail in the same way.
@@ -52,7 +57,7 @@ impl Agents {
     /// Returns the agent. The first caller connects, within `limit` (the start of a server has its own limit);
     /// concurrent callers share the outcome. A server that evaltrail started and that has ended is restarted. A failure
     /// that would repeat is cached.
-    pub async fn connect(&self, spec: &AgentSpec, limit: Duration) -> Result<Arc<Agent>, AgentError> {
+    pub async fn connect(&self, spec: &AgentSpec, limit: Duration) -> Result<Arc<dyn Agent>, AgentError> {
         let place = self.places.lock().await.entry(spec.clone()).or_default().clone();
         let tried = place.tried.load(Ordering::Acquire);
         let mut connection = place.connection.lock().await;
@@ -63,7 +68,7 @@ impl Agents {
         if let Some(failed) = connection.failed.as_ref().filter(|_| connection.is_final || was_waited_for) {
             return Err(failed.clone());
         }
-        let outcome = Agent::connect(spec, limit).await;
+        let outcome = connected(spec, limit).await;
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
     }
@@ -80,7 +85,7 @@ impl Agents {
 
 impl Connection {
     /// The agent if it is connected and its server, if evaltrail started it, still runs.
-    async fn living(&mut self) -> Option<Arc<Agent>> {
+    async fn living(&mut self) -> Option<Arc<dyn Agent>> {
         let agent = self.connected.clone()?;
         let Some(why) = agent.died().await else { return Some(agent) };
         self.connected = None;
@@ -93,11 +98,11 @@ impl Connection {
         None
     }
 
-    fn take(&mut self, outcome: Result<Agent, AgentError>) -> Result<Arc<Agent>, AgentError> {
+    fn take(&mut self, outcome: Result<Box<dyn Agent>, AgentError>) -> Result<Arc<dyn Agent>, AgentError> {
         match outcome {
             Ok(agent) => {
                 self.failed = None;
-                Ok(self.connected.insert(Arc::new(agent)).clone())
+                Ok(self.connected.insert(agent.into()).clone())
             }
             Err(error) => {
                 self.timeouts += u32::from(error.kind == ErrorKind::Timeout);
@@ -109,141 +114,90 @@ impl Connection {
     }
 }
 
-/// A connected agent.
+/// A connected agent, and its server if evaltrail started it.
 #[derive(Debug)]
-pub enum Agent {
-    /// On an ADK server.
-    Adk(Box<AdkAgent>),
-    /// A program.
-    Command(CommandAgent),
-    /// A recording.
-    Replay(Arc<Replay>),
+struct ServedAgent {
+    agent: Box<dyn Agent>,
+    /// Stopped when this is dropped.
+    server: Mutex<Option<Server>>,
 }
 
-/// The parameters of a new session.
-#[derive(Clone, Debug, Default)]
-pub struct Opening {
-    /// The case.
-    pub eval_id: String,
-    /// The number of the attempt, from 1.
-    pub attempt: u32,
-    /// The user's id.
-    pub user_id: String,
-    /// The session's id: the one that the case pins, or a new one.
-    pub session_id: String,
-    /// Whether the case pins the session's id.
-    pub pinned: bool,
-    /// The initial state.
-    pub state: Map<String, Value>,
-    /// The turns before the first one, as the case expects them.
-    pub history: Vec<Invocation>,
-}
-
-/// One turn of a conversation.
-#[derive(Debug)]
-pub struct Turn<'a> {
-    /// The number of the turn, from 1.
-    pub number: usize,
-    /// The user's message.
-    pub user: &'a Content,
-    /// The memory that the turn may take.
-    pub budget: TurnBudget,
-    /// Whether to request partial messages from an agent that can stream.
-    pub streams: bool,
-}
-
-/// A conversation with an agent.
-#[derive(Debug)]
-pub enum Session {
-    /// On an ADK server.
-    Adk(AdkSession),
-    /// A program's process.
-    Command(Box<CommandSession>),
-    /// A recording.
-    Replay(ReplaySession),
-}
-
-impl Agent {
-    async fn connect(spec: &AgentSpec, limit: Duration) -> Result<Agent, AgentError> {
-        Ok(match spec {
-            AgentSpec::Adk { server, app } => {
-                Agent::Adk(Box::new(AdkAgent::connect(server, app, limit).await?))
-            }
-            AgentSpec::Command(program) => Agent::Command(CommandAgent::new(program.clone())),
-            AgentSpec::Saved | AgentSpec::Kept => {
-                let why = "saved responses are scored, not run";
-                return Err(AgentError::new(ErrorKind::Setup, why));
-            }
-            AgentSpec::Replay { path, speed, fallback } => {
-                let (path, speed, fallback) = (path.clone(), *speed, fallback.clone());
-                let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed, fallback)).await;
-                let replay = read.map_err(|error| AgentError::new(ErrorKind::Setup, error.to_string()))??;
-                Agent::Replay(Arc::new(replay))
-            }
-        })
+#[async_trait]
+impl Agent for ServedAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        self.agent.open(opening).await
     }
 
-    /// Starts a conversation.
-    pub async fn open(self: &Arc<Self>, opening: Opening) -> Result<Session, AgentError> {
-        Ok(match self.as_ref() {
-            Agent::Adk(agent) => Session::Adk(agent.open(opening).await?),
-            Agent::Command(agent) => Session::Command(Box::new(agent.open(opening)?)),
-            Agent::Replay(replay) => Session::Replay(replay.open(opening)),
-        })
-    }
-
-    /// Why the agent's server has ended; `None` while it runs, and for agents without a server.
     async fn died(&self) -> Option<String> {
-        match self {
-            Agent::Adk(agent) => agent.died().await,
-            Agent::Command(_) | Agent::Replay(_) => None,
-        }
+        self.server.lock().await.as_mut()?.died()
     }
 
     async fn finish(&self) {
-        if let Agent::Adk(agent) = self {
-            agent.finish().await;
+        self.agent.finish().await;
+        self.server.lock().await.take();
+    }
+}
+
+/// Connects to an agent. Every kind of agent is registered here.
+async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, AgentError> {
+    Ok(match spec {
+        AgentSpec::Adk { server, app } => {
+            let (address, started) = address_of(server, "").await?;
+            let agent = within(limit, &address, AdkAgent::connect(&address, app)).await?;
+            served(Box::new(agent), started)
+        }
+        AgentSpec::Server(spec) => {
+            let (address, started) = address_of(&spec.server, &spec.path).await?;
+            let agent = within(limit, &address, connected_to_server(&address, spec)).await?;
+            served(agent, started)
+        }
+        AgentSpec::Command(program) => Box::new(CommandAgent::new(program.clone())),
+        AgentSpec::Saved | AgentSpec::Kept => {
+            return Err(AgentError::new(ErrorKind::Setup, "saved responses are scored, not run"));
+        }
+        AgentSpec::Replay { path, speed, fallback } => {
+            let (path, speed, fallback) = (path.clone(), *speed, fallback.clone());
+            let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed, fallback)).await;
+            let replay = read.map_err(|error| AgentError::new(ErrorKind::Setup, error.to_string()))??;
+            Box::new(Arc::new(replay))
+        }
+    })
+}
+
+/// Connects to an agent on a server. Every protocol is registered here.
+async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn Agent>, AgentError> {
+    let remote = Arc::new(Remote::of(address, spec)?);
+    Ok(match &spec.protocol {
+        Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
+        Protocol::AgentEngine(settings) => Box::new(EngineAgent::connect(remote, settings)),
+        Protocol::Openai(settings) => Box::new(OpenaiAgent::connect(remote, settings)?),
+        Protocol::Langgraph(settings) => Box::new(LanggraphAgent::connect(remote, settings).await?),
+    })
+}
+
+/// The address of an agent, and its server if it must be started: then the server has answered.
+async fn address_of(server: &AgentServer, path: &str) -> Result<(String, Option<Server>), AgentError> {
+    match server {
+        AgentServer::Url(url) => Ok((url.clone(), None)),
+        AgentServer::Start(program) => {
+            let mut server = Server::start(program)?;
+            server.wait_until_up(Remote::plain(&server.url())?.client()).await?;
+            Ok((format!("{}{path}", server.url()), Some(server)))
         }
     }
 }
 
-impl Session {
-    /// Runs one turn and passes each event to `on_event` as it arrives. The content of partial events is repeated in a
-    /// complete event.
-    pub async fn turn(
-        &mut self,
-        turn: Turn<'_>,
-        on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), AgentError> {
-        match self {
-            Session::Adk(session) => session.turn(turn, on_event).await,
-            Session::Command(session) => session.turn(turn, on_event).await,
-            Session::Replay(session) => session.turn(turn, on_event).await,
-        }
-    }
+fn served(agent: Box<dyn Agent>, server: Option<Server>) -> Box<dyn Agent> {
+    Box::new(ServedAgent { agent, server: Mutex::new(server) })
+}
 
-    /// The session's id at the agent.
-    pub fn id(&self) -> &str {
-        match self {
-            Session::Adk(session) => session.id(),
-            Session::Command(session) => session.id(),
-            Session::Replay(session) => session.id(),
-        }
-    }
-
-    /// The current state of the session, if the agent reports it.
-    pub async fn state(&self) -> Option<Value> {
-        match self {
-            Session::Adk(session) => session.state().await,
-            Session::Command(session) => session.state(),
-            Session::Replay(session) => session.state(),
-        }
-    }
-
-    /// Ends the conversation and deletes its session.
-    pub async fn close(self) {
-        if let Session::Adk(session) = self {
-            session.close().await;
-        }
+async fn within<T>(
+    limit: Duration,
+    address: &str,
+    connecting: impl Future<Output = Result<T, AgentError>>,
+) -> Result<T, AgentError> {
+    match timeout(limit, connecting).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Remote::plain(address)?.silent(limit)),
     }
 }

@@ -1,28 +1,40 @@
 //! Connections to agents. An agent is what a case is run against; there is one module per kind of agent.
 //!
 //! ```text
-//! AgentSpec ──Agents::connect──▶ Agent ──open──▶ Session ──turn──▶ events ──▶ close
+//! AgentSpec ──Agents::connect──▶ dyn Agent ──open──▶ dyn Session ──turn──▶ events ──▶ close
 //!                                  │
-//!             adk (HTTP, server-sent events; optionally a server that evaltrail starts)
+//!             adk (HTTP, server-sent events)
+//!             a2a (Agent2Agent), agent_engine (Vertex AI), langgraph, openai
 //!             command (one process per attempt, JSON Lines)
 //!             replay (recorded events with their timing)
 //! ```
 //!
-//! A turn yields its events as they happen and is cancelled by dropping it.
+//! A turn yields its events as they happen and is cancelled by dropping it. A server that evaltrail starts belongs to the
+//! connection, whatever protocol it speaks.
 
+mod a2a;
 mod adk;
-mod adk_server;
 mod adk_session;
 mod adk_tools;
+mod agent_engine;
 mod budget;
 mod command;
 mod connect;
 mod error;
+mod kind;
+mod langgraph;
+mod messages;
+mod openai;
+mod remote;
 mod replay;
+mod server;
+mod token;
+mod tool_answers;
 
 pub use adk_session::{StoredSession, fetch_session};
 pub use adk_tools::{DeclaredTool, declared_tools};
 pub use budget::{AttemptMemory, TurnBudget};
-pub use connect::{Agent, Agents, Opening, Session, Turn};
+pub use connect::Agents;
 pub use error::{AgentError, ErrorKind};
+pub use kind::{Agent, OnEvent, Opening, Session, Turn, TurnOutcome};
 pub use replay::Replay;

@@ -1,11 +1,12 @@
 //! Replays recorded events with their timing.
 
-use super::{AgentError, ErrorKind, Opening, Turn};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::Content;
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
 use crate::metrics::rouge1;
 use crate::store::read_text_file;
+use async_trait::async_trait;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,7 +30,7 @@ pub struct Replay {
 
 /// A conversation that is being replayed.
 #[derive(Debug)]
-pub struct ReplaySession {
+struct ReplaySession {
     replay: Arc<Replay>,
     /// The recorded attempt of this case, if there is one.
     attempt: Option<usize>,
@@ -50,7 +51,7 @@ impl Replay {
         Ok(Replay { attempts, of_case, speed, fallback })
     }
 
-    pub(super) fn open(self: &Arc<Self>, opening: Opening) -> ReplaySession {
+    fn start(self: &Arc<Self>, opening: Opening) -> ReplaySession {
         let of_case = self.of_case.get(&opening.eval_id).map(Vec::as_slice).unwrap_or_default();
         // Attempts cycle through the recordings of the case.
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
@@ -68,16 +69,14 @@ fn spoken(text: &str) -> RecordedTurn {
     RecordedTurn { events: vec![event], ..RecordedTurn::default() }
 }
 
+#[async_trait]
+impl Agent for Arc<Replay> {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        Ok(Box::new(self.start(opening)))
+    }
+}
+
 impl ReplaySession {
-    pub(super) fn id(&self) -> &str {
-        &self.opening.session_id
-    }
-
-    /// The state at the end of the recorded conversation.
-    pub(super) fn state(&self) -> Option<serde_json::Value> {
-        self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
-    }
-
     /// The turn to replay: the one recorded for the case; else one recorded for the same message; else, if there is a
     /// fallback, one recorded for a similar message, or the fallback.
     fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
@@ -96,12 +95,20 @@ impl ReplaySession {
             _ => Some(Cow::Owned(spoken(fallback))),
         }
     }
+}
 
-    pub(super) async fn turn(
-        &mut self,
-        turn: Turn<'_>,
-        on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), AgentError> {
+#[async_trait]
+impl Session for ReplaySession {
+    fn id(&self) -> &str {
+        &self.opening.session_id
+    }
+
+    /// The state at the end of the recorded conversation.
+    async fn state(&self) -> Option<serde_json::Value> {
+        self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
+    }
+
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
         let Some(recorded) = self.recorded(&turn) else {
             let what = format!("the recording has no turn {} of {:?}", turn.number, self.opening.eval_id);
             return Err(AgentError::new(ErrorKind::Setup, what));
@@ -116,7 +123,7 @@ impl ReplaySession {
         }
         match &recorded.error {
             Some(error) => Err(AgentError::new(ErrorKind::Agent, error.clone())),
-            None => Ok(()),
+            None => Ok(TurnOutcome { end: recorded.end, has_all_calls: !recorded.partial }),
         }
     }
 }

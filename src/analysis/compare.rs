@@ -469,6 +469,7 @@ mod tests {
         let mut files: Vec<&str> = cases.iter().map(|(file, ..)| *file).collect();
         files.dedup();
         let set = |file: &&str| PlannedSet {
+            stubs: None,
             id: file.to_string(),
             file: file.to_string(),
             path: file.into(),

@@ -195,6 +195,9 @@ fn place_for(expected: &Invocation, actual: &Invocation, at: usize, without: Opt
 
 /// Replaces the calls by those of the actual turn, in its order. Calls with a counterpart keep their id and response.
 fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocation) {
+    if !actual.trajectory.is_known() {
+        return;
+    }
     let (left, right) = (expected.calls(), actual.calls());
     if left.is_empty() && right.is_empty() && *meant == Trajectory::Unknown {
         *meant = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };

@@ -3,8 +3,8 @@
 //! A call of the same name with other arguments is *changed*, not missing and extra. A missing call that is equal to
 //! an extra call at another position has *moved*.
 
-use super::calls_equal;
 use super::json::count_differences;
+use super::{calls_equal, compared_args};
 use crate::domain::ToolCall;
 
 /// Maximum number of comparisons; above it, a greedy pairing is used and [`Alignment::coarse`] is set.
@@ -85,7 +85,8 @@ fn changed_cost(expected: &ToolCall, actual: &ToolCall) -> f64 {
     let count = |call: &ToolCall| call.args.as_ref().map_or(0, |args| args.len());
     let most = count(expected).max(count(actual)).max(1) as f64;
     let none = serde_json::Map::new();
-    let (e, a) = (expected.args.as_ref().unwrap_or(&none), actual.args.as_ref().unwrap_or(&none));
+    let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+    let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
     let differing = count_differences(e, a) as f64;
     0.3 + 0.6 * (differing / most).min(1.0)
 }

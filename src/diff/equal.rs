@@ -3,11 +3,42 @@
 
 use crate::domain::{ToolCall, float_of};
 use serde_json::{Map, Number, Value};
+use std::borrow::Cow;
 
 /// Whether two calls have the same name and, unless they are ignored, equal arguments. No arguments and empty
 /// arguments differ.
 pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
-    a.name == b.name && (ignore_args || args_equal(a.args.as_ref(), b.args.as_ref()))
+    a.name == b.name
+        && (ignore_args || args_equal(compared_args(a, b).as_deref(), compared_args(b, a).as_deref()))
+}
+
+/// The arguments of a call as they are compared with those of the other call. If a server rounded the integers of one of
+/// them, those of both are rounded; every other number stays as it is.
+pub fn compared_args<'a>(call: &'a ToolCall, other: &ToolCall) -> Option<Cow<'a, Map<String, Value>>> {
+    let args = call.args.as_ref()?;
+    Some(match call.rounded || other.rounded {
+        true => Cow::Owned(args.iter().map(|(key, value)| (key.clone(), rounded(value))).collect()),
+        false => Cow::Borrowed(args),
+    })
+}
+
+/// The largest number up to which every integer is a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn rounded(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if float.abs() >= EXACT => {
+                Number::from_f64(float).map_or(value.clone(), Value::Number)
+            }
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(rounded).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(key, member)| (key.clone(), rounded(member))).collect()
+        }
+        _ => value.clone(),
+    }
 }
 
 fn args_equal(a: Option<&Map<String, Value>>, b: Option<&Map<String, Value>>) -> bool {
@@ -96,6 +127,20 @@ fn numbers_equal(a: &Numeric, b: &Numeric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_that_a_server_rounded_are_compared_after_rounding() {
+        let call = |text: &str, rounded| {
+            let args: Map<String, Value> = serde_json::from_str(text).unwrap();
+            ToolCall { rounded, ..ToolCall::new("t", Some(args)) }
+        };
+        let expected = call(r#"{"a": [9007199254740993], "b": 3}"#, false);
+        let as_float = r#"{"a": [9007199254740992.0], "b": 3}"#;
+        assert!(!calls_equal(&expected, &call(as_float, false), false));
+        assert!(calls_equal(&expected, &call(as_float, true), false));
+        assert!(!calls_equal(&expected, &call(r#"{"a": [9007199254740994.0], "b": 3}"#, true), false));
+        assert!(!calls_equal(&expected, &call(r#"{"a": [9007199254740992.0], "b": 4}"#, true), false));
+    }
 
     fn equal(a: &str, b: &str) -> bool {
         let read = |text: &str| -> Value { serde_json::from_str(text).unwrap() };

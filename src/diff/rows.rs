@@ -1,10 +1,12 @@
 //! Rows for a side-by-side display: what is on the left and what on the right of each.
 
 use super::{
-    Alignment, Difference, DifferenceKind, PairKind, TextDiff, diff_sequences, differences, values_equal,
+    Alignment, Difference, DifferenceKind, PairKind, TextDiff, compared_args, diff_sequences, differences,
+    values_equal,
 };
 use crate::domain::{ToolCall, clean, value_text};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The kind of a piece of text, which determines its color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,9 +80,18 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
         if pair.kind == PairKind::Moved {
             note_move(&mut head, pair.expected, pair.actual);
         }
+        if let (Some((_, expected)), Some((_, actual)), Some(right_name)) = (left, right, head.right.as_mut())
+            && expected.args.as_ref() != compared_args(expected, actual).as_deref()
+        {
+            right_name.push(span("  compared after rounding above 2^53", Tone::Note, false));
+        }
         rows.push(head);
-        let args = |side: Option<(usize, &ToolCall)>| side.map(|(_, call)| call.args.clone());
-        rows.extend(arg_rows(args(left), args(right), item));
+        let args = |side: Option<(usize, &ToolCall)>, other: Option<(usize, &ToolCall)>| {
+            side.map(|(_, call)| {
+                compared_args(call, other.map_or(call, |(_, other)| other)).map(Cow::into_owned)
+            })
+        };
+        rows.extend(arg_rows(args(left, right), args(right, left), item));
     }
     rows
 }

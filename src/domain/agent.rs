@@ -1,9 +1,10 @@
 //! The kinds of agents: what a case is run against.
 //!
-//! Another kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how
-//! it is reached); the compiler names the matches that need another arm.
+//! A protocol that agents' servers speak is a variant of [`super::Protocol`] with its settings, and a file in `agents`. Any
+//! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
+//! is reached). The compiler names the matches that need another arm.
 
-use super::ProgramSpec;
+use super::{ProgramSpec, ServerSpec};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -14,10 +15,12 @@ pub enum AgentSpec {
     /// An application on an ADK server.
     Adk {
         /// The server.
-        server: AdkServer,
+        server: AgentServer,
         /// The application's name there.
         app: String,
     },
+    /// An agent on a server that speaks another protocol of agents than ADK's.
+    Server(Box<ServerSpec>),
     /// A program, started once per attempt.
     Command(ProgramSpec),
     /// No agent: the saved responses in the file are scored.
@@ -42,10 +45,11 @@ impl AgentSpec {
     /// A short name for a headline.
     pub fn label(&self) -> String {
         match self {
-            AgentSpec::Adk { server: AdkServer::Url(url), app } => {
+            AgentSpec::Adk { server: AgentServer::Url(url), app } => {
                 format!("adk {app} at {}", without_secrets(url))
             }
-            AgentSpec::Adk { server: AdkServer::Start(_), app } => format!("adk {app}"),
+            AgentSpec::Adk { server: AgentServer::Start(_), app } => format!("adk {app}"),
+            AgentSpec::Server(spec) => spec.label(),
             AgentSpec::Command(program) => format!("command {}", command_without_secrets(&program.argv)),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
@@ -55,42 +59,74 @@ impl AgentSpec {
         }
     }
 
+    /// The server, if the agent is on one.
+    fn server(&self) -> Option<&AgentServer> {
+        match self {
+            AgentSpec::Adk { server, .. } => Some(server),
+            AgentSpec::Server(spec) => Some(&spec.server),
+            _ => None,
+        }
+    }
+
+    fn server_mut(&mut self) -> Option<&mut AgentServer> {
+        match self {
+            AgentSpec::Adk { server, .. } => Some(server),
+            AgentSpec::Server(spec) => Some(&mut spec.server),
+            _ => None,
+        }
+    }
+
     /// The program that is started, if there is one.
     pub fn program(&self) -> Option<&ProgramSpec> {
         match self {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
-                Some(program)
-            }
-            _ => None,
+            AgentSpec::Command(program) => Some(program),
+            _ => match self.server()? {
+                AgentServer::Start(program) => Some(program),
+                AgentServer::Url(_) => None,
+            },
         }
     }
 
     /// Mutable access to the program that is started, if there is one.
     pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
         match self {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
-                Some(program)
-            }
-            _ => None,
+            AgentSpec::Command(program) => Some(program),
+            _ => match self.server_mut()? {
+                AgentServer::Start(program) => Some(program),
+                AgentServer::Url(_) => None,
+            },
         }
     }
 
     /// The URL of a server that is already running, if the agent is reached through one.
     pub fn address(&self) -> Option<&str> {
+        match self.server()? {
+            AgentServer::Url(url) => Some(url),
+            AgentServer::Start(_) => None,
+        }
+    }
+
+    /// The program that prints the access token for the agent's server, if there is one.
+    pub fn token_command(&self) -> Option<&ProgramSpec> {
         match self {
-            AgentSpec::Adk { server: AdkServer::Url(url), .. } => Some(url),
+            AgentSpec::Server(spec) => spec.token_command.as_ref(),
             _ => None,
+        }
+    }
+
+    /// The names of the environment variables whose values are sent to the agent's server.
+    pub fn sent_variables(&self) -> Vec<&str> {
+        match self {
+            AgentSpec::Server(spec) => spec.sent_variables(),
+            _ => Vec::new(),
         }
     }
 
     /// Mutable access to the file or folder that the agent needs, if it needs one.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
-            AgentSpec::Command(program) | AgentSpec::Adk { server: AdkServer::Start(program), .. } => {
-                Some(&mut program.cwd)
-            }
             AgentSpec::Replay { path, .. } => Some(path),
-            AgentSpec::Adk { server: AdkServer::Url(_), .. } | AgentSpec::Saved | AgentSpec::Kept => None,
+            _ => Some(&mut self.program_mut()?.cwd),
         }
     }
 
@@ -104,7 +140,7 @@ impl AgentSpec {
 }
 
 /// A URL without user name, password, query and fragment, which may contain tokens.
-fn without_secrets(url: &str) -> String {
+pub(super) fn without_secrets(url: &str) -> String {
     let url = match url.find(['?', '#']) {
         Some(at) => format!("{}{}…", &url[..at], &url[at..=at]),
         None => url.to_string(),
@@ -144,10 +180,10 @@ fn without_secrets_in(word: &str) -> String {
     if word.contains("://") { without_secrets(word) } else { word.to_string() }
 }
 
-/// How an ADK server is reached.
+/// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AdkServer {
+pub enum AgentServer {
     /// A server that is already running.
     Url(String),
     /// A server that evaltrail starts; `{port}` is replaced by a free port.

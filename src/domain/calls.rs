@@ -8,7 +8,9 @@ impl Trajectory {
         match self {
             Trajectory::Unknown => Vec::new(),
             Trajectory::Listed { calls, .. } => calls.iter().collect(),
-            Trajectory::Events(events) => contents(events).flat_map(Content::calls).collect(),
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
+                contents(events).flat_map(Content::calls).collect()
+            }
         }
     }
 
@@ -17,7 +19,9 @@ impl Trajectory {
         match self {
             Trajectory::Unknown => Vec::new(),
             Trajectory::Listed { responses, .. } => responses.iter().collect(),
-            Trajectory::Events(events) => contents(events).flat_map(Content::responses).collect(),
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
+                contents(events).flat_map(Content::responses).collect()
+            }
         }
     }
 
@@ -33,7 +37,7 @@ impl Trajectory {
             Trajectory::Listed { calls, .. } => {
                 calls.get_mut(at).map(change);
             }
-            Trajectory::Events(events) => {
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
                 if let Some((event, part)) = call_place(events, at) {
                     part_mut(&mut events[event], part).and_then(|part| part.call.as_mut()).map(change);
                 }
@@ -48,7 +52,7 @@ impl Trajectory {
         let call = match self {
             Trajectory::Unknown => None,
             Trajectory::Listed { calls, .. } => (at < calls.len()).then(|| calls.remove(at)),
-            Trajectory::Events(events) => call_place(events, at)
+            Trajectory::Events(events) | Trajectory::Partial(events) => call_place(events, at)
                 .and_then(|(event, part)| take_part(events, event, part))
                 .and_then(|part| part.call),
         };
@@ -74,7 +78,9 @@ impl Trajectory {
                 }
                 calls.insert(at, call);
             }
-            Trajectory::Events(events) => insert_events(events, at, call, response),
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
+                insert_events(events, at, call, response)
+            }
         }
     }
 
@@ -108,7 +114,7 @@ impl Trajectory {
         match self {
             Trajectory::Unknown => None,
             Trajectory::Listed { responses, .. } => (at < responses.len()).then(|| responses.remove(at)),
-            Trajectory::Events(events) => {
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
                 let (event, part) = place(events, at, |part| part.response.is_some())?;
                 take_part(events, event, part)?.response
             }
@@ -245,7 +251,7 @@ mod tests {
     use super::*;
 
     fn call(name: &str) -> ToolCall {
-        ToolCall { id: Some(format!("id-{name}")), name: name.into(), args: None }
+        ToolCall { id: Some(format!("id-{name}")), ..ToolCall::new(name, None) }
     }
 
     fn response(name: &str) -> ToolResponse {

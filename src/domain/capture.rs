@@ -74,7 +74,7 @@ fn intermediate_texts(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
     match &turn.trajectory {
         Trajectory::Unknown => Vec::new(),
         Trajectory::Listed { texts, .. } => texts.clone(),
-        Trajectory::Events(events) => {
+        Trajectory::Events(events) | Trajectory::Partial(events) => {
             let said = events.iter().filter_map(|event| {
                 let parts = event.content.iter().flat_map(|content| &content.parts);
                 let words: Vec<Part> = parts
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_was_done_is_expected() {
-        let call = ToolCall { id: Some("adk-1".into()), name: "get".into(), args: None };
+        let call = ToolCall { id: Some("adk-1".into()), ..ToolCall::new("get", None) };
         let answer = ToolResponse { id: Some("adk-1".into()), name: "get".into(), response: 1.into() };
         let event = |part: Part| InvocationEvent {
             author: "home".into(),

@@ -150,12 +150,15 @@ pub struct ToolCall {
     /// The arguments in the file's order. `None` (absent or null) is not the same as empty.
     #[serde(default)]
     pub args: Option<Map<String, Value>>,
+    /// Whether the agent's server may have rounded integers above 2^53. They are compared after rounding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rounded: bool,
 }
 
 impl ToolCall {
     /// A call without an id.
     pub fn new(name: impl Into<String>, args: Option<Map<String, Value>>) -> Self {
-        ToolCall { id: None, name: name.into(), args }
+        ToolCall { name: name.into(), args, ..ToolCall::default() }
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Invocation {
     /// How long the turn took, if it was measured.
     #[serde(default)]
     pub durations: Durations,
+    /// How the agent ended the turn.
+    #[serde(default, skip_serializing_if = "TurnEnd::is_answered")]
+    pub end: TurnEnd,
     /// Whether the turn only provides context: its message is sent to the agent again, and the turn is not scored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
@@ -42,6 +45,16 @@ impl Invocation {
     /// The tool calls in order, for each representation of the trajectory.
     pub fn calls(&self) -> Vec<&ToolCall> {
         self.trajectory.calls()
+    }
+
+    /// The turn as an agent reported it: how it ended, and whether all calls are among its events.
+    pub fn with_end(mut self, end: TurnEnd, has_all_calls: bool) -> Invocation {
+        self.end = end;
+        self.trajectory = match self.trajectory {
+            Trajectory::Events(events) if !has_all_calls => Trajectory::Partial(events),
+            trajectory => trajectory,
+        };
+        self
     }
 
     /// The tool responses in order.
@@ -75,6 +88,62 @@ pub enum Trajectory {
     },
     /// Recorded events (ADK's `InvocationEvents`).
     Events(Vec<InvocationEvent>),
+    /// Events of an agent that does not report all its tool calls: the calls among them are displayed and never scored.
+    Partial(Vec<InvocationEvent>),
+}
+
+impl Trajectory {
+    /// Whether all calls are known. Only then are they scored: unknown is not the same as none.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Trajectory::Unknown | Trajectory::Partial(_))
+    }
+
+    /// The events, if they were recorded.
+    pub fn events(&self) -> Option<&[InvocationEvent]> {
+        match self {
+            Trajectory::Events(events) | Trajectory::Partial(events) => Some(events),
+            Trajectory::Unknown | Trajectory::Listed { .. } => None,
+        }
+    }
+}
+
+/// How an agent ended a turn. All but the first mean that the agent did not complete the request: it is neither a
+/// failure of the agent nor an error, and the turn is scored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// With a response.
+    #[default]
+    Answered,
+    /// The agent needs more input from the user. The next message is sent as the answer.
+    InputRequired,
+    /// The agent needs the user to sign in.
+    SignInRequired,
+    /// The agent stopped at a point where a person must decide. The next message is sent as the decision.
+    Interrupted,
+    /// A tool continues in the background.
+    LongRunning,
+    /// The agent refused the request.
+    Refused,
+}
+
+impl TurnEnd {
+    /// Whether the turn ended with a response.
+    pub fn is_answered(&self) -> bool {
+        *self == TurnEnd::Answered
+    }
+
+    /// What the agent did instead of completing the request; `None` when it completed it.
+    pub fn words(self) -> Option<&'static str> {
+        Some(match self {
+            TurnEnd::Answered => return None,
+            TurnEnd::InputRequired => "the agent asks for input",
+            TurnEnd::SignInRequired => "the agent asks the user to sign in",
+            TurnEnd::Interrupted => "the agent stopped for a decision",
+            TurnEnd::LongRunning => "a tool continues in the background",
+            TurnEnd::Refused => "the agent refused",
+        })
+    }
 }
 
 /// One recorded step of an agent.

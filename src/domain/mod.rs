@@ -31,6 +31,7 @@ mod notes;
 mod number;
 mod planned_cases;
 mod program;
+mod protocol;
 mod query;
 mod run;
 mod run_ref;
@@ -41,7 +42,7 @@ mod template;
 mod transcript;
 mod user;
 
-pub use agent::{AdkServer, AgentSpec};
+pub use agent::{AgentServer, AgentSpec};
 pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
 pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
@@ -58,7 +59,7 @@ pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
-pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, Usage};
+pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
@@ -66,6 +67,10 @@ pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{float_of, plain_json, python_json, special_number, value_text};
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
+pub use protocol::{
+    A2aBinding, A2aSettings, AgentEngineSettings, LanggraphSettings, OpenaiApi, OpenaiSettings, Protocol,
+    ServerSpec, with_variables,
+};
 pub use query::{Query, QueryError, Subject};
 pub use run::{
     Attempt, AttemptKey, CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan,

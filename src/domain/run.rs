@@ -98,6 +98,9 @@ pub struct PlannedSet {
     /// The simulated user of scenarios.
     #[serde(default)]
     pub user: UserSpec,
+    /// SHA-256 of the file of stubs beside the set, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stubs: Option<String>,
 }
 
 /// Identifies a case within its file across versions of the file.

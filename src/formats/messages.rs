@@ -77,6 +77,7 @@ fn assistant(message: Node, turns: &mut Vec<Invocation>, names: &mut HashMap<Str
                 id: item.opt_str("id")?,
                 name: function.need("name")?.str()?,
                 args: function.get("arguments").map(super::vertex::arguments).transpose()?,
+                rounded: false,
             };
             names.extend(call.id.clone().map(|id| (id, call.name.clone())));
             calls.push(call);

@@ -1,11 +1,13 @@
 //! Recordings of an agent for the replay agent, one attempt per line.
 //!
 //! `{"eval_id": "…", "turns": [{"prompt": "…", "events": [{"at": 0.4, "author": "…", …}], "error": null}]}`;
-//! `at` is seconds since the turn began, the rest is ADK's event shape.
+//! `at` is seconds since the turn began, the rest is ADK's event shape. `"partial": true` marks a turn of an agent that
+//! does not report all its calls, and `"end"` how a turn ended, if not with a response.
 
 use super::adk::{Event, invocation_of, read_event, write_content};
 use super::json::{self, position};
-use crate::domain::{Attempt, Content, Invocation, InvocationEvent, Trajectory};
+use crate::domain::{Attempt, Content, Invocation, InvocationEvent, Trajectory, TurnEnd};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// One recorded attempt.
@@ -28,6 +30,10 @@ pub struct RecordedTurn {
     pub events: Vec<Event>,
     /// The error, if the turn failed.
     pub error: Option<String>,
+    /// Whether the agent did not report all its calls.
+    pub partial: bool,
+    /// How the turn ended.
+    pub end: TurnEnd,
 }
 
 /// Reads a recording. The error names the line.
@@ -54,6 +60,11 @@ fn turn(value: &Value) -> Result<RecordedTurn, String> {
         prompt: value["prompt"].as_str().unwrap_or_default().to_string(),
         events: events.iter().map(event).collect::<Result<_, _>>()?,
         error: value["error"].as_str().map(str::to_string),
+        partial: value["partial"].as_bool().unwrap_or(false),
+        end: value
+            .get("end")
+            .map_or(Ok(TurnEnd::default()), TurnEnd::deserialize)
+            .map_err(|why| why.to_string())?,
     })
 }
 
@@ -66,7 +77,8 @@ fn event(value: &Value) -> Result<Event, String> {
 /// The turns of a recorded attempt.
 pub fn recorded_turns(attempt: &RecordedAttempt) -> Vec<Invocation> {
     let turn = |turn: &RecordedTurn| {
-        invocation_of(&Content::text("user", turn.prompt.as_str()), turn.events.clone())
+        let user = Content::text("user", turn.prompt.as_str());
+        invocation_of(&user, turn.events.clone()).with_end(turn.end, !turn.partial)
     };
     attempt.turns.iter().map(turn).collect()
 }
@@ -80,7 +92,15 @@ pub fn recording_line(attempt: &Attempt) -> String {
         .enumerate()
         .map(|(at, turn)| {
             let error = attempt.error.as_ref().filter(|_| at == last);
-            json!({"prompt": turn.user.scored_text(), "events": events_of(turn), "error": error})
+            let mut line =
+                json!({"prompt": turn.user.scored_text(), "events": events_of(turn), "error": error});
+            if matches!(turn.trajectory, Trajectory::Partial(_)) {
+                line["partial"] = true.into();
+            }
+            if !turn.end.is_answered() {
+                line["end"] = json!(turn.end);
+            }
+            line
         })
         .collect();
     let mut line = json!({"eval_id": attempt.eval_id, "turns": turns});
@@ -92,7 +112,7 @@ pub fn recording_line(attempt: &Attempt) -> String {
 
 /// The events of a turn. The final response is put back into the event from which it was moved.
 fn events_of(turn: &Invocation) -> Vec<Value> {
-    let Trajectory::Events(events) = &turn.trajectory else { return Vec::new() };
+    let Some(events) = turn.trajectory.events() else { return Vec::new() };
     let mut answer = turn.final_response.as_ref();
     let ends_with_answer = events.iter().any(|event| event.content.is_none());
     let mut out: Vec<Value> = events

@@ -124,6 +124,10 @@ fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     if criteria(stored) != criteria(plan) {
         found.push("the criteria".into());
     }
+    let stubs = |plan: &RunPlan| plan.sets.iter().map(|set| set.stubs.clone()).collect::<Vec<_>>();
+    if stubs(stored) != stubs(plan) {
+        found.push("the recorded answers of tools".into());
+    }
     let users = |plan: &RunPlan| plan.sets.iter().map(|set| set.user.clone()).collect::<Vec<_>>();
     if users(stored) != users(plan) {
         found.push("the simulated user".into());

@@ -3,7 +3,7 @@
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
 use super::sample::SampleRequest;
-use crate::domain::{Invocation, InvocationEvent, QuestionId, Trajectory, UserSpec, value_text};
+use crate::domain::{Invocation, InvocationEvent, QuestionId, UserSpec, value_text};
 use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;
 
@@ -142,13 +142,11 @@ impl<'a> SimulatedUser<'a> {
         let mut lines = Vec::new();
         for turn in done {
             lines.push(format!("user: {}", turn.user.spoken_text()));
-            if let (Trajectory::Events(events), true) = (&turn.trajectory, self.spec.sees_calls) {
+            if let (Some(events), true) = (turn.trajectory.events(), self.spec.sees_calls) {
                 lines.extend(events.iter().flat_map(calls));
             }
-            let author = match &turn.trajectory {
-                Trajectory::Events(events) => events.first().map(|event| event.author.as_str()),
-                _ => None,
-            };
+            let first = turn.trajectory.events().and_then(<[_]>::first);
+            let author = first.map(|event| event.author.as_str());
             if let Some(response) = &turn.final_response {
                 lines.push(format!("{}: {}", author.unwrap_or("agent"), response.spoken_text()));
             }

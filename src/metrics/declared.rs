@@ -4,7 +4,7 @@ use super::matching::miscounted;
 use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
 use super::unusable::Unusable;
 use crate::diff::values_equal;
-use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, Trajectory, value_text};
+use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, value_text};
 use regex::Regex;
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -69,7 +69,7 @@ fn regex(pattern: &str) -> Result<Regex, Unusable> {
 
 /// The calls of all turns; `None` when those of a turn are unknown.
 fn all_calls<'a>(evidence: &Evidence<'a>) -> Option<Vec<&'a ToolCall>> {
-    let known = evidence.actual.iter().all(|turn| turn.trajectory != Trajectory::Unknown);
+    let known = evidence.actual.iter().all(|turn| turn.trajectory.is_known());
     known.then(|| evidence.actual.iter().flat_map(Invocation::calls).collect())
 }
 
@@ -168,7 +168,7 @@ struct MaxCalls {
 impl Measure for MaxCalls {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
-            if turn.trajectory == Trajectory::Unknown {
+            if !turn.trajectory.is_known() {
                 return Turn::unscored(UNKNOWN_CALLS);
             }
             let count = turn.calls().iter().filter(|call| self.tool.matches(&call.name)).count();
@@ -187,6 +187,7 @@ impl Measure for MaxCalls {
 mod tests {
     use super::*;
     use crate::domain::Content;
+    use crate::domain::Trajectory;
     use serde_json::json;
 
     fn score(metric: Value) -> Option<f64> {

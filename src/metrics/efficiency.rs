@@ -1,7 +1,7 @@
 //! ADK's informational metrics (`_efficiency_evaluators.py`, 2.10 and later): what a turn cost.
 
 use super::measure::{Evidence, Measure, Outcome, Turn, mean};
-use crate::domain::{Invocation, MetricDetails, TokenUsage, Trajectory, Usage};
+use crate::domain::{Invocation, MetricDetails, TokenUsage, Usage};
 
 /// The quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,12 +53,12 @@ fn counted(
 
 /// The number of calls in a turn; `None`, not zero, when it is unknown which calls were made.
 fn tool_calls(turn: &Invocation) -> Option<f64> {
-    (turn.trajectory != Trajectory::Unknown).then(|| turn.calls().len() as f64)
+    turn.trajectory.is_known().then(|| turn.calls().len() as f64)
 }
 
 /// The number of events with token counts or a model version; `None` unless events were recorded.
 fn model_calls(turn: &Invocation) -> Option<f64> {
-    let Trajectory::Events(events) = &turn.trajectory else { return None };
+    let events = turn.trajectory.events()?;
     let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
     Some(calls.count() as f64)
 }
@@ -80,7 +80,7 @@ fn tokens(actual: &[Invocation]) -> Outcome {
 }
 
 fn turn_tokens(turn: &Invocation) -> Option<TokenUsage> {
-    let Trajectory::Events(events) = &turn.trajectory else { return None };
+    let events = turn.trajectory.events()?;
     let usages: Vec<&Usage> = events.iter().filter_map(|event| event.usage.as_ref()).collect();
     if usages.is_empty() {
         return None;
@@ -149,6 +149,7 @@ fn durations(actual: &[Invocation]) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Trajectory;
 
     #[test]
     fn unknown_calls_are_not_counted_as_none() {

@@ -2,7 +2,7 @@
 //! Also the largest one-to-one pairing of two lists of calls.
 
 use super::unusable::Unusable;
-use crate::diff::{Difference, DifferenceKind, calls_equal, values_equal};
+use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
 use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -71,7 +71,8 @@ impl Matcher {
         }
         let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.tool.matches(&expected.name)).collect();
         let none = Map::new();
-        let (e, a) = (expected.args.as_ref().unwrap_or(&none), actual.args.as_ref().unwrap_or(&none));
+        let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+        let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
         maps(&rules, e, a, "", &mut found);
         found
     }

@@ -1,7 +1,7 @@
 //! The input and output of metrics, and helpers for metrics that score turn by turn.
 
 use super::sentences::reasons;
-use crate::domain::{Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, Trajectory};
+use crate::domain::{Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status};
 use serde_json::{Map, Value};
 
 /// Everything that a case can be scored by. Borrowed: the same attempt is scored under many criteria.
@@ -223,10 +223,10 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Why the calls of one side are not known, if they are not. Unknown is different from none.
 pub(super) fn unknown_calls(expected: &Invocation, actual: &Invocation) -> Option<&'static str> {
-    if expected.trajectory == Trajectory::Unknown {
+    if !expected.trajectory.is_known() {
         return Some("the file does not say which calls are expected");
     }
-    (actual.trajectory == Trajectory::Unknown).then_some(UNKNOWN_CALLS)
+    (!actual.trajectory.is_known()).then_some(UNKNOWN_CALLS)
 }
 
 /// Why a metric of the calls that were made has no score.

@@ -26,6 +26,7 @@ mod matched;
 mod matching;
 mod measure;
 mod options;
+mod pattern;
 mod porter;
 mod registry;
 mod relax;
@@ -57,6 +58,7 @@ pub use judged::{
 pub use matched::MatchMode;
 pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
+pub use pattern::CallPattern;
 pub use porter::stem;
 pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unscored};
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};

@@ -3,7 +3,7 @@
 use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::what_if::{Rescorer, WhatIf};
-use crate::diff::{PairKind, align, differences};
+use crate::diff::{PairKind, align, compared_args, differences};
 use crate::domain::{Attempt, MatchRule, MatchType, MetricResult, Status};
 use std::sync::Arc;
 
@@ -102,7 +102,9 @@ fn argument_rules(attempt: &Attempt) -> Vec<MatchRule> {
             let (PairKind::Changed, Some(e), Some(a)) = (pair.kind, pair.expected, pair.actual) else {
                 continue;
             };
-            for found in differences(expected[e].args.as_ref(), actual[a].args.as_ref()) {
+            let (left, right) =
+                (compared_args(expected[e], actual[a]), compared_args(actual[a], expected[e]));
+            for found in differences(left.as_deref(), right.as_deref()) {
                 let rule = MatchRule::about(&expected[e].name, &found.path, "ignore".into());
                 if !rules.contains(&rule) {
                     rules.push(rule);

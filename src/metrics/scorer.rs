@@ -8,9 +8,7 @@ use super::registry::{Scored, ready, score};
 use super::state::is_declared;
 use super::unusable::Unusable;
 use super::variants::allow_variants;
-use crate::domain::{
-    Attempt, Criterion, Invocation, MetricResult, Reading, Trajectory, adk_status, case_status,
-};
+use crate::domain::{Attempt, Criterion, Invocation, MetricResult, Reading, adk_status, case_status};
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
@@ -97,9 +95,7 @@ const STATE: &str = "session_state_match";
 /// Whether the agent was observed. Rows of a data set contain neither events nor times, so the efficiency metrics
 /// would have nothing to measure. A case without turns counts as observed.
 fn was_observed(evidence: &Evidence) -> bool {
-    let watched = |turn: &Invocation| {
-        matches!(turn.trajectory, Trajectory::Events(_)) || turn.durations.total.is_some()
-    };
+    let watched = |turn: &Invocation| turn.trajectory.events().is_some() || turn.durations.total.is_some();
     evidence.actual.is_empty() || evidence.actual.iter().any(watched)
 }
 
@@ -112,6 +108,7 @@ pub fn score_case(criteria: &[Criterion], evidence: &Evidence) -> Vec<MetricResu
 mod tests {
     use super::*;
     use crate::domain::Status;
+    use crate::domain::Trajectory;
 
     #[test]
     fn what_adk_adds_is_told_of_agents_that_were_watched() {

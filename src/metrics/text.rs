@@ -6,7 +6,7 @@ use super::options::flag_option;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
 use super::unusable::Unusable;
 use super::words::{Interner, lowered, plain_words};
-use crate::domain::{Criterion, Invocation, Trajectory};
+use crate::domain::{Criterion, Invocation};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Scores two texts of a turn, when both are known.
@@ -25,7 +25,7 @@ fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> 
 
 /// Whether the agent's response is known. After a run, a missing response is an empty one; in a file it is unknown.
 fn said(actual: &Invocation) -> bool {
-    actual.final_response.is_some() || matches!(actual.trajectory, Trajectory::Events(_))
+    actual.final_response.is_some() || actual.trajectory.events().is_some()
 }
 
 /// `exact_match`: whether the texts are equal, character by character.

@@ -1,11 +1,13 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
+use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_every_turn};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
-use crate::diff::{Difference, DifferenceKind, PairKind, align, calls_equal, differences, json_equal};
-use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
+use crate::diff::{
+    Difference, DifferenceKind, PairKind, align, calls_equal, compared_args, differences, json_equal,
+};
+use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 use serde_json::Value;
 
 /// The options of the metric.
@@ -79,6 +81,10 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
 impl Measure for TrajectoryOptions {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
         let outcome = by_every_turn(evidence, |expected, actual| {
+            // An agent may not report its calls, which ADK does not know. A file without calls is read as ADK reads it.
+            if matches!(actual.trajectory, Trajectory::Partial(_)) {
+                return Turn::unscored(UNKNOWN_CALLS);
+            }
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
             match fits {
@@ -189,7 +195,8 @@ fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Findin
         (None, Some(_)) => FindingRule::ArgumentsExtra,
         (Some(_), None) => FindingRule::ArgumentsMissing,
         _ => {
-            let found = differences(expected.args.as_ref(), actual.args.as_ref());
+            let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+            let found = differences(e.as_deref(), a.as_deref());
             return changed_arguments(at, expected, found);
         }
     };

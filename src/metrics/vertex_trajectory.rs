@@ -8,7 +8,7 @@ use super::measure::{
 use super::trajectory::{TrajectoryOptions, about_call, findings_of};
 use super::unusable::Unusable;
 use crate::diff::json_equal;
-use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
+use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 
 /// The metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl SingleToolUse {
 impl Measure for SingleToolUse {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
-            if turn.trajectory == Trajectory::Unknown {
+            if !turn.trajectory.is_known() {
                 return Turn::unscored(UNKNOWN_CALLS);
             }
             let count = turn.calls().iter().filter(|call| call.name == self.tool).count();

@@ -6,4 +6,4 @@ mod retry;
 mod sse;
 
 pub use retry::Backoff;
-pub use sse::SseDecoder;
+pub use sse::{SseDecoder, SseEvent};

@@ -3,10 +3,20 @@
 /// The maximum size of a line or an event, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// Decodes a stream of server-sent events into the data of each.
+/// A server-sent event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SseEvent {
+    /// The name of the event; empty if the server gave none.
+    pub name: String,
+    /// Its data: the data lines, joined by newlines.
+    pub data: String,
+}
+
+/// Decodes a stream of server-sent events. Comments, and events without data, are skipped.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     line: Vec<u8>,
+    name: String,
     data: String,
     has_data: bool,
     after_cr: bool,
@@ -14,8 +24,8 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Decodes more bytes, and returns the data of every event that is now complete.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
+    /// Decodes more bytes, and returns every event that is now complete.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, String> {
         let mut out = Vec::new();
         let mut rest = bytes;
         while let Some(at) = rest.iter().position(|&b| b == b'\n' || b == b'\r') {
@@ -34,8 +44,8 @@ impl SseDecoder {
         Ok(out)
     }
 
-    /// Ends the stream. Returns the data of an event that was not followed by a blank line.
-    pub fn finish(&mut self) -> Result<Option<String>, String> {
+    /// Ends the stream. Returns an event that was not followed by a blank line.
+    pub fn finish(&mut self) -> Result<Option<SseEvent>, String> {
         self.end_line()?;
         Ok(self.end_event())
     }
@@ -48,7 +58,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<String>, String> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, String> {
         let line = std::mem::take(&mut self.line);
         let mut line = String::from_utf8(line).map_err(|_| "the stream is not UTF-8".to_string())?;
         if !std::mem::replace(&mut self.started, true) && line.starts_with('\u{FEFF}') {
@@ -56,6 +66,9 @@ impl SseDecoder {
         }
         if line.is_empty() {
             return Ok(self.end_event());
+        }
+        if let Some(name) = line.strip_prefix("event:") {
+            self.name = name.strip_prefix(' ').unwrap_or(name).to_string();
         }
         if let Some(data) = line.strip_prefix("data:") {
             if self.has_data {
@@ -67,8 +80,9 @@ impl SseDecoder {
         Ok(None)
     }
 
-    fn end_event(&mut self) -> Option<String> {
-        std::mem::take(&mut self.has_data).then(|| std::mem::take(&mut self.data))
+    fn end_event(&mut self) -> Option<SseEvent> {
+        let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
+        std::mem::take(&mut self.has_data).then_some(SseEvent { name, data })
     }
 }
 
@@ -77,9 +91,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(chunks: &[&[u8]]) -> Vec<String> {
+    fn all(chunks: &[&[u8]]) -> Vec<SseEvent> {
         let mut decoder = SseDecoder::default();
-        let mut out: Vec<String> = chunks.iter().flat_map(|chunk| decoder.feed(chunk).unwrap()).collect();
+        let mut out: Vec<SseEvent> = chunks.iter().flat_map(|chunk| decoder.feed(chunk).unwrap()).collect();
         out.extend(decoder.finish().unwrap());
         out
     }
@@ -89,7 +103,10 @@ mod tests {
 
     #[test]
     fn events_come_out_whole() {
-        assert_eq!(all(&[STREAM.as_bytes()]), ["{\"a\":\n1}", "é", "last"]);
+        let found = all(&[STREAM.as_bytes()]);
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|one| (one.name.as_str(), one.data.as_str())).collect();
+        assert_eq!(found, [("", "{\"a\":\n1}"), ("error", "é"), ("", "last")]);
     }
 
     #[test]

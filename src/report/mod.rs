@@ -70,6 +70,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_any_more_is_in_no_report() {
         let set = PlannedSet {
+            stubs: None,
             id: "s".into(),
             file: "s".into(),
             path: "/s".into(),

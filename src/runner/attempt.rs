@@ -12,6 +12,7 @@ use crate::judge::{Judges, Programs, SimulatedUser};
 use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
 use crate::net::Backoff;
 use crate::process::clock::{Stopwatch, timeout};
+use crate::stubs::StubFile;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     pub(super) sets: Vec<Arc<SetFile>>,
     /// The notes of the sets, by set.
     pub(super) notes: Vec<Notes>,
+    /// The recorded answers of the tools of the sets, by set.
+    stubs: Vec<Arc<StubFile>>,
     pub(super) agents: Agents,
     pub(super) programs: Programs,
     pub(super) judges: Judges,
@@ -70,7 +73,7 @@ struct TryOutcome {
 impl Shared {
     pub(super) fn new(
         plan: Arc<RunPlan>,
-        (sets, notes): (Vec<Arc<SetFile>>, Vec<Notes>),
+        (sets, notes, stubs): (Vec<Arc<SetFile>>, Vec<Notes>, Vec<Arc<StubFile>>),
         judges: Judges,
         kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     ) -> Shared {
@@ -80,6 +83,7 @@ impl Shared {
             plan,
             sets,
             notes,
+            stubs,
             agents: Agents::default(),
             programs: Programs::default(),
             judging: Semaphore::new(judges.spec().jobs.max(1) as usize),
@@ -249,7 +253,16 @@ impl Shared {
         attempt.expected_state = case.final_session_state.clone();
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
-        let opening = Opening { history: history.to_vec(), ..opening_of(case, attempt.key.attempt) };
+        let set = self.plan.cases.set(attempt.key.case);
+        let opening = Opening {
+            history: history.to_vec(),
+            stubs: self.stubs[set].clone(),
+            expected: match history {
+                [] => attempt.expected.clone(),
+                before => before.iter().chain(attempt.expected.iter()).cloned().collect(),
+            },
+            ..opening_of(case, attempt.key.attempt)
+        };
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
             true => Some(self.pinned_turn(&opening.session_id).await),
@@ -315,7 +328,7 @@ impl Shared {
             let mut session = agent.open(opening.clone()).await?;
             talk.session_id = session.id().to_string();
             let taken = run_turns(
-                &mut session,
+                session.as_mut(),
                 (speaker, &turn_budget),
                 &opening.eval_id,
                 &mut talk.turns,
@@ -369,13 +382,14 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
     let pinned = input.session_id.filter(|id| !id.is_empty());
     Opening {
         eval_id: case.eval_id.clone(),
+        app: input.app_name,
         attempt,
         user_id: if input.user_id.is_empty() { DEFAULT_USER.into() } else { input.user_id },
         pinned: pinned.is_some(),
         // `adk web` hides sessions with this prefix.
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
-        history: Vec::new(),
+        ..Opening::default()
     }
 }
 

@@ -53,7 +53,8 @@ async fn converse(
     let _ = events.send(ChatEvent::Opened).await;
     let mut done = Vec::new();
     while let Some(text) = words.recv().await {
-        let event = one_turn(&mut session, Content::text("user", text), &mut done, events, &mut words).await;
+        let event =
+            one_turn(session.as_mut(), Content::text("user", text), &mut done, events, &mut words).await;
         let Some(event) = event else { break };
         if events.send(event).await.is_err() {
             break;
@@ -65,7 +66,7 @@ async fn converse(
 
 /// Runs a turn; `None` when the chat was ended in the meantime.
 async fn one_turn(
-    session: &mut Session,
+    session: &mut dyn Session,
     user: Content,
     done: &mut Vec<Invocation>,
     events: &mpsc::Sender<ChatEvent>,

@@ -1,7 +1,7 @@
 //! A conversation with an agent, turn by turn.
 
 use super::attempt::Tell;
-use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget};
+use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{Content, Invocation, Part, Progress, value_text};
 use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
@@ -74,7 +74,7 @@ impl Speaker<'_> {
 
 /// Runs turns until the speaker is done. Returns the time that the speaker took, which does not count as the agent's.
 pub(super) async fn run_turns(
-    session: &mut Session,
+    session: &mut dyn Session,
     (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
     eval_id: &str,
     done: &mut Vec<Invocation>,
@@ -105,7 +105,7 @@ pub(super) struct TurnRequest {
 }
 
 pub(super) async fn run_turn(
-    session: &mut Session,
+    session: &mut dyn Session,
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
@@ -119,7 +119,7 @@ pub(super) async fn run_turn(
         let _ = sender.send(event);
     };
     let outcome = {
-        let mut taking = std::pin::pin!(session.turn(Turn { number, user, budget, streams }, &mut on_event));
+        let mut taking = session.turn(Turn { number, user, budget, streams }, &mut on_event);
         loop {
             tokio::select! {
                 biased;
@@ -149,7 +149,11 @@ pub(super) async fn run_turn(
     }
     let none = seen.is_empty();
     if !none || outcome.is_ok() {
-        done.push(invocation(user, std::mem::take(seen), began.elapsed()));
+        let turn = invocation(user, std::mem::take(seen), began.elapsed());
+        done.push(match &outcome {
+            Ok(TurnOutcome { end, has_all_calls }) => turn.with_end(*end, *has_all_calls),
+            Err(_) => turn,
+        });
     }
     outcome?;
     match none {

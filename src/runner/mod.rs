@@ -41,6 +41,6 @@ pub use past::{case_trends, history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use start::{Run, RunHandle, start};
 pub use trust::{
-    KeyOffer, TrustAction, TrustQuestion, agent_question, allowed_destinations, judge_questions,
+    KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,
     missing_keys, offered_keys, trust_questions,
 };

@@ -9,9 +9,10 @@ use crate::domain::{
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
+use crate::stubs::StubFile;
 use crate::workspace::{
-    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set, read_notes,
-    user_for,
+    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
+    read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -70,6 +71,8 @@ pub struct Prepared {
     pub sets: Vec<Arc<SetFile>>,
     /// The notes of the files, in the same order.
     pub notes: Vec<Notes>,
+    /// The recorded answers of tools, in the same order.
+    pub stubs: Vec<Arc<StubFile>>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
     /// The earlier attempts that are re-evaluated.
@@ -123,6 +126,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let day = stamp.started.get(..10).unwrap_or_default().to_string();
     let mut sets = Vec::new();
     let mut notes = Vec::new();
+    let mut stubs = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
     let past = match request.query.needs_results() {
         true => {
@@ -135,7 +139,13 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     for (selection, open, beside) in opened {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
-            Ok((planned, indices)) => {
+            Ok((mut planned, indices)) => {
+                let of_set = read_stubs(&selection.set.path).unwrap_or_else(|problem| {
+                    problems.push((selection.set.shown.clone(), problem));
+                    SetStubs::default()
+                });
+                planned.stubs = of_set.digest;
+                stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);
                 for index in indices {
                     let eval_id = file.eval_id(index);
@@ -161,7 +171,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         )));
     }
     let kept = kept_of(&plan, &sets, &request.kept);
-    Ok(Prepared { plan: Arc::new(plan), sets, notes, problems, kept, grant: JudgeGrant::default() })
+    Ok(Prepared { plan: Arc::new(plan), sets, notes, stubs, problems, kept, grant: JudgeGrant::default() })
 }
 
 /// A selection, its set, and the notes beside the set.
@@ -249,6 +259,7 @@ fn plan_set(
         None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
     };
     let planned = PlannedSet {
+        stubs: None,
         id: open.file.id.clone(),
         file: set.shown.clone(),
         path: set.path.clone(),

@@ -73,8 +73,12 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
-    let shared =
-        Arc::new(Shared::new(state.plan.clone(), (prepared.sets, prepared.notes), judges, prepared.kept));
+    let shared = Arc::new(Shared::new(
+        state.plan.clone(),
+        (prepared.sets, prepared.notes, prepared.stubs),
+        judges,
+        prepared.kept,
+    ));
     let closing = CancellationToken::new();
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),

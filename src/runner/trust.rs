@@ -63,7 +63,7 @@ pub fn trust_questions(
     let plan = &prepared.plan;
     for set in &plan.sets {
         if !asked.is_some_and(is_agent_address) {
-            questions.extend(agent_question(workspace, &set.agent));
+            questions.extend(agent_questions(workspace, &set.agent));
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
             if let (Some(program), Some(line)) = (custom.program(), custom.command_line(is_set)) {
@@ -86,14 +86,25 @@ pub fn trust_questions(
     questions
 }
 
-/// The question for an agent: its program, the program of its server, or its address.
-pub fn agent_question(workspace: &Workspace, agent: &AgentSpec) -> Option<TrustQuestion> {
+/// The questions for an agent: its program, the program of its server, or its address with the variables whose values it
+/// is sent, and the program that prints its token.
+pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQuestion> {
+    let mut questions = Vec::new();
     if let Some(url) = agent.address() {
-        let line = format!("send the cases to {}", shown_address(url));
-        return Some(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
+        let variables = agent.sent_variables().join(", ");
+        let with = if variables.is_empty() {
+            String::new()
+        } else {
+            format!(" with {variables} from your environment")
+        };
+        let line = format!("send the cases{with} to {}", shown_address(url));
+        questions.push(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
     }
-    let program = agent.program()?;
-    Some(start_question(workspace, program.command_line(is_set), program, None))
+    let programs = agent.program().into_iter().chain(agent.token_command());
+    questions.extend(
+        programs.map(|program| start_question(workspace, program.command_line(is_set), program, None)),
+    );
+    questions
 }
 
 /// An address as it is used, not as it is written: an internationalized domain name in its ASCII form, and the part
@@ -285,7 +296,7 @@ fn question(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AdkServer;
+    use crate::domain::AgentServer;
 
     #[test]
     fn a_yes_to_an_address_is_none_to_a_program_of_that_name() {
@@ -296,7 +307,7 @@ mod tests {
         let send = judge_questions(&workspace, &judge, &[]).remove(0);
         let argv = vec![send.command.clone()];
         let agent = AgentSpec::Command(ProgramSpec::new(argv, workspace.root.clone()));
-        let start = agent_question(&workspace, &agent).unwrap();
+        let start = agent_questions(&workspace, &agent).remove(0);
         assert_eq!((&start.command, &start.folder), (&send.command, &send.folder));
         assert_ne!(start.fingerprint, send.fingerprint);
     }
@@ -328,7 +339,7 @@ mod tests {
         let asked = |argv: &[&str]| {
             let argv = argv.iter().map(|word| word.to_string()).collect();
             let agent = AgentSpec::Command(ProgramSpec::new(argv, workspace.root.clone()));
-            agent_question(&workspace, &agent).unwrap().fingerprint
+            agent_questions(&workspace, &agent).remove(0).fingerprint
         };
         std::fs::create_dir(folder.path().join("pack")).unwrap();
         let module = folder.path().join("pack/agent.py");
@@ -349,7 +360,7 @@ mod tests {
         let workspace = Workspace::open(folder.path()).unwrap();
         let program = ProgramSpec::new(vec!["agent".into()], workspace.root.clone());
         let greedy = ProgramSpec { env: vec!["PATH".into(), "NOT_SET_ANYWHERE".into()], ..program.clone() };
-        let ask = |program| agent_question(&workspace, &AgentSpec::Command(program)).unwrap();
+        let ask = |program| agent_questions(&workspace, &AgentSpec::Command(program)).remove(0);
         let (plain, given) = (ask(program), ask(greedy));
         assert_eq!(
             (plain.command.as_str(), given.command.as_str()),
@@ -368,8 +379,8 @@ mod tests {
         );
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
-        let server = AdkServer::Url("http://127.0.0.1:1".into());
-        let asked = agent_question(&workspace, &AgentSpec::Adk { server, app: "a".into() }).unwrap();
+        let server = AgentServer::Url("http://127.0.0.1:1".into());
+        let asked = agent_questions(&workspace, &AgentSpec::Adk { server, app: "a".into() }).remove(0);
         assert_eq!(
             (asked.action, asked.command.as_str()),
             (TrustAction::Connect, "send the cases to http://127.0.0.1:1/")

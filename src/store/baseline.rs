@@ -218,6 +218,7 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
 
 fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
     PlannedSet {
+        stubs: None,
         id: set.id,
         file: set.file,
         path: workspace.join(set.path),

@@ -492,6 +492,7 @@ mod tests {
             run_id: "r1".into(),
             started: "2026-01-01T00:00:00Z".into(),
             sets: vec![PlannedSet {
+                stubs: None,
                 id: "s".into(),
                 file: "s".into(),
                 path: "/s".into(),

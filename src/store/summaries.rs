@@ -186,6 +186,7 @@ mod tests {
 
     fn plan(workspace: &Path) -> RunPlan {
         let set = PlannedSet {
+            stubs: None,
             id: "s".into(),
             file: "s".into(),
             path: workspace.join("a/s.json"),

@@ -2,7 +2,7 @@
 
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};
-use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
+use crate::domain::{AgentServer, AgentSpec, ProgramSpec};
 use crate::formats::SetFile;
 use std::path::{Path, PathBuf};
 
@@ -126,7 +126,7 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     argv.extend(words.map(String::from));
     argv.push(agents_dir.display().to_string());
     let env = ADK_KEYS.map(String::from).to_vec();
-    let server = AdkServer::Start(ProgramSpec { argv, cwd: agents_dir, env });
+    let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env });
     Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string() }))
 }
 

@@ -1,17 +1,53 @@
-//! The file beside an eval set in which evaltrail stores values for which ADK's file has no field.
+//! The files beside an eval set: evaltrail's notes, for which ADK's file has no fields, and recorded answers of tools.
 
 use crate::formats::Notes;
+use crate::store::fingerprint;
+use crate::stubs::StubFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The ending of the file's name.
 pub(super) const ENDING: &str = ".evaltrail.json";
 
+/// The ending of the name of a file of stubs.
+const STUBS_ENDING: &str = ".tools.jsonl";
+
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
+    beside(set, ENDING)
+}
+
+/// The path of the recorded answers of a set's tools.
+pub fn stubs_path(set: &Path) -> PathBuf {
+    beside(set, STUBS_ENDING)
+}
+
+fn beside(set: &Path, ending: &str) -> PathBuf {
     let name = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = [".evalset.json", ".test.json", ".json"].iter().find_map(|ending| name.strip_suffix(ending));
-    set.with_file_name(format!("{}{ENDING}", stem.unwrap_or(&name)))
+    let endings = [".evalset.json", ".test.json", ".jsonl", ".json"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    set.with_file_name(format!("{}{ending}", stem.unwrap_or(&name)))
+}
+
+/// The recorded answers of a set's tools.
+#[derive(Default)]
+pub struct SetStubs {
+    /// The answers.
+    pub file: Arc<StubFile>,
+    /// SHA-256 of the file; `None` when there is none.
+    pub digest: Option<String>,
+}
+
+/// Reads the recorded answers of a set's tools; there are none when there is no file.
+pub fn read_stubs(set: &Path) -> Result<SetStubs, String> {
+    let path = stubs_path(set);
+    if !path.is_file() {
+        return Ok(SetStubs::default());
+    }
+    let told = |why: String| format!("{}: {why}", path.display());
+    let text = super::read_text(&path).map_err(|error| told(error.to_string()))?;
+    let file = StubFile::parse(&text).map_err(|error| told(error.to_string()))?;
+    Ok(SetStubs { file: Arc::new(file), digest: Some(fingerprint(&[text.as_bytes()])) })
 }
 
 /// The files that are edited together with a set: the set, its notes, and the criteria of its folder.

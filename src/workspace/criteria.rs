@@ -4,7 +4,7 @@
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace, find_python};
 use crate::config::{DefinedKind, DefinedMetric};
-use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, Trajectory, UserSpec};
+use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
 use crate::formats::{SetFile, adk};
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};
@@ -87,7 +87,7 @@ pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
     let turns = || cases.iter().flat_map(|case| case.turns()).filter(|turn| !turn.history);
     let mut criteria = Vec::new();
     let mut add = |name: &str, threshold| criteria.push(Criterion::new(name, threshold));
-    if turns().any(|turn| turn.trajectory != Trajectory::Unknown) {
+    if turns().any(|turn| turn.trajectory.is_known()) {
         add("trajectory_exact_match", Some(1.0));
         for name in ["in_order_match", "any_order_match", "precision", "recall"] {
             add(&format!("trajectory_{name}"), None);

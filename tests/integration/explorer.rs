@@ -53,6 +53,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
     let view = &model.sets[0];
     let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
     let set = PlannedSet {
+        stubs: None,
         user: Default::default(),
         id: "watering".into(),
         file: view.path.shown.clone(),

@@ -82,6 +82,7 @@ fn plan(model: &Model) -> RunPlan {
         let SetState::Ready(file, digest) = &view.state else { panic!("the set is open") };
         let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
+            stubs: None,
             user: Default::default(),
             id: file.id.clone(),
             file: view.path.shown.clone(),

@@ -214,6 +214,7 @@ impl World {
             run_id: format!("run {}", self.runs),
             started: format!("2026-02-01T00:{:02}:{:02}Z", self.runs / 60, self.runs % 60),
             sets: vec![PlannedSet {
+                stubs: None,
                 user: Default::default(),
                 id: "s".into(),
                 file: self.sets[set].shown.clone(),

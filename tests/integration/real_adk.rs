@@ -7,7 +7,7 @@ use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output, python, root,
 };
 use evaltrail::agents::Opening;
-use evaltrail::domain::{AdkServer, AgentSpec, Progress};
+use evaltrail::domain::{AgentServer, AgentSpec, Progress};
 use evaltrail::runner::{ChatEvent, chat};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -367,7 +367,7 @@ root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
     )
     .unwrap();
     let server = Server::start(&adk, "api_server", agents.path());
-    let server_url = AdkServer::Url(format!("http://127.0.0.1:{}", server.port));
+    let server_url = AgentServer::Url(format!("http://127.0.0.1:{}", server.port));
     let spec = AgentSpec::Adk { server: server_url, app: "speaker".into() };
     let opening = Opening {
         eval_id: String::new(),
@@ -376,7 +376,7 @@ root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
         session_id: "s".into(),
         pinned: false,
         state: Default::default(),
-        history: Vec::new(),
+        ..Opening::default()
     };
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     let say = chat(spec, opening, sender);

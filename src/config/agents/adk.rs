@@ -1,7 +1,7 @@
 //! Applications on an ADK server.
 
 use super::{AgentSpecError, split_command};
-use crate::domain::{AdkServer, AgentSpec, ProgramSpec};
+use crate::domain::{AgentServer, AgentSpec, ProgramSpec};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -22,13 +22,13 @@ impl AdkTable {
             (Some(_), _) if !self.env.is_empty() => {
                 return Err("env needs a start command; an agent with a url is already running".into());
             }
-            (Some(url), None) => AdkServer::Url(url.trim_end_matches('/').to_string()),
+            (Some(url), None) => AgentServer::Url(url.trim_end_matches('/').to_string()),
             (None, Some(start)) => {
                 let argv = split_command(&start).map_err(|error| error.0)?;
                 if !argv.iter().any(|word| word.contains("{port}")) {
                     return Err("start must contain {port}, which is replaced by a free port".into());
                 }
-                AdkServer::Start(ProgramSpec { argv, cwd: root.to_path_buf(), env: self.env })
+                AgentServer::Start(ProgramSpec { argv, cwd: root.to_path_buf(), env: self.env })
             }
             _ => return Err("an adk agent has either a url or a start command".into()),
         };
@@ -47,6 +47,6 @@ pub(super) fn parse(text: &str, _: &Path) -> Result<AgentSpec, AgentSpecError> {
     parts.retain(|part| !part.is_empty());
     let app = parts.pop().ok_or_else(|| wrong("the application is missing"))?;
     url.set_path(&parts.join("/"));
-    let server = AdkServer::Url(url.to_string().trim_end_matches('/').to_string());
+    let server = AgentServer::Url(url.to_string().trim_end_matches('/').to_string());
     Ok(AgentSpec::Adk { server, app })
 }

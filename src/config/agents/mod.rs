@@ -1,14 +1,16 @@
 //! Agents, as they are written on the command line and in `evaltrail.toml`: a file for each kind.
 //!
-//! A kind is registered by its prefix in [`ADDRESSES`] and by its table in [`AgentTable`].
+//! A protocol of agents' servers needs nothing here: [`server`] reads them all. Any other kind is registered by its prefix
+//! in [`ADDRESSES`] and by its table in [`AgentTable`].
 
 mod adk;
 mod command;
 mod replay;
+mod server;
 
 pub use command::split_command;
 
-use crate::domain::AgentSpec;
+use crate::domain::{AgentSpec, Protocol};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -26,11 +28,39 @@ const ADDRESSES: &[(&str, ParseAddress)] =
 
 /// An agent in `evaltrail.toml`, by its `kind`.
 #[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(try_from = "toml::Table")]
 pub(super) enum AgentTable {
     Adk(adk::AdkTable),
     Command(command::CommandTable),
     Replay(replay::ReplayTable),
+    /// Any of the protocols of agents' servers.
+    Server(Box<server::ServerTable>),
+}
+
+impl TryFrom<toml::Table> for AgentTable {
+    type Error = String;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        let kind = match table.remove("kind") {
+            Some(toml::Value::String(kind)) => kind,
+            _ => return Err(format!("kind is missing: write one of {}", kinds())),
+        };
+        let wrong = |error: toml::de::Error| error.message().to_string();
+        Ok(match kind.as_str() {
+            "adk" => AgentTable::Adk(table.try_into().map_err(wrong)?),
+            "command" => AgentTable::Command(table.try_into().map_err(wrong)?),
+            "replay" => AgentTable::Replay(table.try_into().map_err(wrong)?),
+            kind if Protocol::NAMES.contains(&kind) => {
+                AgentTable::Server(Box::new(server::ServerTable::of(kind, table)?))
+            }
+            _ => return Err(format!("{kind:?} is not a kind of agent; the kinds are {}", kinds())),
+        })
+    }
+}
+
+fn kinds() -> String {
+    let names: Vec<&str> = ["adk", "command", "replay"].into_iter().chain(Protocol::NAMES).collect();
+    names.join(", ")
 }
 
 impl AgentTable {
@@ -40,6 +70,7 @@ impl AgentTable {
             AgentTable::Adk(table) => table.jobs,
             AgentTable::Command(table) => table.jobs,
             AgentTable::Replay(table) => table.jobs,
+            AgentTable::Server(table) => table.jobs,
         }
     }
 
@@ -49,23 +80,30 @@ impl AgentTable {
             AgentTable::Adk(table) => table.spec(name, root),
             AgentTable::Command(table) => table.spec(root),
             AgentTable::Replay(table) => Ok(table.spec(root)),
+            AgentTable::Server(table) => table.spec(root),
         }
     }
 }
 
 /// Whether a text is an agent's address, and not a name: it begins with the prefix of a kind.
 pub fn is_agent_address(text: &str) -> bool {
-    ADDRESSES.iter().any(|(prefix, _)| text.starts_with(prefix))
+    ADDRESSES.iter().any(|(prefix, _)| text.starts_with(prefix)) || server::protocol_of(text).is_some()
 }
 
-/// Parses an agent's address: `adk+http://host:port/app`, `cmd:./agent.sh --flag` or `replay:recording.jsonl`.
+/// Parses an agent's address: `adk+http://host:port/app`, `a2a+http://host:port`, `cmd:./agent.sh --flag` or
+/// `replay:recording.jsonl`.
 /// Returns `None` when the text is a name. Relative paths are relative to `base`.
 pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
     let of_kind = |(prefix, parse): &(&str, ParseAddress)| Some(parse(text.strip_prefix(prefix)?, base));
-    ADDRESSES.iter().find_map(of_kind).or_else(|| {
+    let of_protocol = || {
+        let (name, address) = server::protocol_of(text)?;
+        Some(server::parse(name, address, base).map_err(|why| AgentSpecError(format!("{text}: {why}"))))
+    };
+    ADDRESSES.iter().find_map(of_kind).or_else(of_protocol).or_else(|| {
         let (scheme, _) = text.split_once("://")?;
+        let protocols = Protocol::NAMES.map(|name| format!("{name}+{text}")).join(", ");
         Some(Err(AgentSpecError(format!(
-            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, cmd:./program or replay:recording.jsonl"
+            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, {protocols}, cmd:./program or replay:recording.jsonl"
         ))))
     })
 }
@@ -73,15 +111,15 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AdkServer;
+    use crate::domain::AgentServer;
 
     #[test]
     fn uris_name_agents() {
         let base = Path::new("/w");
         let read = |text: &str| parse_agent_uri(text, base).unwrap();
-        let server = AdkServer::Url("http://127.0.0.1:8000".into());
+        let server = AgentServer::Url("http://127.0.0.1:8000".into());
         assert_eq!(read("adk+http://127.0.0.1:8000/home"), Ok(AgentSpec::Adk { server, app: "home".into() }));
-        let server = AdkServer::Url("https://x/prefix".into());
+        let server = AgentServer::Url("https://x/prefix".into());
         assert_eq!(read("adk+https://x/prefix/home/"), Ok(AgentSpec::Adk { server, app: "home".into() }));
         assert_eq!(
             read("replay:r.jsonl?speed=0"),

@@ -3,7 +3,7 @@
 use crate::agents::Opening;
 use crate::domain::{AgentSpec, SessionInput};
 use crate::explorer::ChatMsg;
-use crate::runner::{TrustQuestion, agent_question};
+use crate::runner::{TrustQuestion, agent_questions};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
 
@@ -26,7 +26,7 @@ pub(crate) fn prepare(
         let kept = trust.grant(&question.fingerprint, &question.command);
         kept.map_err(|error| ChatMsg::Refused(error.to_string()))?;
     }
-    let questions: Vec<TrustQuestion> = agent_question(workspace, &spec)
+    let questions: Vec<TrustQuestion> = agent_questions(workspace, &spec)
         .into_iter()
         .filter(|question| !trust.allows(&question.fingerprint))
         .collect();
@@ -35,6 +35,7 @@ pub(crate) fn prepare(
     }
     let user = Some(session.user_id.clone()).filter(|user| !user.is_empty());
     let opening = Opening {
+        app: session.app_name.clone(),
         attempt: 1,
         user_id: user.unwrap_or_else(|| USER.into()),
         session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),

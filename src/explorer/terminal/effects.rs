@@ -22,7 +22,7 @@ use crate::explorer::{
     changes_for_groups, reevaluated, requested_cases, rescored,
 };
 use crate::formats::SetFile;
-use crate::runner::{self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, agent_question};
+use crate::runner::{self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, agent_questions};
 use crate::store::{
     EditLog, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
 };
@@ -433,5 +433,5 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 /// Whether what it takes to reach an agent was allowed before.
 fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
     let trust = Trust::load(Places::find().as_ref());
-    agent_question(workspace, agent).is_none_or(|question| trust.allows(&question.fingerprint))
+    agent_questions(workspace, agent).iter().all(|question| trust.allows(&question.fingerprint))
 }

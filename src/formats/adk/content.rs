@@ -30,7 +30,12 @@ pub(super) fn call(node: Node) -> Read<ToolCall> {
         Some(args) => Some(args.object()?.clone()),
         None => None,
     };
-    Ok(ToolCall { id: node.opt_str("id")?, name: node.opt_str("name")?.unwrap_or_default(), args })
+    Ok(ToolCall {
+        id: node.opt_str("id")?,
+        name: node.opt_str("name")?.unwrap_or_default(),
+        args,
+        rounded: false,
+    })
 }
 
 pub(super) fn response(node: Node) -> Read<ToolResponse> {

@@ -49,8 +49,8 @@ pub(super) fn invocation(node: Node) -> Read<Invocation> {
             model: node.opt_number("model_duration")?,
             tool: node.opt_number("tool_duration")?,
         },
-        history: false,
         extra: node.others(INVOCATION_KEYS),
+        ..Invocation::default()
     })
 }
 

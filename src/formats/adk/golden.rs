@@ -69,8 +69,8 @@ fn handed_to(content: &Content) -> Option<String> {
 /// The author of the final response, if the events contain it: ADK records the event of the response without its
 /// content.
 fn responder(turn: &Invocation) -> Option<String> {
-    let Trajectory::Events(events) = &turn.trajectory else { return None };
-    let last = events.last().filter(|event| event.content.is_none() && event.author != "user")?;
+    let last =
+        turn.trajectory.events()?.last().filter(|event| event.content.is_none() && event.author != "user")?;
     Some(last.author.clone())
 }
 
@@ -84,7 +84,7 @@ fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
     let message = |role: &str, part: Part| Content { role: Some(role.into()), parts: vec![part] };
     let mut acts = Vec::new();
     match &turn.trajectory {
-        Trajectory::Unknown => {}
+        Trajectory::Unknown | Trajectory::Partial(_) => {}
         Trajectory::Events(events) if answered(events.iter().filter_map(|event| event.content.as_ref())) => {
             let told = events.iter().filter_map(|event| Some((event.author.clone(), event.content.clone()?)));
             acts.extend(told);

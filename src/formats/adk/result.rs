@@ -169,7 +169,7 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
                 .map(|(author, parts)| json!([author, parts.iter().map(write_part).collect::<Vec<_>>()]))
                 .collect::<Vec<_>>(),
         }),
-        Trajectory::Events(events) => json!({
+        Trajectory::Events(events) | Trajectory::Partial(events) => json!({
             "invocation_events": events.iter().map(write_event).collect::<Vec<_>>(),
         }),
     }

@@ -132,7 +132,7 @@ pub(in crate::formats) fn write_trajectory(trajectory: &Trajectory) -> Option<Va
         }
     };
     match trajectory {
-        Trajectory::Unknown => return None,
+        Trajectory::Unknown | Trajectory::Partial(_) => return None,
         Trajectory::Listed { calls, responses, texts } => {
             put("tool_uses", calls.iter().map(write_call).collect());
             put("tool_responses", responses.iter().map(write_response).collect());

@@ -87,7 +87,7 @@ fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
             let response = if result.is_object() { result } else { serde_json::json!({ "result": result }) };
             responses.push(ToolResponse { id: id.clone(), name: name.clone(), response });
         }
-        calls.push(ToolCall { id, name, args });
+        calls.push(ToolCall { id, ..ToolCall::new(name, args) });
     }
     Some(Invocation {
         user: Content::text("user", asked.unwrap_or_default()),

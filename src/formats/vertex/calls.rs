@@ -84,11 +84,11 @@ fn call(node: Node) -> Read<ToolCall> {
     node.object().map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
     let name = NAMES.iter().find_map(|key| node.get(key)).ok_or_else(|| node.missing("tool_name"))?;
     let args = INPUTS.iter().find_map(|key| node.get(key)).map(arguments).transpose()?;
-    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args })
+    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args, rounded: false })
 }
 
 /// The name of the argument for an input that is one plain text.
-pub(super) const PLAIN_INPUT: &str = "tool_input";
+pub const PLAIN_INPUT: &str = "tool_input";
 
 /// The arguments in a tool's input, in any spelling. The error says what was expected.
 pub fn tool_input(input: &Value) -> Result<Map<String, Value>, String> {

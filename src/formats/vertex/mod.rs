@@ -18,7 +18,7 @@ mod rubrics;
 mod table;
 mod write;
 
-pub use calls::tool_input;
+pub use calls::{PLAIN_INPUT, tool_input};
 pub use lines::{LineIndexer, Lines};
 pub use write::{write_row, write_trajectory};
 

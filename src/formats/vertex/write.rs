@@ -64,7 +64,7 @@ fn write_turns(
             if let Some(response) = &turn.final_response {
                 history.push(json!({"author": "model", "content": write_content(response)}));
             }
-            if turn.trajectory != Trajectory::Unknown && !turn.calls().is_empty() {
+            if turn.trajectory.is_known() && !turn.calls().is_empty() {
                 lost.push(
                     "tool calls expected in turns before the last: a row contains those of one turn".into(),
                 );
@@ -105,7 +105,7 @@ fn is_plain(part: &Part) -> bool {
 
 /// The calls of a turn as Vertex writes them; `None` if they are not known.
 pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
-    if turn.trajectory == Trajectory::Unknown {
+    if !turn.trajectory.is_known() {
         return None;
     }
     Some(turn.calls().into_iter().map(call).collect())
@@ -129,7 +129,7 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
         };
         row.insert("response".into(), response.into());
         row.insert("predicted_trajectory".into(), write_trajectory(last).into());
-        if matches!(last.trajectory, Trajectory::Events(_)) || !last.responses().is_empty() {
+        if last.trajectory.events().is_some() || !last.responses().is_empty() {
             lost.push("events of the agent, except its tool calls and its response".into());
         }
     }

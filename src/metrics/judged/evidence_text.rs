@@ -23,7 +23,7 @@ fn intermediate(turn: &Invocation) -> Vec<String> {
         Trajectory::Listed { texts, .. } => {
             texts.iter().flat_map(|(_, parts)| parts).filter_map(|part| part.text.clone()).collect()
         }
-        Trajectory::Events(events) => {
+        Trajectory::Events(events) | Trajectory::Partial(events) => {
             events.iter().filter_map(|event| event.content.as_ref()).map(Content::scored_text).collect()
         }
     }
@@ -31,10 +31,7 @@ fn intermediate(turn: &Invocation) -> Vec<String> {
 
 /// The events of a turn; empty when none were recorded.
 pub(super) fn events(turn: &Invocation) -> &[InvocationEvent] {
-    match &turn.trajectory {
-        Trajectory::Events(events) => events,
-        _ => &[],
-    }
+    turn.trajectory.events().unwrap_or_default()
 }
 
 /// The calls with their responses, in order.

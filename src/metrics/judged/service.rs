@@ -3,7 +3,7 @@
 
 use super::seal::Seal;
 use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
-use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Trajectory};
+use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore};
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ fn one_turn(evidence: &Evidence, turn: usize) -> Value {
 fn conversation(turns: &[Invocation]) -> Value {
     let turn = |(at, turn): (usize, &Invocation)| {
         let mut events = vec![json!({"author": "user", "content": content(&turn.user)})];
-        if let Trajectory::Events(recorded) = &turn.trajectory {
+        if let Some(recorded) = turn.trajectory.events() {
             let with_content = |event: &InvocationEvent| {
                 Some(json!({"author": event.author, "content": content(event.content.as_ref()?)}))
             };
@@ -206,6 +206,7 @@ fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Trajectory;
 
     /// The request of google-adk 2.13.0 with google-cloud-aiplatform 2.7.0, recorded at its client.
     #[test]

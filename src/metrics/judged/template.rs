@@ -298,9 +298,9 @@ fn variable(evidence: &Evidence, turn: usize, name: &str) -> Option<String> {
 }
 
 fn calls(trajectory: &Trajectory, calls: &[&ToolCall]) -> String {
-    match trajectory {
-        Trajectory::Unknown => "not known".into(),
-        _ => {
+    match trajectory.is_known() {
+        false => "not known".into(),
+        true => {
             let calls: Vec<Value> =
                 calls.iter().map(|call| json!({"tool_name": call.name, "tool_input": call.args})).collect();
             evidence_text::compact(&calls.into())

@@ -1,7 +1,7 @@
 //! The timeline of an attempt: messages, calls and tool responses in order.
 
 use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{Invocation, Part, Trajectory, clean_line, value_text};
+use crate::domain::{Invocation, Part, clean_line, value_text};
 use crate::explorer::screens::case::body::{Body, BodyLine, ComparedTurn, TurnLines};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ impl Events {
             let head = if at == 0 { "user  " } else { "      " };
             self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
         }
-        let Trajectory::Events(events) = &turn.trajectory else {
+        let Some(events) = turn.trajectory.events() else {
             return self.note("the calls are recorded, the events are not");
         };
         if events.is_empty() {

@@ -1,7 +1,7 @@
 //! A conversation with an agent.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Invocation, Trajectory, clean, value_text};
+use crate::domain::{Invocation, clean, value_text};
 use crate::explorer::model::Screen;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::steps::{said, step_lines};
@@ -122,7 +122,7 @@ impl Log {
                 ]);
             }
         }
-        if let Trajectory::Events(events) = &turn.trajectory {
+        if let Some(events) = turn.trajectory.events() {
             for error in events.iter().filter_map(|event| event.error.as_ref()) {
                 self.put(&[span("   the model reported  ", Tone::Faint), span(error, Tone::Note)]);
             }

@@ -113,7 +113,9 @@ pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str
             let said = said(typed)?;
             let trajectory = &mut turns(case)?[at].trajectory;
             match trajectory {
-                Trajectory::Events(_) => Err("intermediate responses are part of the recorded events".into()),
+                Trajectory::Events(_) | Trajectory::Partial(_) => {
+                    Err("intermediate responses are part of the recorded events".into())
+                }
                 Trajectory::Unknown => {
                     *trajectory =
                         Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: vec![said] };

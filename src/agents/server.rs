@@ -1,4 +1,4 @@
-//! An ADK server that evaltrail starts, waits for and stops.
+//! A server that evaltrail starts, waits for and stops.
 
 use super::{AgentError, ErrorKind};
 use crate::domain::ProgramSpec;
@@ -7,7 +7,7 @@ use reqwest::Client;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// The time limit for the start of the server. Importing ADK is slow.
+/// The time limit for the start of the server. Importing the libraries of agents is slow.
 const STARTS_WITHIN: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -39,12 +39,11 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Waits until the server answers. Errors: it ended, or did not answer in time.
+    /// Waits until the server answers, whatever it answers. Errors: it ended, or did not answer in time.
     pub(super) async fn wait_until_up(&mut self, client: &Client) -> Result<(), AgentError> {
         let deadline = Instant::now() + STARTS_WITHIN;
         loop {
-            let url = format!("{}/list-apps", self.url());
-            if client.get(url).timeout(Duration::from_secs(5)).send().await.is_ok() {
+            if client.get(self.url()).timeout(Duration::from_secs(5)).send().await.is_ok() {
                 return Ok(());
             }
             if let Ok(Some(status)) = self.program.child.try_wait() {

@@ -1,0 +1,194 @@
+//! The card of an agent, and which of its interfaces is used (as the a2a-sdk for Python chooses).
+
+use super::request::Protocol;
+use crate::agents::remote::{Remote, said};
+use crate::agents::{AgentError, ErrorKind};
+use crate::domain::A2aBinding;
+use reqwest::Method;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+use url::Url;
+
+/// Where cards are: the paths of versions 1.0 and 0.3, then that before 0.3.
+const PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
+
+/// An agent's card, of any version.
+pub(super) struct Card(Value);
+
+/// An interface of the agent.
+#[derive(Debug, PartialEq)]
+pub(super) struct Interface {
+    pub(super) url: Url,
+    pub(super) protocol: Protocol,
+}
+
+impl Card {
+    /// Reads the card of the agent at an address. The address is that of the agent, or that of the card itself.
+    pub(super) async fn fetch(remote: &Remote) -> Result<Card, AgentError> {
+        let base = remote.base().clone();
+        let addresses = match base.path().ends_with(".json") {
+            true => vec![base],
+            false => PATHS.iter().map(|path| card_address(&base, path)).collect(),
+        };
+        let mut refused = None;
+        for address in addresses {
+            let (status, text) = remote.call(Method::GET, address.clone(), None, &HeaderMap::new()).await?;
+            if status.is_success() {
+                let card = remote.parsed(&text)?;
+                return match card.is_object() {
+                    true => Ok(Card(card)),
+                    false => {
+                        Err(remote
+                            .error(ErrorKind::Setup, format!("{} is not an agent's card", address.path())))
+                    }
+                };
+            }
+            refused.get_or_insert((address, said(status, &text)));
+        }
+        let (address, words) = refused.unwrap_or((remote.base().clone(), String::new()));
+        let why = format!("there is no agent's card at {}: {words}", address.path());
+        Err(remote.error(ErrorKind::Setup, why))
+    }
+
+    /// Whether the agent streams.
+    pub(super) fn streams(&self) -> bool {
+        self.0["capabilities"]["streaming"].as_bool().unwrap_or(false)
+    }
+
+    /// The interface to use: the first one whose binding we speak, in the latest version. Errors: the card lists none.
+    pub(super) fn interface(&self, binding: Option<A2aBinding>, base: &Url) -> Result<Interface, String> {
+        let listed = self.listed();
+        let usable = |(url, name, version): &(String, String, String)| {
+            let binding_of = binding_named(name).filter(|one| binding.is_none_or(|asked| asked == *one))?;
+            Some((url.clone(), binding_of, version_of(version)?))
+        };
+        let usable: Vec<(String, A2aBinding, (u32, u32))> = listed.iter().filter_map(usable).collect();
+        let Some((_, first, _)) = usable.first().cloned() else {
+            let names: Vec<&str> = listed.iter().map(|(_, name, _)| name.as_str()).collect();
+            return Err(format!(
+                "the agent's card lists no interface that evaltrail speaks (JSONRPC or HTTP+JSON, version 0.3 or \
+                 later); it lists: {}",
+                if names.is_empty() { "none".into() } else { names.join(", ") }
+            ));
+        };
+        let rank = |version: &(u32, u32)| match version {
+            (1, 0) => (2, *version),
+            (major, _) if *major >= 1 => (1, *version),
+            _ => (0, *version),
+        };
+        let of_first = usable.into_iter().filter(|(_, binding, _)| *binding == first);
+        // Of equal versions, the first one.
+        let best = of_first.rev().max_by_key(|(_, _, version)| rank(version));
+        let Some((address, binding, version)) = best else { return Err("the agent's card is empty".into()) };
+        let url = Url::parse(&address).or_else(|_| base.join(&address));
+        let url = url.map_err(|error| format!("the agent's card names the address {address:?}: {error}"))?;
+        Ok(Interface { url: reachable(url, base), protocol: Protocol { is_latest: version.0 >= 1, binding } })
+    }
+
+    /// Addresses, bindings and versions, as the card lists them.
+    fn listed(&self) -> Vec<(String, String, String)> {
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_string();
+        let list = |key: &str| self.0[key].as_array().cloned().unwrap_or_default();
+        let new = list("supportedInterfaces");
+        if !new.is_empty() {
+            let of =
+                |one: &Value| (text(one, "url"), text(one, "protocolBinding"), text(one, "protocolVersion"));
+            return new.iter().map(of).collect();
+        }
+        let version = match text(&self.0, "protocolVersion") {
+            version if version.is_empty() => "0.3".to_string(),
+            version => version,
+        };
+        let main = match text(&self.0, "preferredTransport") {
+            name if name.is_empty() => "JSONRPC".to_string(),
+            name => name,
+        };
+        let url = text(&self.0, "url");
+        let first = (!url.is_empty()).then(|| (url, main, version.clone()));
+        let more = list("additionalInterfaces");
+        let more = more.iter().map(|one| (text(one, "url"), text(one, "transport"), version.clone()));
+        first.into_iter().chain(more).collect()
+    }
+}
+
+/// The address of the card, beside the agent's own. The agent's query is kept: LangGraph's names the assistant in it.
+fn card_address(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut parts) = url.path_segments_mut() {
+        parts.pop_if_empty().extend(path.split('/'));
+    }
+    url
+}
+
+fn binding_named(name: &str) -> Option<A2aBinding> {
+    match name.to_uppercase().as_str() {
+        "JSONRPC" => Some(A2aBinding::JsonRpc),
+        "HTTP+JSON" => Some(A2aBinding::HttpJson),
+        _ => None,
+    }
+}
+
+/// Major and minor version; `None` before 0.3.
+fn version_of(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split('.').map(|part| part.parse().unwrap_or(0));
+    let version = (numbers.next()?, numbers.next().unwrap_or(0));
+    let version = if text.is_empty() { (1, 0) } else { version };
+    (version >= (0, 3)).then_some(version)
+}
+
+/// The card's address, with the origin from which the card came if the card names another one of this machine or of any
+/// machine: cards often contain the address to which a server is bound, which is not the one that reaches it.
+fn reachable(mut url: Url, base: &Url) -> Url {
+    let is_local =
+        |url: &Url| crate::net::http::is_loopback(url) || matches!(url.host_str(), Some("0.0.0.0" | "[::]"));
+    if url.origin() != base.origin() && is_local(&url) {
+        let _ = url.set_scheme(base.scheme());
+        let _ = url.set_host(base.host_str());
+        let _ = url.set_port(base.port());
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn chosen(card: Value, binding: Option<A2aBinding>) -> Result<(String, bool, A2aBinding), String> {
+        let base = Url::parse("http://127.0.0.1:7101/").unwrap();
+        let found = Card(card).interface(binding, &base)?;
+        Ok((found.url.to_string(), found.protocol.is_latest, found.protocol.binding))
+    }
+
+    #[test]
+    fn the_first_binding_in_its_latest_version_is_chosen() {
+        let one = |url: &str, binding: &str, version: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": version});
+        let card = json!({"supportedInterfaces": [
+            one("http://127.0.0.1:7101/grpc", "GRPC", "1.0"),
+            one("http://127.0.0.1:7101/old", "JSONRPC", "0.3"),
+            one("http://127.0.0.1:7101/rest", "HTTP+JSON", "1.0"),
+            one("http://127.0.0.1:7101/new", "JSONRPC", "1.0.2"),
+        ]});
+        let rpc = A2aBinding::JsonRpc;
+        assert_eq!(chosen(card.clone(), None), Ok(("http://127.0.0.1:7101/new".into(), true, rpc)));
+        let rest = A2aBinding::HttpJson;
+        assert_eq!(chosen(card, Some(rest)), Ok(("http://127.0.0.1:7101/rest".into(), true, rest)));
+        assert!(
+            chosen(json!({"supportedInterfaces": [one("u", "GRPC", "1.0")]}), None)
+                .unwrap_err()
+                .contains("GRPC")
+        );
+    }
+
+    #[test]
+    fn a_card_of_version_0_3_names_its_interface_in_other_keys() {
+        let card = json!({"url": "http://0.0.0.0:9/agent", "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC",
+            "additionalInterfaces": [{"url": "http://127.0.0.1:7101/rest", "transport": "HTTP+JSON"}]});
+        let rpc = A2aBinding::JsonRpc;
+        assert_eq!(chosen(card.clone(), None), Ok(("http://127.0.0.1:7101/agent".into(), false, rpc)));
+        let rest = A2aBinding::HttpJson;
+        assert_eq!(chosen(card, Some(rest)), Ok(("http://127.0.0.1:7101/rest".into(), false, rest)));
+        let elsewhere = json!({"url": "https://agent.example/a", "protocolVersion": "0.3.0"});
+        assert_eq!(chosen(elsewhere, None), Ok(("https://agent.example/a".into(), false, rpc)));
+    }
+}

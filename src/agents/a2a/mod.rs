@@ -1,0 +1,305 @@
+//! Agent2Agent, versions 1.0 and 0.3, as JSON-RPC or as HTTP with JSON.
+
+mod card;
+mod reader;
+mod request;
+
+use self::card::{Card, Interface};
+use self::reader::{Reader, TaskState};
+use self::request::{EXTENSION, Method, Protocol};
+use super::budget::EVENT;
+use super::remote::{Remote, setup};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use crate::domain::A2aSettings;
+use crate::formats::adk::Event;
+use crate::process::clock::Stopwatch;
+use async_trait::async_trait;
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::task::TaskTracker;
+use url::Url;
+
+/// How long the server has to take note that a task is cancelled.
+const CANCELS_WITHIN: Duration = Duration::from_secs(2);
+/// The first and the longest wait before a task is asked for again.
+const POLLS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// An agent that speaks Agent2Agent.
+#[derive(Debug)]
+pub(super) struct A2aAgent {
+    place: Arc<A2aPlace>,
+}
+
+#[derive(Debug)]
+struct A2aPlace {
+    remote: Arc<Remote>,
+    url: Url,
+    streams: bool,
+    /// The protocol that the card names; the other version after the server has refused that one.
+    protocol: Mutex<Protocol>,
+    /// Tasks that cancel what interrupted conversations left unfinished.
+    tidying: TaskTracker,
+}
+
+/// A conversation with the agent.
+#[derive(Debug)]
+struct A2aSession {
+    place: Arc<A2aPlace>,
+    /// Empty until the server has given the conversation an id.
+    context: String,
+    /// The task that waits for an answer of the user.
+    asking: Option<String>,
+    /// The task that is not finished yet.
+    running: Option<String>,
+}
+
+impl A2aAgent {
+    /// Reads the agent's card and chooses the interface.
+    pub(super) async fn connect(remote: Arc<Remote>, settings: &A2aSettings) -> Result<A2aAgent, AgentError> {
+        let card = Card::fetch(&remote).await?;
+        let Interface { url, protocol } = card.interface(settings.binding, remote.base()).map_err(setup)?;
+        let streams = settings.stream && card.streams();
+        let protocol = Mutex::new(protocol);
+        let place = A2aPlace { remote, url, streams, protocol, tidying: TaskTracker::new() };
+        Ok(A2aAgent { place: Arc::new(place) })
+    }
+}
+
+#[async_trait]
+impl Agent for A2aAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        if !opening.history.is_empty() {
+            return Err(setup(
+                "a single turn cannot be run: Agent2Agent has no way to send the turns before it",
+            ));
+        }
+        let place = self.place.clone();
+        Ok(Box::new(A2aSession { place, context: String::new(), asking: None, running: None }))
+    }
+
+    async fn finish(&self) {
+        self.place.tidying.close();
+        let _ = tokio::time::timeout(CANCELS_WITHIN, self.place.tidying.wait()).await;
+    }
+}
+
+impl A2aPlace {
+    fn protocol(&self) -> Protocol {
+        self.protocol.lock().map_or(Protocol::LATEST, |protocol| *protocol)
+    }
+
+    fn headers(&self, protocol: Protocol, streams: bool) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if protocol.is_latest {
+            headers.insert("A2A-Version", HeaderValue::from_static("1.0"));
+        }
+        headers.insert(
+            "Accept",
+            HeaderValue::from_static(match streams {
+                true => "text/event-stream",
+                false => "application/json",
+            }),
+        );
+        if !streams {
+            // With ADK's extension, a reply that is not streamed names the author of each call.
+            let name = if protocol.is_latest { "A2A-Extensions" } else { "X-A2A-Extensions" };
+            headers.insert(name, HeaderValue::from_static(EXTENSION));
+        }
+        headers
+    }
+
+    /// The current state of a task.
+    async fn task(&self, id: &str) -> Result<Value, AgentError> {
+        self.method(Method::Get, id).await
+    }
+
+    async fn method(&self, method: Method, task: &str) -> Result<Value, AgentError> {
+        let protocol = self.protocol();
+        let request = protocol.about_task(&self.url, method, task);
+        let headers = self.headers(protocol, false);
+        let (status, text) =
+            self.remote.call(request.method, request.url, request.body.as_ref(), &headers).await?;
+        match status.is_success() {
+            true => self.remote.parsed(&text),
+            false => Err(self.remote.error(ErrorKind::Protocol, super::remote::said(status, &text))),
+        }
+    }
+}
+
+#[async_trait]
+impl Session for A2aSession {
+    fn id(&self) -> &str {
+        &self.context
+    }
+
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+        let began = Stopwatch::start();
+        let mut on_event = |mut event: Event| {
+            event.at = Some(began.elapsed().as_secs_f64());
+            on_event(event);
+        };
+        let place = self.place.clone();
+        let protocol = place.protocol();
+        let mut turn = turn;
+        match self.exchange(protocol, &mut turn, &mut on_event).await {
+            Err(Refusal::Version(why)) => {
+                let other = protocol.other_version();
+                let outcome = self.exchange(other, &mut turn, &mut on_event).await;
+                let outcome = outcome.map_err(|refusal| match refusal {
+                    Refusal::Version(_) => why,
+                    Refusal::Error(error) => error,
+                })?;
+                if let Ok(mut protocol) = place.protocol.lock() {
+                    *protocol = other;
+                }
+                Ok(outcome)
+            }
+            outcome => outcome.map_err(Refusal::into_error),
+        }
+    }
+}
+
+/// Why a turn failed.
+enum Refusal {
+    /// The server does not speak this version of the protocol; it did nothing.
+    Version(AgentError),
+    Error(AgentError),
+}
+
+impl Refusal {
+    fn into_error(self) -> AgentError {
+        match self {
+            Refusal::Version(error) | Refusal::Error(error) => error,
+        }
+    }
+}
+
+impl From<AgentError> for Refusal {
+    fn from(error: AgentError) -> Self {
+        Refusal::Error(error)
+    }
+}
+
+impl A2aSession {
+    async fn exchange(
+        &mut self,
+        protocol: Protocol,
+        turn: &mut Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<TurnOutcome, Refusal> {
+        let place = self.place.clone();
+        let request =
+            protocol.message(&place.url, place.streams, turn.user, &self.context, self.asking.as_deref());
+        let headers = place.headers(protocol, place.streams);
+        let body = request.body.unwrap_or_default();
+        let response = place.remote.begin_turn(request.url, &body, &headers).await?;
+        let mut reader = Reader::new(protocol.is_latest);
+        let mut items = place.remote.items(response, turn.budget.split());
+        let mut broke = None;
+        loop {
+            let item = match items.next().await {
+                Ok(Some(item)) => item,
+                Ok(None) => break,
+                Err(error) if error.kind == ErrorKind::Protocol && reader.task().is_some() => {
+                    broke = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            items.keep(item.size + EVENT)?;
+            self.take(&mut reader, &item.value, on_event)?;
+        }
+        turn.budget = items.into_budget();
+        self.wait_for_end(&mut reader, broke, turn, on_event).await?;
+        Ok(self.end(reader, on_event)?)
+    }
+
+    fn take(
+        &mut self,
+        reader: &mut Reader,
+        value: &Value,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<(), Refusal> {
+        if let Some(error) = request::error_of(value) {
+            let words = self.place.remote.error(ErrorKind::Agent, &error.words);
+            return Err(match error.is_about_version() {
+                true => Refusal::Version(words),
+                false => Refusal::Error(words),
+            });
+        }
+        reader.take(value).into_iter().for_each(on_event);
+        if let Some(context) = reader.context() {
+            self.context = context.to_string();
+        }
+        self.running = reader.task().filter(|_| reader.state().is_running()).map(str::to_string);
+        Ok(())
+    }
+
+    /// Asks for the task until it is finished: some servers answer before, and some break the stream.
+    async fn wait_for_end(
+        &mut self,
+        reader: &mut Reader,
+        broke: Option<AgentError>,
+        turn: &mut Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<(), Refusal> {
+        let (mut wait, longest) = POLLS;
+        while let (true, Some(task)) = (reader.state().is_running(), reader.task().map(str::to_string)) {
+            let asked = self.place.task(&task).await;
+            let Ok(asked) = asked.map_err(|error| broke.clone().unwrap_or(error)) else {
+                let why = "the stream ended while the agent was working";
+                return Err(broke.unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why)).into());
+            };
+            turn.budget.keep(EVENT)?;
+            self.take(reader, &asked, on_event)?;
+            if let (Some(broke), true) = (&broke, reader.state().is_running()) {
+                return Err(broke.clone().into());
+            }
+            if reader.state().is_running() {
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(longest);
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of a turn: its response, or why there is none.
+    fn end(
+        &mut self,
+        reader: Reader,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<TurnOutcome, AgentError> {
+        let state = reader.state();
+        self.running = None;
+        self.asking = reader.task().filter(|_| state.asks()).map(str::to_string);
+        if state == TaskState::Failed {
+            let words = reader.failure().unwrap_or_else(|| "the agent failed without saying why".into());
+            return Err(self.place.remote.error(ErrorKind::Agent, words));
+        }
+        if state == TaskState::Canceled {
+            return Err(AgentError::new(ErrorKind::Agent, "the agent's server cancelled the task"));
+        }
+        let outcome = TurnOutcome { end: state.end(), has_all_calls: reader.has_all_calls() };
+        on_event(reader.response());
+        Ok(outcome)
+    }
+}
+
+/// Cancels what an interrupted conversation left unfinished, in the background.
+impl Drop for A2aSession {
+    fn drop(&mut self) {
+        if let (Some(task), Ok(runtime)) = (self.running.take(), tokio::runtime::Handle::try_current()) {
+            let place = self.place.clone();
+            let tidying = self.place.tidying.clone();
+            tidying.spawn_on(
+                async move {
+                    // A task that is not cancelled does not affect any result.
+                    let _ = tokio::time::timeout(CANCELS_WITHIN, place.method(Method::Cancel, &task)).await;
+                },
+                &runtime,
+            );
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What every kind of agent provides: a connection that opens sessions, and sessions that run turns.
+
+use super::{AgentError, TurnBudget};
+use crate::domain::{Content, Invocation, TurnEnd};
+use crate::formats::adk::Event;
+use crate::stubs::StubFile;
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A connected agent.
+#[async_trait]
+pub trait Agent: Debug + Send + Sync {
+    /// Starts a conversation.
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError>;
+
+    /// Why the agent's server has ended; `None` while it runs, and for agents without a server that evaltrail started.
+    async fn died(&self) -> Option<String> {
+        None
+    }
+
+    /// Removes what the agent left behind, and stops its server if evaltrail started it.
+    async fn finish(&self) {}
+}
+
+/// A conversation with an agent.
+#[async_trait]
+pub trait Session: Debug + Send + Sync {
+    /// Runs one turn and passes each event to `on_event` as it arrives. The content of partial events is repeated in a
+    /// complete event.
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError>;
+
+    /// The session's id at the agent.
+    fn id(&self) -> &str;
+
+    /// The current state of the session, if the agent reports it.
+    async fn state(&self) -> Option<Value> {
+        None
+    }
+
+    /// Ends the conversation and deletes its session.
+    async fn close(self: Box<Self>) {}
+}
+
+/// Receives the events of a turn.
+pub type OnEvent<'a> = &'a mut (dyn FnMut(Event) + Send);
+
+/// The parameters of a new session.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// The case.
+    pub eval_id: String,
+    /// The application that the case names; empty if it names none.
+    pub app: String,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The user's id.
+    pub user_id: String,
+    /// The session's id: the one that the case pins, or a new one.
+    pub session_id: String,
+    /// Whether the case pins the session's id.
+    pub pinned: bool,
+    /// The initial state.
+    pub state: Map<String, Value>,
+    /// The turns before the first one, as the case expects them.
+    pub history: Vec<Invocation>,
+    /// The turns of the case, of which the recorded responses answer calls that the agent leaves to its caller.
+    pub expected: Arc<[Invocation]>,
+    /// Further recorded answers of tools.
+    pub stubs: Arc<StubFile>,
+}
+
+/// One turn of a conversation.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The number of the turn, from 1.
+    pub number: usize,
+    /// The user's message.
+    pub user: &'a Content,
+    /// The memory that the turn may take.
+    pub budget: TurnBudget,
+    /// Whether to request partial messages from an agent that can stream.
+    pub streams: bool,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnOutcome {
+    /// With a response, or in another way.
+    pub end: TurnEnd,
+    /// Whether the agent reported all its tool calls. If not, they are not scored.
+    pub has_all_calls: bool,
+}
+
+impl TurnOutcome {
+    /// A turn that ended with a response, and of which all calls are known.
+    pub(super) const ANSWERED: TurnOutcome = TurnOutcome { end: TurnEnd::Answered, has_all_calls: true };
+}

@@ -1,0 +1,419 @@
+//! Requests to an agent's server: with limits, with errors in the words of the server, and without its secrets in them.
+
+use super::budget::parse_answer;
+use super::token::Tokens;
+use super::{AgentError, ErrorKind, TurnBudget};
+use crate::domain::{ServerSpec, with_variables};
+use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
+use crate::net::{SseDecoder, SseEvent};
+use crate::process::clock::timeout;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::time::Duration;
+use url::Url;
+
+/// The time limit of every request except a turn, which has the attempt's limit.
+pub(super) const SHORT_CALL: Duration = Duration::from_secs(30);
+/// The maximum size of a response body, in bytes.
+const LONGEST_BODY: usize = 32 << 20;
+/// The maximum size of the items of one turn as they are sent, in bytes.
+const LONGEST_TURN: usize = 256 << 20;
+/// The maximum length of the server's own words in an error message, in characters.
+const LONGEST_WORDS: usize = 500;
+/// A shorter value of an environment variable is not removed from error messages, because it occurs in other words, too.
+const SHORTEST_SECRET: usize = 6;
+
+/// The server of an agent.
+#[derive(Debug)]
+pub(super) struct Remote {
+    client: Client,
+    base: Url,
+    headers: HeaderMap,
+    tokens: Option<Tokens>,
+    /// Values that error messages must not contain.
+    secrets: Vec<String>,
+    idle: Option<Duration>,
+}
+
+impl Remote {
+    /// The server at an address, without headers of its own.
+    pub(super) fn plain(address: &str) -> Result<Remote, AgentError> {
+        let base =
+            Url::parse(address).map_err(|error| setup(format!("{}: {error}", without_query(address))))?;
+        let client = client(&base).map_err(setup)?;
+        let headers = HeaderMap::new();
+        Ok(Remote { client, base, headers, tokens: None, secrets: Vec::new(), idle: None })
+    }
+
+    /// The server at an address, with the headers and limits of its specification.
+    pub(super) fn of(address: &str, spec: &ServerSpec) -> Result<Remote, AgentError> {
+        let mut remote = Remote::plain(address)?;
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        for (name, value) in &spec.headers {
+            let value = with_variables(value, variable).map_err(|unset| {
+                setup(format!("the header {name} needs {unset}, which is not set in the environment"))
+            })?;
+            let header = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| setup(format!("{name:?} is not the name of a header")))?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                setup(format!("the value of the header {name} has characters that headers cannot"))
+            })?;
+            value.set_sensitive(true);
+            remote.headers.insert(header, value);
+        }
+        let secrets = spec.sent_variables().into_iter().filter_map(variable);
+        remote.secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
+        remote.tokens = spec.token_command.clone().map(Tokens::new);
+        remote.idle = spec.idle_ms.map(Duration::from_millis);
+        Ok(remote)
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The address of the agent.
+    pub(super) fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// The address with more parts of the path.
+    pub(super) fn url(&self, parts: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(parts);
+        }
+        url
+    }
+
+    /// Sends a request and returns the response, whatever its status. A token that the server does not accept is
+    /// replaced once.
+    async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        body: Option<&Value>,
+        more: &HeaderMap,
+    ) -> Result<Response, AgentError> {
+        // Keys are sent only to the server to which they belong.
+        let is_same = url.origin() == self.base.origin();
+        let request = || {
+            let request = self.client.request(method.clone(), url.clone()).headers(more.clone());
+            let request = if is_same { request.headers(self.headers.clone()) } else { request };
+            match body {
+                Some(body) => request.json(body),
+                None => request,
+            }
+        };
+        let send = async |request: RequestBuilder| request.send().await.map_err(|error| self.broken(error));
+        let Some(tokens) = self.tokens.as_ref().filter(|_| is_same) else { return send(request()).await };
+        let token = tokens.current().await?;
+        let response = send(request().bearer_auth(&token)).await?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED => send(request().bearer_auth(tokens.renewed(&token).await?)).await,
+            _ => Ok(response),
+        }
+    }
+
+    /// Sends a request that is not a turn, and returns its status and its body. Errors: the server did not answer in
+    /// time, is busy, or redirects elsewhere.
+    pub(super) async fn call(
+        &self,
+        method: Method,
+        url: Url,
+        body: Option<&Value>,
+        headers: &HeaderMap,
+    ) -> Result<(StatusCode, String), AgentError> {
+        let calling = async {
+            let response = self.send(method, url, body, headers).await?;
+            let status = response.status();
+            if is_busy(status) || status.is_redirection() {
+                return Err(self.refused(response).await);
+            }
+            Ok((status, self.text(response).await?))
+        };
+        timeout(SHORT_CALL, calling).await.unwrap_or_else(|_| Err(self.silent(SHORT_CALL)))
+    }
+
+    /// Sends a request that is not a turn, and parses the body of a successful response.
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        url: Url,
+        body: Option<&Value>,
+    ) -> Result<Value, AgentError> {
+        let (status, text) = self.call(method, url, body, &HeaderMap::new()).await?;
+        match status.is_success() {
+            true => self.parsed(&text),
+            false => Err(self.error(ErrorKind::Protocol, said(status, &text))),
+        }
+    }
+
+    pub(super) fn parsed(&self, text: &str) -> Result<Value, AgentError> {
+        let short: String = text.chars().take(200).collect();
+        parse_answer(text).map_err(|error| {
+            self.error(ErrorKind::Protocol, format!("the answer is not JSON ({error}): {short}"))
+        })
+    }
+
+    /// Sends the request of a turn. Errors: the status is not that of success.
+    pub(super) async fn begin_turn(
+        &self,
+        url: Url,
+        body: &Value,
+        headers: &HeaderMap,
+    ) -> Result<Response, AgentError> {
+        let response = self.send(Method::POST, url, Some(body), headers).await?;
+        match response.status().is_success() {
+            true => Ok(response),
+            false => Err(self.refused(response).await),
+        }
+    }
+
+    /// Reads the response to a turn item by item: server-sent events, or lines of JSON.
+    pub(super) fn items<'a>(&'a self, response: Response, budget: TurnBudget) -> Items<'a> {
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let decoder = match kind.starts_with("text/event-stream") {
+            true => Decoder::Events(SseDecoder::default()),
+            false => Decoder::Lines(Vec::new()),
+        };
+        Items { remote: self, response, decoder, waiting: VecDeque::new(), read: 0, has_ended: false, budget }
+    }
+
+    /// Reads the response to a turn as one value.
+    pub(super) async fn whole(
+        &self,
+        response: Response,
+        budget: &mut TurnBudget,
+    ) -> Result<Value, AgentError> {
+        let text = self.text(response).await?;
+        if text.len() > budget.left() {
+            return Err(budget.exceeded());
+        }
+        let short: String = text.chars().take(200).collect();
+        let (value, size) =
+            budget.parse(&text, |error| self.clean(&format!("the answer is not JSON ({error}): {short}")))?;
+        budget.keep(size)?;
+        Ok(value)
+    }
+
+    pub(super) async fn text(&self, response: Response) -> Result<String, AgentError> {
+        http::text(response, LONGEST_BODY).await.map_err(|error| match error {
+            BodyError::Broken(error) => self.broken(error),
+            BodyError::TooLong => {
+                AgentError::new(ErrorKind::Protocol, "the server's response is longer than 32 MB")
+            }
+        })
+    }
+
+    /// The error of a response without success, in the server's words.
+    pub(super) async fn refused(&self, response: Response) -> AgentError {
+        let (status, wait) = (response.status(), retry_after(&response));
+        let header = |name| Some(response.headers().get(name)?.to_str().ok()?.to_string());
+        if let (true, Some(target)) = (status.is_redirection(), header(LOCATION)) {
+            let target = without_query(&target);
+            let why = format!(
+                "the server redirects to {target} ({status}); evaltrail does not follow redirects, so that keys and \
+                 messages are sent only to the given address: give the new address if it is right"
+            );
+            return self.error(ErrorKind::Setup, why);
+        }
+        let asks = header(WWW_AUTHENTICATE).filter(|_| status == StatusCode::UNAUTHORIZED);
+        let text = self.text(response).await.unwrap_or_default();
+        let mut words = said(status, &text);
+        if let Some(asks) = asks {
+            words = format!("{words} (it asks for authentication: {asks})");
+        }
+        let kind = if is_busy(status) { ErrorKind::Unavailable } else { ErrorKind::Protocol };
+        AgentError { retry_after: wait, ..self.error(kind, words) }
+    }
+
+    /// An error whose message contains no secret of the server.
+    pub(super) fn error(&self, kind: ErrorKind, message: impl AsRef<str>) -> AgentError {
+        AgentError::new(kind, self.clean(message.as_ref()))
+    }
+
+    fn clean(&self, message: &str) -> String {
+        let mut words = message.to_string();
+        let token = self.tokens.as_ref().and_then(Tokens::known);
+        for secret in self.secrets.iter().chain(&token) {
+            words = words.replace(secret.as_str(), "…");
+        }
+        words
+    }
+
+    pub(super) fn silent(&self, limit: Duration) -> AgentError {
+        let why = format!("{} did not answer within {} s", self.shown(), limit.as_secs_f64());
+        AgentError::new(ErrorKind::Timeout, why)
+    }
+
+    /// The address, without the parts that may contain secrets.
+    pub(super) fn shown(&self) -> String {
+        let mut url = self.base.clone();
+        url.set_query(None);
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
+        url.to_string()
+    }
+
+    pub(super) fn broken(&self, error: reqwest::Error) -> AgentError {
+        let why = chain(cause(&error));
+        if error.is_connect() && !error.is_timeout() {
+            let hint = "is the server running?";
+            return self
+                .error(ErrorKind::Unavailable, format!("cannot reach {}: {why}; {hint}", self.shown()));
+        }
+        if error.is_timeout() {
+            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.shown()));
+        }
+        self.error(ErrorKind::Protocol, format!("the response was cut off: {why}"))
+    }
+}
+
+/// One item of a turn.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// The name of a server-sent event; empty if it has none.
+    pub(super) name: String,
+    /// Its data.
+    pub(super) value: Value,
+    /// The memory that the value takes, in bytes.
+    pub(super) size: usize,
+}
+
+/// The items of a turn as they arrive.
+pub(super) struct Items<'a> {
+    remote: &'a Remote,
+    response: Response,
+    decoder: Decoder,
+    waiting: VecDeque<SseEvent>,
+    read: usize,
+    has_ended: bool,
+    budget: TurnBudget,
+}
+
+enum Decoder {
+    Events(SseDecoder),
+    /// Lines of JSON: the bytes of the last, incomplete one.
+    Lines(Vec<u8>),
+}
+
+impl Items<'_> {
+    /// The next item; `None` at the end of the stream. `[DONE]` is skipped.
+    pub(super) async fn next(&mut self) -> Result<Option<Item>, AgentError> {
+        loop {
+            while let Some(event) = self.waiting.pop_front() {
+                if event.data.trim() != "[DONE]" {
+                    return self.parsed(event).map(Some);
+                }
+            }
+            if self.has_ended {
+                return Ok(None);
+            }
+            self.read_more().await?;
+        }
+    }
+
+    /// Counts an item that is stored for the turn. Errors: the limit of the turn or of the run is exceeded.
+    pub(super) fn keep(&mut self, size: usize) -> Result<(), AgentError> {
+        self.budget.keep(size)
+    }
+
+    /// The budget of the turn, for what is read after the stream.
+    pub(super) fn into_budget(self) -> TurnBudget {
+        self.budget
+    }
+
+    async fn read_more(&mut self) -> Result<(), AgentError> {
+        let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
+        let chunk = match self.remote.idle {
+            None => self.response.chunk().await,
+            Some(idle) => timeout(idle, self.response.chunk()).await.map_err(|_| {
+                let why = format!("the agent sent nothing for {} s during the turn", idle.as_secs_f64());
+                AgentError::new(ErrorKind::Timeout, why)
+            })?,
+        };
+        let Some(chunk) = chunk.map_err(|error| self.remote.broken(error))? else {
+            self.has_ended = true;
+            let last = match &mut self.decoder {
+                Decoder::Events(decoder) => decoder.finish().map_err(protocol)?,
+                Decoder::Lines(rest) => line_of(&std::mem::take(rest)),
+            };
+            self.waiting.extend(last);
+            return Ok(());
+        };
+        self.read += chunk.len();
+        if self.read > LONGEST_TURN {
+            return Err(protocol("the agent sent more than 256 MB in one turn".into()));
+        }
+        match &mut self.decoder {
+            Decoder::Events(decoder) => self.waiting.extend(decoder.feed(&chunk).map_err(protocol)?),
+            Decoder::Lines(rest) => {
+                rest.extend_from_slice(&chunk);
+                if let Some(end) = memchr::memrchr(b'\n', rest) {
+                    let after = rest.split_off(end + 1);
+                    let lines = std::mem::replace(rest, after);
+                    self.waiting.extend(lines.split(|byte| *byte == b'\n').filter_map(line_of));
+                }
+                if rest.len() > LONGEST_BODY {
+                    return Err(protocol("a line of the response is longer than 32 MB".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn parsed(&self, event: SseEvent) -> Result<Item, AgentError> {
+        if event.data.len() > self.budget.left() {
+            return Err(self.budget.exceeded());
+        }
+        let short = || event.data.chars().take(200).collect::<String>();
+        let no_json = |error| self.remote.clean(&format!("an event is not JSON ({error}): {}", short()));
+        let (value, size) = self.budget.parse(&event.data, no_json)?;
+        Ok(Item { name: event.name, value, size })
+    }
+}
+
+/// A line of JSON as an event without a name; `None` for a blank line.
+fn line_of(line: &[u8]) -> Option<SseEvent> {
+    let data = String::from_utf8_lossy(line).trim().to_string();
+    (!data.is_empty()).then_some(SseEvent { name: String::new(), data })
+}
+
+/// Whether the status means that the server is temporarily unavailable, so that the request can be retried.
+fn is_busy(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502 | 503 | 504)
+}
+
+/// What a server said with a response that is not a success.
+pub(super) fn said(status: StatusCode, text: &str) -> String {
+    let words = parse_answer(text).ok().and_then(|answer| words_of(&answer));
+    let words: String =
+        words.unwrap_or_else(|| text.trim().to_string()).chars().take(LONGEST_WORDS).collect();
+    match words.is_empty() {
+        true => format!("the server answered {status}"),
+        false => format!("the server answered {status}: {words}"),
+    }
+}
+
+/// The words of an error in a body: `detail`, `error` or `message`, and the `message` in it if it is an object.
+pub(super) fn words_of(answer: &Value) -> Option<String> {
+    let detail = ["detail", "error", "message"]
+        .iter()
+        .find_map(|key| answer.get(key).filter(|value| !value.is_null()))?;
+    Some(match (detail, detail.get("message").and_then(Value::as_str)) {
+        (Value::String(words), _) => words.clone(),
+        (_, Some(words)) => words.to_string(),
+        _ => detail.to_string(),
+    })
+}
+
+fn without_query(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or_default()
+}
+
+pub(super) fn setup(why: impl Into<String>) -> AgentError {
+    AgentError::new(ErrorKind::Setup, why)
+}

@@ -1,0 +1,177 @@
+//! Agents on servers that speak a protocol of agents.
+
+use super::split_command;
+use crate::config::duration::parse_duration;
+use crate::domain::{AgentServer, AgentSpec, ProgramSpec, Protocol, ServerSpec};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use url::Url;
+
+/// The keys that agents of every protocol have.
+#[derive(Deserialize)]
+struct CommonKeys {
+    url: Option<String>,
+    start: Option<String>,
+    path: Option<String>,
+    #[serde(default)]
+    env: Vec<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    idle: Option<String>,
+    token_command: Option<String>,
+    jobs: Option<u32>,
+}
+
+const COMMON_KEYS: [&str; 8] = ["url", "start", "path", "env", "headers", "idle", "token_command", "jobs"];
+
+/// An agent in `evaltrail.toml`.
+pub(crate) struct ServerTable {
+    common: CommonKeys,
+    protocol: Protocol,
+    pub(super) jobs: Option<u32>,
+}
+
+impl ServerTable {
+    /// Reads the keys beside `kind`. The error is a message.
+    pub(super) fn of(kind: &str, table: toml::Table) -> Result<ServerTable, String> {
+        let (common, settings): (toml::Table, toml::Table) =
+            table.into_iter().partition(|(key, _)| COMMON_KEYS.contains(&key.as_str()));
+        let common: CommonKeys = common.try_into().map_err(message)?;
+        Ok(ServerTable { jobs: common.jobs, common, protocol: protocol(kind, settings)? })
+    }
+
+    pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
+        let CommonKeys { url, start, path, env, headers, idle, token_command, .. } = self.common;
+        let program = |command: &str, env: &[String]| {
+            let argv = split_command(command).map_err(|error| error.0)?;
+            Ok::<_, String>(ProgramSpec { argv, cwd: root.to_path_buf(), env: env.to_vec() })
+        };
+        let server = match (url, start) {
+            (Some(url), None) if path.is_none() => AgentServer::Url(checked(&url)?),
+            (Some(_), None) => {
+                return Err("path needs a start command; with a url, write the path in it".into());
+            }
+            (None, Some(start)) => {
+                let program = program(&start, &env)?;
+                if !program.argv.iter().any(|word| word.contains("{port}")) {
+                    return Err("start must contain {port}, which is replaced by a free port".into());
+                }
+                AgentServer::Start(program)
+            }
+            _ => return Err("an agent of this kind has either a url or a start command".into()),
+        };
+        let idle =
+            idle.map(|idle| parse_duration(&idle).map_err(|why| format!("idle: {why}"))).transpose()?;
+        let token_command = token_command.map(|command| program(&command, &env)).transpose()?;
+        Ok(AgentSpec::Server(Box::new(ServerSpec {
+            protocol: in_folder(self.protocol, root),
+            server,
+            path: path.unwrap_or_default(),
+            headers,
+            idle_ms: idle.map(|idle| idle.as_millis() as u64),
+            token_command,
+        })))
+    }
+}
+
+/// The protocol of an address that begins with the name of one and `+`, and the rest.
+pub(super) fn protocol_of(text: &str) -> Option<(&'static str, &str)> {
+    let (name, address) = text.split_once('+')?;
+    let known = Protocol::NAMES.into_iter().find(|known| *known == name)?;
+    address.starts_with("http").then_some((known, address))
+}
+
+/// The address after the name of the protocol. Settings follow the `#`: `http://HOST:PORT/PATH#stream=false`. The setting
+/// `token_env` names the environment variable that contains the bearer token.
+pub(super) fn parse(name: &str, address: &str, base: &Path) -> Result<AgentSpec, String> {
+    let (url, fragment) = address.split_once('#').unwrap_or((address, ""));
+    let mut headers = BTreeMap::new();
+    let mut settings = toml::Table::new();
+    for (key, value) in url::form_urlencoded::parse(fragment.as_bytes()) {
+        match key.as_ref() {
+            "token_env" => {
+                headers.insert("authorization".to_string(), format!("Bearer {{env.{value}}}"));
+            }
+            key => {
+                settings.insert(key.to_string(), setting(&value));
+            }
+        }
+    }
+    let server = AgentServer::Url(checked(url)?);
+    let protocol = in_folder(protocol(name, settings)?, base);
+    Ok(AgentSpec::Server(Box::new(ServerSpec {
+        protocol,
+        server,
+        path: String::new(),
+        headers,
+        idle_ms: None,
+        token_command: None,
+    })))
+}
+
+/// A setting in an address: a boolean, a whole number or a text.
+fn setting(text: &str) -> toml::Value {
+    match (text.parse::<bool>(), text.parse::<i64>()) {
+        (Ok(flag), _) => flag.into(),
+        (_, Ok(number)) => number.into(),
+        _ => text.into(),
+    }
+}
+
+/// The protocol with its settings. The error is a message.
+fn protocol(kind: &str, mut settings: toml::Table) -> Result<Protocol, String> {
+    settings.insert("kind".into(), kind.into());
+    Protocol::deserialize(toml::Value::Table(settings)).map_err(message)
+}
+
+/// The settings with paths that are relative to a folder.
+fn in_folder(mut protocol: Protocol, folder: &Path) -> Protocol {
+    if let Some(path) = protocol.path_mut() {
+        *path = folder.join(&path);
+    }
+    protocol
+}
+
+fn message(error: toml::de::Error) -> String {
+    error.message().to_string()
+}
+
+fn checked(url: &str) -> Result<String, String> {
+    let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(url.to_string()),
+        _ => Err(format!("{url}: the address must begin with http:// or https://")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{A2aBinding, A2aSettings};
+
+    #[test]
+    fn an_address_contains_the_settings() {
+        let here = Path::new("/w");
+        let AgentSpec::Server(spec) =
+            parse("a2a", "http://h:1/x?y=1#stream=false&binding=http-json&token_env=KEY", here).unwrap()
+        else {
+            panic!("a server")
+        };
+        assert_eq!(spec.server, AgentServer::Url("http://h:1/x?y=1".into()));
+        assert_eq!(
+            spec.protocol,
+            Protocol::A2a(A2aSettings { stream: false, binding: Some(A2aBinding::HttpJson) })
+        );
+        assert_eq!(spec.headers["authorization"], "Bearer {env.KEY}");
+        let wrong = |text| parse("a2a", text, here).unwrap_err();
+        assert!(
+            wrong("http://h:1#steam=false").contains("unknown field `steam`"),
+            "{}",
+            wrong("http://h:1#steam=false")
+        );
+        assert!(wrong("https//h").contains("https//h"));
+        assert_eq!(protocol_of("a2a+https://h"), Some(("a2a", "https://h")));
+        assert_eq!(protocol_of("b2b+https://h"), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Agents on servers that speak a protocol of agents: the protocols, their settings, and how the server is reached.
+
+use super::agent::without_secrets;
+use super::{AgentServer, ProgramSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// An agent on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ServerSpec {
+    /// The protocol, with its settings.
+    pub protocol: Protocol,
+    /// The server. The address is that of the agent, in the form that the protocol requires.
+    pub server: AgentServer,
+    /// The path of the agent on a server that evaltrail starts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// Headers of every request. `{env.NAME}` in a value stands for an environment variable; its value is not stored.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The longest time without a sign of the agent during a turn, in milliseconds; `None` is without limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// A command that prints an access token, which is sent as bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_command: Option<ProgramSpec>,
+}
+
+/// A protocol of agents, with its settings. The names of the variants are the values of `kind` in `evaltrail.toml` and
+/// the beginning of addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Agent2Agent, versions 1.0 and 0.3.
+    A2a(A2aSettings),
+    /// Vertex AI Agent Engine.
+    AgentEngine(AgentEngineSettings),
+    /// A LangGraph server.
+    Langgraph(LanggraphSettings),
+    /// A model or an agent behind one of OpenAI's interfaces.
+    Openai(OpenaiSettings),
+}
+
+impl Protocol {
+    /// The name of the protocol in `evaltrail.toml` and in addresses.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Protocol::A2a(_) => "a2a",
+            Protocol::AgentEngine(_) => "agent-engine",
+            Protocol::Langgraph(_) => "langgraph",
+            Protocol::Openai(_) => "openai",
+        }
+    }
+
+    /// The names of all protocols.
+    pub const NAMES: [&str; 4] = ["a2a", "agent-engine", "langgraph", "openai"];
+}
+
+/// Settings of an agent that speaks Agent2Agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct A2aSettings {
+    /// Whether to stream, if the agent's card says that the agent can.
+    pub stream: bool,
+    /// The binding to use, if the agent offers it; the first one that the card lists when `None`.
+    pub binding: Option<A2aBinding>,
+}
+
+impl Default for A2aSettings {
+    fn default() -> Self {
+        A2aSettings { stream: true, binding: None }
+    }
+}
+
+/// How Agent2Agent's methods are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum A2aBinding {
+    /// JSON-RPC.
+    JsonRpc,
+    /// HTTP with JSON.
+    HttpJson,
+}
+
+/// Settings of an agent on Agent Engine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentEngineSettings {
+    /// Whether the agent has sessions, as those of ADK have. Those of LangChain's template do not.
+    pub sessions: bool,
+}
+
+impl Default for AgentEngineSettings {
+    fn default() -> Self {
+        AgentEngineSettings { sessions: true }
+    }
+}
+
+/// Settings of a graph on a LangGraph server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LanggraphSettings {
+    /// The assistant: an id, or the name of a graph. When it is empty, the application that the case names, or the only
+    /// one of the server.
+    pub assistant: String,
+    /// The key of the graph's input that receives the user's message. When it is empty, the messages, or the only text.
+    pub input: String,
+    /// The key of the graph's state that contains the response. When it is empty, the last message, or the only text
+    /// beside the input.
+    pub output: String,
+}
+
+/// Settings of a model, or of an agent, behind one of OpenAI's interfaces.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenaiSettings {
+    /// The model.
+    pub model: String,
+    /// The interface.
+    #[serde(default)]
+    pub api: OpenaiApi,
+    /// Whether to stream.
+    #[serde(default = "yes")]
+    pub stream: bool,
+    /// Whether an agent behind the interface runs its tools itself. Its calls are not known then.
+    #[serde(default)]
+    pub hosted: bool,
+    /// A file with the declarations of the tools: a list of functions.
+    #[serde(default, with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    pub tools: Option<PathBuf>,
+    /// The system prompt.
+    #[serde(default)]
+    pub system: String,
+    /// Further members of each request, for example the temperature.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+    /// The maximum number of requests of a turn.
+    #[serde(default = "ten")]
+    pub max_steps: u32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ten() -> u32 {
+    10
+}
+
+/// An interface of OpenAI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenaiApi {
+    /// Chat completions.
+    #[default]
+    Chat,
+    /// Responses.
+    Responses,
+}
+
+impl Protocol {
+    /// Mutable access to the file that the settings name, if they name one.
+    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Protocol::Openai(settings) => settings.tools.as_mut(),
+            Protocol::A2a(_) | Protocol::AgentEngine(_) | Protocol::Langgraph(_) => None,
+        }
+    }
+}
+
+impl ServerSpec {
+    /// A short name for a headline.
+    pub fn label(&self) -> String {
+        let kind = self.protocol.name();
+        match &self.server {
+            AgentServer::Url(url) => format!("{kind} at {}", without_secrets(url)),
+            AgentServer::Start(program) => {
+                format!("{kind} by {}", program.argv.first().map_or("", String::as_str))
+            }
+        }
+    }
+
+    /// The names of the environment variables whose values are sent to the server.
+    pub fn sent_variables(&self) -> Vec<&str> {
+        self.headers.values().flat_map(|value| variables_in(value)).collect()
+    }
+}
+
+/// What stands before the name of an environment variable.
+const VARIABLE: &str = "{env.";
+
+/// The names of the environment variables in a text with `{env.NAME}`.
+fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(VARIABLE).skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+}
+
+/// Replaces each `{env.NAME}` by the value of the environment variable. The error is the name of a variable that is not
+/// set.
+pub fn with_variables(text: &str, value_of: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut pieces = text.split(VARIABLE);
+    let mut out = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        match piece.split_once('}') {
+            Some((name, rest)) => {
+                out.push_str(&value_of(name).ok_or_else(|| name.to_string())?);
+                out.push_str(rest);
+            }
+            None => {
+                out.push_str(VARIABLE);
+                out.push_str(piece);
+            }
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_replaced_by_their_values() {
+        let value = |name: &str| (name == "A").then(|| "x".to_string());
+        assert_eq!(with_variables("Bearer {env.A}!", value), Ok("Bearer x!".into()));
+        assert_eq!(with_variables("{env.A}{env.A} {env.", value), Ok("xx {env.".into()));
+        assert_eq!(with_variables("{env.B}", value), Err("B".into()));
+        assert_eq!(variables_in("{env.A} and {env.B}").collect::<Vec<_>>(), ["A", "B"]);
+    }
+}
