@@ -2,6 +2,7 @@
 
 use super::a2a::A2aAgent;
 use super::adk::AdkAgent;
+use super::ag_ui::AgUiAgent;
 use super::agent_engine::EngineAgent;
 use super::budget::RunMemory;
 use super::command::CommandAgent;
@@ -169,6 +170,7 @@ async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn
     let remote = Arc::new(Remote::of(address, spec)?);
     Ok(match &spec.protocol {
         Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
+        Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),
         Protocol::AgentEngine(settings) => Box::new(EngineAgent::connect(remote, settings)),
         Protocol::Openai(settings) => Box::new(OpenaiAgent::connect(remote, settings)?),
         Protocol::Langgraph(settings) => Box::new(LanggraphAgent::connect(remote, settings).await?),

@@ -4,7 +4,7 @@
 //! AgentSpec ──Agents::connect──▶ dyn Agent ──open──▶ dyn Session ──turn──▶ events ──▶ close
 //!                                  │
 //!             adk (HTTP, server-sent events)
-//!             a2a (Agent2Agent), agent_engine (Vertex AI), langgraph, openai
+//!             a2a (Agent2Agent), ag_ui, agent_engine (Vertex AI), langgraph, openai
 //!             command (one process per attempt, JSON Lines)
 //!             replay (recorded events with their timing)
 //! ```
@@ -16,6 +16,7 @@ mod a2a;
 mod adk;
 mod adk_session;
 mod adk_tools;
+mod ag_ui;
 mod agent_engine;
 mod budget;
 mod command;

@@ -35,6 +35,8 @@ pub struct ServerSpec {
 pub enum Protocol {
     /// Agent2Agent, versions 1.0 and 0.3.
     A2a(A2aSettings),
+    /// AG-UI, the protocol between agents and user interfaces.
+    AgUi(AgUiSettings),
     /// Vertex AI Agent Engine.
     AgentEngine(AgentEngineSettings),
     /// A LangGraph server.
@@ -48,6 +50,7 @@ impl Protocol {
     pub fn name(&self) -> &'static str {
         match self {
             Protocol::A2a(_) => "a2a",
+            Protocol::AgUi(_) => "ag-ui",
             Protocol::AgentEngine(_) => "agent-engine",
             Protocol::Langgraph(_) => "langgraph",
             Protocol::Openai(_) => "openai",
@@ -55,7 +58,7 @@ impl Protocol {
     }
 
     /// The names of all protocols.
-    pub const NAMES: [&str; 4] = ["a2a", "agent-engine", "langgraph", "openai"];
+    pub const NAMES: [&str; 5] = ["a2a", "ag-ui", "agent-engine", "langgraph", "openai"];
 }
 
 /// Settings of an agent that speaks Agent2Agent.
@@ -82,6 +85,18 @@ pub enum A2aBinding {
     JsonRpc,
     /// HTTP with JSON.
     HttpJson,
+}
+
+/// Settings of an agent that speaks AG-UI.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgUiSettings {
+    /// A file with the declarations of the tools that the client runs: a list of functions.
+    #[serde(default, with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    pub tools: Option<PathBuf>,
+    /// The maximum number of runs of a turn: the agent is run again after the client has run a tool.
+    #[serde(default = "ten")]
+    pub max_steps: u32,
 }
 
 /// Settings of an agent on Agent Engine.
@@ -165,6 +180,7 @@ impl Protocol {
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Protocol::Openai(settings) => settings.tools.as_mut(),
+            Protocol::AgUi(settings) => settings.tools.as_mut(),
             Protocol::A2a(_) | Protocol::AgentEngine(_) | Protocol::Langgraph(_) => None,
         }
     }

@@ -15,6 +15,7 @@ use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The maximum size of a file of declarations, in bytes.
@@ -69,17 +70,16 @@ struct AskedCall {
 impl OpenaiAgent {
     /// Reads the declarations of the tools.
     pub(super) fn connect(remote: Arc<Remote>, settings: &OpenaiSettings) -> Result<OpenaiAgent, AgentError> {
-        let tools = match &settings.tools {
-            Some(path) => {
-                let wrong = |why: String| setup(format!("the tools in {}: {why}", path.display()));
-                let text =
-                    read_text_file(path, LONGEST_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
-                declarations(&text).map_err(wrong)?
-            }
-            None => Vec::new(),
-        };
+        let tools = settings.tools.as_deref().map(declarations_in).transpose()?.unwrap_or_default();
         Ok(OpenaiAgent { place: Arc::new(OpenaiPlace { remote, settings: settings.clone(), tools }) })
     }
+}
+
+/// Reads the declarations of tools from a file. Errors: it cannot be read, or is not a list of functions.
+pub(super) fn declarations_in(path: &Path) -> Result<Vec<Value>, AgentError> {
+    let wrong = |why: String| setup(format!("the tools in {}: {why}", path.display()));
+    let text = read_text_file(path, LONGEST_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
+    declarations(&text).map_err(wrong)
 }
 
 /// The declarations in a file: a list of functions, each in OpenAI's form or in Gemini's.
