@@ -30,6 +30,7 @@ mod orders;
 mod parity;
 mod pty;
 mod real_adk;
+mod real_agents;
 mod real_authoring;
 mod run_records;
 mod runs;

@@ -1,0 +1,325 @@
+//! Agents of real libraries, with fake models, that speak the protocols evaltrail speaks. What evaltrail sees of each case
+//! is compared with what the protocol's own client library saw (`shared/oracle/real`).
+#![cfg(unix)]
+
+use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
+use serde_json::{Map, Value};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// The Python environments, in which `.ci/real-agents` installs the libraries.
+fn environment(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("EVALTRAIL_REAL_AGENTS").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| root().join(".real-agents")).join(name);
+    let found = folder.join(".complete").is_file() && oracle().is_some();
+    if !found {
+        let required = std::env::var_os("EVALTRAIL_REQUIRE_REAL_AGENTS").is_some();
+        assert!(!required, "the environment {name} is required here; run .ci/real-agents");
+        println!("SKIPPED: the environment {name} is not installed; run .ci/real-agents");
+    }
+    found.then_some(folder)
+}
+
+/// A server of real agents, in a copy of the oracle's folder. It is killed with its children when this is dropped.
+struct RealServer {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl RealServer {
+    /// Starts a server in a folder of the oracle. `{port}` in the arguments is replaced by the port.
+    fn start(environment: &Path, folder: &str, program: &str, args: &[&str]) -> RealServer {
+        let place = tempfile::tempdir().unwrap();
+        copy_folder(&oracle().unwrap().join("real"), place.path());
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let log = std::fs::File::create(place.path().join("server.log")).unwrap();
+        let programs = environment.join("bin");
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+        let child = Command::new(programs.join(program))
+            .args(args.iter().map(|arg| arg.replace("{port}", &port.to_string())))
+            .current_dir(place.path().join(folder))
+            .env("PATH", path)
+            .envs([("LANGGRAPH_CLI_NO_ANALYTICS", "1"), ("LANGGRAPH_NO_VERSION_CHECK", "true")])
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let mut server = RealServer { child, port, folder: place };
+        wait_for("the server", Duration::from_secs(120), || {
+            if let Some(status) = server.child.try_wait().unwrap() {
+                panic!("{folder}: the server ended with {status}: {}", server.log());
+            }
+            server.answers().then_some(())
+        });
+        server
+    }
+
+    /// Whether the server answers a request, whatever the status.
+    fn answers(&self) -> bool {
+        use std::io::{Read, Write};
+        let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", self.port)) else { return false };
+        let request = format!("GET /nothing HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port);
+        let mut answer = [0; 4];
+        stream.write_all(request.as_bytes()).is_ok() && stream.read_exact(&mut answer).is_ok()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("server.log")).unwrap_or_default()
+    }
+
+    fn path(&self, folder: &str) -> PathBuf {
+        self.folder.path().join(folder)
+    }
+}
+
+impl Drop for RealServer {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// One way to run the cases of a folder.
+struct Mode<'a> {
+    folder: &'a str,
+    /// The agent's address; `{port}` is replaced.
+    agent: &'a str,
+    /// The recorded expectations.
+    expected: &'a str,
+    /// The cases; all when empty.
+    cases: &'a [&'a str],
+}
+
+impl Mode<'_> {
+    /// Runs the cases and compares every turn, and the outcome of every case.
+    fn check(&self, server: &RealServer) {
+        let folder = server.path(self.folder);
+        let home = tempfile::tempdir().unwrap();
+        let recording = home.path().join("recording.jsonl");
+        let ids = if self.cases.is_empty() { String::new() } else { format!(":{}", self.cases.join(",")) };
+        let agent = self.agent.replace("{port}", &server.port.to_string());
+        let mut command = evaltrail(home.path());
+        command.current_dir(&folder).args(["run", "--json", "-j", "4", "--agent", &agent, "--record"]);
+        command.arg(&recording).arg(format!("cases.evalset.json{ids}"));
+        command.envs([("DESK_KEY", "sk-desk"), ("DESK_TOKEN", "ya29.desk")]);
+        let out = output(&mut command);
+        let report: Value =
+            serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+        let recorded = std::fs::read_to_string(&recording).unwrap_or_default();
+        let recorded: Map<String, Value> = recorded
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|attempt| (attempt["eval_id"].as_str().unwrap().to_string(), attempt["turns"].clone()))
+            .collect();
+        let read = |name: &str| -> Value {
+            serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+        };
+        let (expected, verdicts) = (read(self.expected), read("verdicts.json"));
+        let cases = report["cases"].as_array().unwrap();
+        assert!(!cases.is_empty());
+        for case in cases {
+            let id = case["eval_id"].as_str().unwrap();
+            let place = format!("{agent}, {id}");
+            let verdict = &verdicts[self.expected][id];
+            assert_eq!(case["status"], verdict["status"], "{place}: {case}");
+            let turns = recorded.get(id).and_then(Value::as_array).cloned().unwrap_or_default();
+            let asks = turns.iter().any(|turn| turn.get("end").is_some());
+            assert_eq!(asks, verdict["asks"], "{place}: {turns:?}");
+            for (at, expected) in expected["cases"][id]["turns"].as_array().unwrap().iter().enumerate() {
+                compare_turn(&format!("{place}, turn {}", at + 1), expected, turns.get(at), &case["error"]);
+            }
+        }
+    }
+}
+
+fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Value) {
+    let failed = matches!(expected["status"].as_str(), Some("error" | "failed"));
+    assert_eq!(
+        failed,
+        error.is_string() && turn.is_none_or(|turn| turn["error"].is_string()),
+        "{place}: {error}"
+    );
+    for words in ["on purpose", "no such city: Atlantis"] {
+        let both_say = |text: &Value| text.as_str().is_some_and(|text| text.contains(words));
+        assert!(!both_say(&expected["error"]) || both_say(error), "{place}: {error}");
+    }
+    let Some(turn) = turn else {
+        return assert!(failed && expected["trajectory"].as_array().is_none_or(Vec::is_empty), "{place}");
+    };
+    let parts = || {
+        turn["events"].as_array().unwrap().iter().flat_map(|event| {
+            let parts = event["content"]["parts"].as_array().cloned().unwrap_or_default();
+            parts.into_iter().map(move |part| (event["author"].clone(), part))
+        })
+    };
+    let member = |part: &Value, key: &str| part.get(key).cloned();
+    let calls: Vec<(Value, Value)> =
+        parts().filter_map(|(author, part)| Some((author, member(&part, "function_call")?))).collect();
+    let responses: Vec<Value> = parts().filter_map(|(_, part)| member(&part, "function_response")).collect();
+    let Some(listed) = expected["trajectory"].as_array() else {
+        return assert!(
+            turn["partial"] == true && calls.is_empty(),
+            "{place}: the calls are unknown: {turn}"
+        );
+    };
+    assert!(failed || turn.get("partial").is_none(), "{place}: the calls are known");
+    assert_eq!(calls.len(), listed.len(), "{place}: {calls:?} {listed:?}");
+    for ((author, call), expected) in calls.iter().zip(listed) {
+        assert_eq!(call["name"], expected["name"], "{place}");
+        let args = if expected["args"].is_string() { &call["args"]["tool_input"] } else { &call["args"] };
+        assert!(equal(args, &expected["args"]), "{place}: {args} {}", expected["args"]);
+        if let Some(expected) = expected.get("author").filter(|author| author.is_string()) {
+            assert_eq!(author, expected, "{place}");
+        }
+    }
+    let listed = expected["responses"].as_array().unwrap();
+    assert_eq!(responses.len(), listed.len(), "{place}: {responses:?}");
+    // Tools that run at the same time respond in any order.
+    let mut left = responses;
+    for expected in listed {
+        let is_expected =
+            |one: &Value| one["name"] == expected["name"] && equal(&one["response"], &expected["response"]);
+        let at = left
+            .iter()
+            .position(is_expected)
+            .unwrap_or_else(|| panic!("{place}: {expected} is not in {left:?}"));
+        left.remove(at);
+    }
+    if let Some(expected) = expected["response"].as_str() {
+        let said = parts().filter(|(_, part)| part["thought"] != true);
+        let said =
+            said.filter_map(|(_, part)| Some(part["text"].as_str()?.to_string())).last().unwrap_or_default();
+        let as_json = |text: &str| serde_json::from_str::<Value>(text).ok();
+        assert!(
+            said == expected || as_json(&said).is_some() && as_json(&said) == as_json(expected),
+            "{place}: {said:?} {expected:?}"
+        );
+    }
+}
+
+/// Equality of JSON in which an integer equals its float, also above 2^53: some libraries make floats of integers.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
+        }
+        _ => a == b,
+    }
+}
+
+#[test]
+fn adk_over_a2a_with_both_sdks() {
+    for (name, version) in [("a2a-adk", "v1"), ("a2a-adk-0.3", "v03")] {
+        let Some(environment) = environment(name) else { continue };
+        let server = RealServer::start(&environment, "adk_a2a", "python", &["server.py", "{port}"]);
+        for (settings, recorded) in [("", "stream"), ("#stream=false", "send")] {
+            let agent = format!("a2a+http://127.0.0.1:{{port}}/{settings}");
+            // What is not streamed names no authors, unless ADK's extension is asked for, as evaltrail does.
+            let expected = format!("expected.{version}.{recorded}.json");
+            Mode { folder: "adk_a2a", agent: &agent, expected: &expected, cases: &[] }.check(&server);
+        }
+    }
+}
+
+#[test]
+fn the_a2a_sdk_by_itself_in_both_versions_and_bindings() {
+    for (name, program, version) in [("a2a", "server_v1.py", "v1"), ("a2a-0.3", "server_v03.py", "v03")] {
+        let Some(environment) = environment(name) else { continue };
+        let server = RealServer::start(&environment, "a2a_sdk", "python", &[program, "{port}"]);
+        let modes = [
+            ("", "stream"),
+            ("#stream=false", if version == "v1" { "send" } else { "stream" }),
+            ("#binding=http-json", "rest"),
+            ("#binding=http-json&stream=false", "rest"),
+        ];
+        for (settings, recorded) in modes {
+            let agent = format!("a2a+http://127.0.0.1:{{port}}/{settings}");
+            let expected = format!("expected.{version}.{recorded}.json");
+            Mode { folder: "a2a_sdk", agent: &agent, expected: &expected, cases: &[] }.check(&server);
+        }
+    }
+}
+
+#[test]
+fn pydantic_ai_over_ag_ui_and_a2a() {
+    for (name, ag_ui, a2a) in [
+        ("pydantic-ai", "expected.agui.json", "expected.a2a.fasta2a2.json"),
+        ("pydantic-ai-1", "expected.agui.v1x.json", "expected.a2a.fasta2a06.json"),
+    ] {
+        let Some(environment) = environment(name) else { continue };
+        let server = RealServer::start(&environment, "pydantic", "python", &["server.py", "{port}"]);
+        let mode = |agent, expected| Mode { folder: "pydantic", agent, expected, cases: &[] };
+        mode("ag-ui+http://127.0.0.1:{port}/ag-ui", ag_ui).check(&server);
+        mode("a2a+http://127.0.0.1:{port}/a2a/", a2a).check(&server);
+        if name == "pydantic-ai" {
+            // The client's tools are answered from the stubs beside the set.
+            let stubs = server.path("openai_compat/stubs.jsonl");
+            std::fs::copy(stubs, server.path("pydantic/cases.tools.jsonl")).unwrap();
+            let agent = "ag-ui+http://127.0.0.1:{port}/ag-ui-bare#tools=../openai_compat/tools.json";
+            mode(agent, "expected.agui.client_tools.json").check(&server);
+        }
+    }
+}
+
+#[test]
+fn graphs_on_a_langgraph_server() {
+    let Some(environment) = environment("langgraph") else { return };
+    let args = ["dev", "--host", "127.0.0.1", "--port", "{port}", "--no-browser", "--no-reload"];
+    let server = RealServer::start(&environment, "langgraph", "langgraph", &args);
+    let mode = |agent, cases| Mode { folder: "langgraph", agent, expected: "expected.json", cases };
+    // Each case names its graph.
+    let cases = [
+        "weather",
+        "parallel",
+        "chain",
+        "twice",
+        "hello",
+        "memory",
+        "tool_fails",
+        "wrong",
+        "crash",
+        "clerk",
+        "interrupt",
+    ];
+    mode("langgraph+http://127.0.0.1:{port}", &cases).check(&server);
+    mode("langgraph+http://127.0.0.1:{port}#assistant=plain&input=question", &["plain"]).check(&server);
+}
+
+#[test]
+fn a_model_behind_openais_interfaces() {
+    let Some(environment) = environment("litellm") else { return };
+    let args = ["--config", "config.yaml", "--host", "127.0.0.1", "--port", "{port}", "--telemetry", "False"];
+    let server = RealServer::start(&environment, "openai_compat", "litellm", &args);
+    std::fs::copy(server.path("openai_compat/stubs.jsonl"), server.path("openai_compat/cases.tools.jsonl"))
+        .unwrap();
+    for api in ["chat", "responses"] {
+        for (stream, suffix) in [("true", ".stream"), ("false", "")] {
+            let agent = format!(
+                "openai+http://127.0.0.1:{{port}}/v1#model=desk&tools=tools.json&token_env=DESK_KEY&api={api}&stream={stream}"
+            );
+            let expected = format!("expected.{api}{suffix}.json");
+            Mode { folder: "openai_compat", agent: &agent, expected: &expected, cases: &[] }.check(&server);
+        }
+    }
+}
+
+#[test]
+fn an_agent_in_agent_engines_container() {
+    let Some(environment) = environment("agent-engine") else { return };
+    let server = RealServer::start(&environment, "agent_engine", "python", &["server.py", "{port}"]);
+    let engine =
+        "agent-engine+http://127.0.0.1:{port}/v1/projects/p/locations/us-central1/reasoningEngines/1";
+    let agent = format!("{engine}#token_env=DESK_TOKEN");
+    Mode { folder: "agent_engine", agent: &agent, expected: "expected.json", cases: &[] }.check(&server);
+}
