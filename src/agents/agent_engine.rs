@@ -131,6 +131,10 @@ impl Session for EngineSession {
             if let (Some(code), Some(words)) = (item.value.get("code"), item.value["message"].as_str()) {
                 return Err(remote.error(ErrorKind::Agent, format!("{words} ({code})")));
             }
+            if item.value.get("author").is_none() {
+                let short: String = item.value.to_string().chars().take(200).collect();
+                return Err(remote.error(ErrorKind::Protocol, format!("not an event of ADK: {short}")));
+            }
             let mut event = event_of(&item.value)?;
             event.at = Some(began.elapsed().as_secs_f64());
             if !event.partial {

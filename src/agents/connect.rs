@@ -6,6 +6,7 @@ use super::ag_ui::AgUiAgent;
 use super::agent_engine::EngineAgent;
 use super::budget::RunMemory;
 use super::command::CommandAgent;
+use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
 use super::openai::OpenaiAgent;
 use super::remote::Remote;
@@ -172,6 +173,7 @@ async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn
         Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
         Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),
         Protocol::AgentEngine(settings) => Box::new(EngineAgent::connect(remote, settings)),
+        Protocol::Http(settings) => Box::new(HttpAgent::connect(remote, address, settings)?),
         Protocol::Openai(settings) => Box::new(OpenaiAgent::connect(remote, settings)?),
         Protocol::Langgraph(settings) => Box::new(LanggraphAgent::connect(remote, settings).await?),
     })

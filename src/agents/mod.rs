@@ -4,7 +4,8 @@
 //! AgentSpec ──Agents::connect──▶ dyn Agent ──open──▶ dyn Session ──turn──▶ events ──▶ close
 //!                                  │
 //!             adk (HTTP, server-sent events)
-//!             a2a (Agent2Agent), ag_ui, agent_engine (Vertex AI), langgraph, openai
+//!             a2a (Agent2Agent), ag_ui, agent_engine (Vertex AI), langgraph, openai,
+//!             http (a template)
 //!             command (one process per attempt, JSON Lines)
 //!             replay (recorded events with their timing)
 //! ```
@@ -22,6 +23,7 @@ mod budget;
 mod command;
 mod connect;
 mod error;
+mod http;
 mod kind;
 mod langgraph;
 mod messages;

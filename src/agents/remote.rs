@@ -165,11 +165,26 @@ impl Remote {
         body: &Value,
         headers: &HeaderMap,
     ) -> Result<Response, AgentError> {
-        let response = self.send(Method::POST, url, Some(body), headers).await?;
-        match response.status().is_success() {
-            true => Ok(response),
-            false => Err(self.refused(response).await),
-        }
+        self.exchange(Method::POST, url, Some(body), headers, &[]).await
+    }
+
+    /// Sends the request of a turn with any method. Errors: the status is not one of `accepted`, or not that of success if
+    /// there are none.
+    pub(super) async fn exchange(
+        &self,
+        method: Method,
+        url: Url,
+        body: Option<&Value>,
+        headers: &HeaderMap,
+        accepted: &[u16],
+    ) -> Result<Response, AgentError> {
+        let response = self.send(method, url, body, headers).await?;
+        let status = response.status();
+        let is_accepted = match accepted {
+            [] => status.is_success(),
+            accepted => accepted.contains(&status.as_u16()),
+        };
+        if is_accepted { Ok(response) } else { Err(self.refused(response).await) }
     }
 
     /// Reads the response to a turn item by item: server-sent events, or lines of JSON.

@@ -39,6 +39,8 @@ pub enum Protocol {
     AgUi(AgUiSettings),
     /// Vertex AI Agent Engine.
     AgentEngine(AgentEngineSettings),
+    /// Any endpoint, described by a template.
+    Http(Box<HttpSettings>),
     /// A LangGraph server.
     Langgraph(LanggraphSettings),
     /// A model or an agent behind one of OpenAI's interfaces.
@@ -52,13 +54,14 @@ impl Protocol {
             Protocol::A2a(_) => "a2a",
             Protocol::AgUi(_) => "ag-ui",
             Protocol::AgentEngine(_) => "agent-engine",
+            Protocol::Http(_) => "http",
             Protocol::Langgraph(_) => "langgraph",
             Protocol::Openai(_) => "openai",
         }
     }
 
     /// The names of all protocols.
-    pub const NAMES: [&str; 5] = ["a2a", "ag-ui", "agent-engine", "langgraph", "openai"];
+    pub const NAMES: [&str; 6] = ["a2a", "ag-ui", "agent-engine", "http", "langgraph", "openai"];
 }
 
 /// Settings of an agent that speaks Agent2Agent.
@@ -111,6 +114,82 @@ impl Default for AgentEngineSettings {
     fn default() -> Self {
         AgentEngineSettings { sessions: true }
     }
+}
+
+/// The template of an endpoint. Paths are JSONPaths (RFC 9535).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpSettings {
+    /// The method.
+    #[serde(default = "post")]
+    pub method: String,
+    /// The body of a request, with the placeholders `{prompt}`, `{messages}`, `{session_id}`, `{user_id}`, `{eval_id}`,
+    /// `{turn}`, `{state}` and `{user_content}`, which the address may have, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Map<String, Value>>,
+    /// The path of the response's text; several texts are joined by newlines. Without this and `calls`, the whole reply is
+    /// the response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
+    /// The path of an error. If it leads to a value that is not null, the attempt is errored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The path of the session's id, if the server assigns it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Where the tool calls are. They are not known when this is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<HttpCalls>,
+    /// How the reply is streamed; it is not when this is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<HttpStream>,
+    /// The status codes of a reply; those of success when this is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ok: Vec<u16>,
+}
+
+impl HttpSettings {
+    /// The template of the body as text.
+    pub fn body_text(&self) -> String {
+        self.body.clone().map(|body| Value::Object(body).to_string()).unwrap_or_default()
+    }
+}
+
+fn post() -> String {
+    "POST".into()
+}
+
+/// Where the tool calls of a reply are. All paths but the first are relative to a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpCalls {
+    /// The calls.
+    pub path: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments: an object, or a text that contains one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<String>,
+    /// The tool's response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
+    /// The call's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The agent that made the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+}
+
+/// How a reply is streamed: as server-sent events, or as lines of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpStream {
+    /// The name, or the `type`, of the events with pieces of the text; all events when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// The path of a piece of the text.
+    pub text: String,
 }
 
 /// Settings of a graph on a LangGraph server.
@@ -181,7 +260,7 @@ impl Protocol {
         match self {
             Protocol::Openai(settings) => settings.tools.as_mut(),
             Protocol::AgUi(settings) => settings.tools.as_mut(),
-            Protocol::A2a(_) | Protocol::AgentEngine(_) | Protocol::Langgraph(_) => None,
+            Protocol::A2a(_) | Protocol::AgentEngine(_) | Protocol::Http(_) | Protocol::Langgraph(_) => None,
         }
     }
 }

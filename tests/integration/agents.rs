@@ -2,13 +2,13 @@
 //! limit.
 #![cfg(unix)]
 
-use crate::common::{both, evaltrail, output, wait_for};
+use crate::common::{both, evaltrail, output, peak_of, wait_for};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn set(cases: usize) -> String {
@@ -162,27 +162,6 @@ fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
     let work = Work::scripted(1, "kill -9 $$");
     let out = work.run(&["--timeout", "50s"]);
     assert!(error_of(&report(&out), 0).contains("signal: 9"), "{}", both(&out));
-}
-
-/// Waits for a process. Returns its peak memory in MB.
-fn peak_of(mut child: Child) -> u64 {
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let mut output = child.stdout.take();
-    let reading = std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = output.as_mut().map(|output| output.read_to_string(&mut text));
-        text
-    });
-    while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    drop(reading.join());
-    peak / 1024
 }
 
 #[cfg(target_os = "linux")]

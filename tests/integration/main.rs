@@ -28,6 +28,7 @@ mod keys;
 mod laws;
 mod orders;
 mod parity;
+mod protocols;
 mod pty;
 mod real_adk;
 mod real_agents;

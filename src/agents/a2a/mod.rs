@@ -278,6 +278,10 @@ impl A2aSession {
             let words = reader.failure().unwrap_or_else(|| "the agent failed without saying why".into());
             return Err(self.place.remote.error(ErrorKind::Agent, words));
         }
+        if state == TaskState::None {
+            let why = "the server answered with nothing that Agent2Agent defines";
+            return Err(AgentError::new(ErrorKind::Protocol, why));
+        }
         if state == TaskState::Canceled {
             return Err(AgentError::new(ErrorKind::Agent, "the agent's server cancelled the task"));
         }

@@ -212,3 +212,24 @@ pub fn number(value: &Value) -> Option<f64> {
         other => other.to_string().parse().ok(),
     }
 }
+
+/// Waits for a process. Returns its peak memory in MB.
+pub fn peak_of(mut child: Child) -> u64 {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let mut output = child.stdout.take();
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = output.as_mut().map(|output| std::io::Read::read_to_string(output, &mut text));
+        text
+    });
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(reading.join());
+    peak / 1024
+}

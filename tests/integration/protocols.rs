@@ -1,0 +1,462 @@
+//! Agents that speak the protocols of `src/agents`, at servers that misbehave: an endless stream, a huge body, deep
+//! nesting, another version, a redirect, a connection that breaks. Also templates of endpoints, and what is sent to them.
+#![cfg(unix)]
+
+use crate::common::{both, evaltrail, output, peak_of, text};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+/// A request that a server received.
+#[derive(Clone, Debug)]
+struct Received {
+    line: String,
+    headers: Vec<(String, String)>,
+    body: Value,
+}
+
+impl Received {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A server whose replies a test writes.
+struct ScriptedServer {
+    port: u16,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl ScriptedServer {
+    fn start(
+        reply: impl Fn(&Received, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> ScriptedServer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (seen, reply) = (received.clone(), Arc::new(reply));
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let (seen, reply) = (seen.clone(), reply.clone());
+                std::thread::spawn(move || {
+                    if let Some(request) = read_request(&stream) {
+                        seen.lock().unwrap().push(request.clone());
+                        // A client that has seen enough closes the connection.
+                        let _ = reply(&request, &mut stream);
+                    }
+                });
+            }
+        });
+        ScriptedServer { port, received }
+    }
+
+    fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+}
+
+fn read_request(stream: &TcpStream) -> Option<Received> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let mut headers = Vec::new();
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        let Some((key, value)) = header.trim().split_once(':') else { break };
+        headers.push((key.to_lowercase(), value.trim().to_string()));
+    }
+    let length = headers
+        .iter()
+        .find(|(key, _)| key == "content-length")
+        .map_or(0, |(_, value)| value.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Some(Received { line: line.trim().to_string(), headers, body })
+}
+
+fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+/// A protocol at a scripted server: how it is addressed, and what a server sends that works.
+struct Kind {
+    name: &'static str,
+    /// The address after the port.
+    address: &'static str,
+    /// The type and the body of the reply to a turn.
+    reply: (&'static str, &'static str),
+    /// A piece of an endless reply.
+    endless: &'static str,
+}
+
+const SSE: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+const KINDS: [Kind; 7] = [
+    Kind {
+        name: "a2a",
+        address: "/",
+        reply: (
+            SSE,
+            "data: {\"result\":{\"message\":{\"messageId\":\"m\",\"role\":\"ROLE_AGENT\",\"parts\":[{\"text\":\"ok\"}]}}}\n\n",
+        ),
+        endless: "data: {\"result\":{\"statusUpdate\":{\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{\"state\":\"TASK_STATE_WORKING\"}}}}\n\n",
+    },
+    Kind {
+        name: "ag-ui",
+        address: "/",
+        reply: (
+            SSE,
+            "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\"ok\"}\n\ndata: {\"type\":\"RUN_FINISHED\"}\n\n",
+        ),
+        endless: "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\"more\"}\n\n",
+    },
+    Kind {
+        name: "agent-engine",
+        address: "/v1/engine",
+        reply: (JSON, "{\"author\":\"a\",\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"ok\"}]}}\n"),
+        endless: "{\"author\":\"a\",\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"more\"}]}}\n",
+    },
+    Kind {
+        name: "http",
+        address: "/chat#response=$.text&body=hi",
+        reply: (JSON, "{\"text\":\"ok\"}"),
+        endless: "{\"text\":\"more\"}\n",
+    },
+    Kind {
+        name: "langgraph",
+        address: "",
+        reply: (
+            SSE,
+            "event: updates\ndata: {\"n\":{\"messages\":[{\"type\":\"ai\",\"id\":\"m\",\"content\":\"ok\"}]}}\n\n",
+        ),
+        endless: "event: updates\ndata: {\"n\":{\"messages\":[{\"type\":\"ai\",\"content\":\"more\"}]}}\n\n",
+    },
+    Kind {
+        name: "openai",
+        address: "/v1#model=m",
+        reply: (SSE, "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"}}]}\n\ndata: [DONE]\n\n"),
+        endless: "data: {\"choices\":[{\"delta\":{\"content\":\"more and more and more of the same words, on and on\"}}]}\n\n",
+    },
+    Kind {
+        name: "openai",
+        address: "/v1#model=m&api=responses&stream=false",
+        reply: (
+            JSON,
+            "{\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"ok\"}]}]}",
+        ),
+        endless: "[",
+    },
+];
+
+impl Kind {
+    /// The address of the agent. A template is in `evaltrail.toml`, because an address cannot contain it.
+    fn agent(&self, port: u16, folder: &Path) -> String {
+        let kind = self.name;
+        if kind != "http" {
+            return format!("{kind}+http://127.0.0.1:{port}{}", self.address);
+        }
+        let config = format!(
+            "[agents.shop]\nkind = \"http\"\nurl = \"http://127.0.0.1:{port}/chat\"\nbody = {{ q = \"{{prompt}}\" }}\nresponse = \"$.text\"\n"
+        );
+        std::fs::write(folder.join("evaltrail.toml"), config).unwrap();
+        "shop".into()
+    }
+
+    /// Replies to a request that is not a turn. Returns whether it was one.
+    fn greets(&self, request: &Received, stream: &mut TcpStream) -> std::io::Result<bool> {
+        let port = stream.local_addr()?.port();
+        let base = format!("http://127.0.0.1:{port}/");
+        let interface = json!({"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+        let card = json!({"supportedInterfaces": [interface], "capabilities": {"streaming": true}});
+        let greeting = match request.line.split(' ').nth(1).unwrap_or_default() {
+            "/.well-known/agent-card.json" => card,
+            "/assistants/search" => json!([{"assistant_id": "a", "graph_id": "g"}]),
+            "/v1/engine:query" => json!({"output": {"id": "s"}}),
+            path if path.ends_with("/schemas") => json!({}),
+            _ => return Ok(false),
+        };
+        answer(stream, "200 OK", JSON, &greeting.to_string()).map(|()| true)
+    }
+}
+
+/// Two cases: at the first one the server misbehaves.
+fn cases(folder: &Path) {
+    let case = |id: &str| {
+        json!({"eval_id": id, "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": id}]},
+            "final_response": {"role": "model", "parts": [{"text": "ok"}]},
+        }]})
+    };
+    let set = json!({"eval_set_id": "s", "eval_cases": [case("misbehave"), case("behave")]});
+    std::fs::write(folder.join("s.evalset.json"), set.to_string()).unwrap();
+    let criteria = json!({"criteria": {"response_match_score": 0.8}});
+    std::fs::write(folder.join("test_config.json"), criteria.to_string()).unwrap();
+}
+
+/// The errors of the first case with each kind. The other case must not be harmed, and memory must be bounded.
+fn errors(
+    misbehave: impl Fn(&Kind, &mut TcpStream) -> std::io::Result<()> + Send + Sync + Clone + 'static,
+) -> Vec<(String, String)> {
+    KINDS
+        .iter()
+        .map(|kind| {
+            let misbehave = misbehave.clone();
+            let server = ScriptedServer::start(move |request, stream| {
+                if kind.greets(request, stream)? {
+                    return Ok(());
+                }
+                match request.body.to_string().contains("misbehave") {
+                    true => misbehave(kind, stream),
+                    false => answer(stream, "200 OK", kind.reply.0, kind.reply.1),
+                }
+            });
+            let folder = tempfile::tempdir().unwrap();
+            cases(folder.path());
+            let agent = kind.agent(server.port, folder.path());
+            let report = folder.path().join("report.json");
+            let mut command = evaltrail(folder.path());
+            command.current_dir(folder.path()).args([
+                "run",
+                "s.evalset.json",
+                "--trust",
+                ".",
+                "--agent",
+                &agent,
+            ]);
+            command
+                .args(["--retries", "0", "--timeout", "60s", "--report"])
+                .arg(format!("json={}", report.display()));
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let peak = peak_of(child);
+            assert!(peak < IDLE + 64, "{}: {peak} MB", kind.name);
+            let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+            let case = |at: usize| report["cases"][at].clone();
+            assert_eq!(case(1)["status"], "passed", "{}: {}", kind.name, case(1));
+            assert_eq!(case(0)["status"], "errored", "{}: {}", kind.name, case(0));
+            (format!("{}{}", kind.name, kind.address), case(0)["error"].as_str().unwrap().to_string())
+        })
+        .collect()
+}
+
+/// The memory of evaltrail itself in a debug build, in MB.
+const IDLE: u64 = 60;
+
+#[test]
+fn an_endless_reply_is_ended() {
+    let endless = |kind: &Kind, stream: &mut TcpStream| {
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n\r\n", kind.reply.0)?;
+        let pieces = kind.endless.repeat(1000);
+        loop {
+            stream.write_all(pieces.as_bytes())?;
+        }
+    };
+    for (kind, error) in errors(endless) {
+        assert!(error.contains("MB"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn a_huge_body_is_not_read() {
+    let huge = |kind: &Kind, stream: &mut TcpStream| {
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n",
+            kind.reply.0,
+            1 << 30
+        )?;
+        let piece = vec![b'x'; 1 << 20];
+        (0..1024).try_for_each(|_| stream.write_all(&piece))
+    };
+    for (kind, error) in errors(huge) {
+        assert!(error.contains("longer than"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let deep = |kind: &Kind, stream: &mut TcpStream| {
+        let value = "[".repeat(200_000);
+        let body = if kind.reply.0 == SSE { format!("data: {value}\n\n") } else { format!("{value}\n") };
+        answer(stream, "200 OK", kind.reply.0, &body)
+    };
+    for (kind, error) in errors(deep) {
+        assert!(error.contains("not JSON"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn a_reply_of_another_protocol_is_an_error() {
+    let other = |_: &Kind, stream: &mut TcpStream| answer(stream, "200 OK", JSON, "{\"unexpected\": true}");
+    for (kind, error) in errors(other) {
+        assert!(!error.is_empty(), "{kind}: {error}");
+    }
+    let refused = |_: &Kind, stream: &mut TcpStream| {
+        answer(stream, "400 Bad Request", JSON, "{\"error\": {\"message\": \"version 7 is needed\"}}")
+    };
+    for (kind, error) in errors(refused) {
+        assert!(error.contains("400 Bad Request: version 7 is needed"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_is_an_error() {
+    let dies = |kind: &Kind, stream: &mut TcpStream| {
+        let half = &kind.reply.1[..kind.reply.1.len() / 2];
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: 4096\r\n\r\n{half}",
+            kind.reply.0
+        )
+    };
+    for (kind, error) in errors(dies) {
+        assert!(error.contains("cut off"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn a_redirect_gets_no_key_and_no_message() {
+    let elsewhere = ScriptedServer::start(|_, stream| answer(stream, "200 OK", JSON, "{}"));
+    let port = elsewhere.port;
+    let redirect = move |_: &Kind, stream: &mut TcpStream| {
+        let target = format!("http://127.0.0.1:{port}/?token=secret");
+        write!(stream, "HTTP/1.1 307 Temporary Redirect\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n")
+    };
+    for (kind, error) in errors(redirect) {
+        assert!(error.contains("redirects to") && !error.contains("secret"), "{kind}: {error}");
+    }
+    assert!(elsewhere.received().is_empty(), "{:?}", elsewhere.received());
+}
+
+/// Runs one case against a template, and returns the report.
+fn run_template(config: &str, server: &ScriptedServer, turns: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let turn = |text: &&str| {
+        json!({"user_content": {"role": "user", "parts": [{"text": text}]},
+            "final_response": {"role": "model", "parts": [{"text": "It rains."}]},
+            "intermediate_data": {"tool_uses": [{"name": "get", "args": {"city": "Oslo"}}]}})
+    };
+    let turns: Vec<Value> = turns.iter().map(turn).collect();
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": turns, "session_input": {"app_name": "a", "user_id": "u 1"}}]});
+    std::fs::write(folder.path().join("s.evalset.json"), set.to_string()).unwrap();
+    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}});
+    std::fs::write(folder.path().join("test_config.json"), criteria.to_string()).unwrap();
+    let config = config.replace("{port}", &server.port.to_string());
+    std::fs::write(folder.path().join("evaltrail.toml"), format!("[agents.shop]\nkind = \"http\"\n{config}"))
+        .unwrap();
+    let mut command = evaltrail(folder.path());
+    command.current_dir(folder.path()).args(["run", "--json", "--trust", ".", "--retries", "0"]);
+    command.env("SHOP_TOKEN", "shop-secret");
+    let out = output(&mut command);
+    serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
+}
+
+#[test]
+fn a_template_says_what_is_sent_and_where_the_reply_is() {
+    let server = ScriptedServer::start(|_, stream| {
+        let step = json!({"type": "tool", "tool": "get", "input": "{\"city\": \"Oslo\"}", "output": {"sky": "rain"}, "agent": "clerk"});
+        let reply = json!({"reply": {"text": "It rains."}, "session": {"id": "s-7"}, "steps": [{"type": "thought"}, step], "error": null});
+        answer(stream, "200 OK", JSON, &reply.to_string())
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/chat/{user_id}?session={session_id}"
+        headers = { authorization = "Bearer {env.SHOP_TOKEN}" }
+        body = { message = "{prompt}", history = "{messages}", note = "turn {turn}" }
+        session = "$.session.id"
+        response = "$.reply.text"
+        calls = { path = "$.steps[?@.type=='tool']", name = "$.tool", args = "$.input", response = "$.output", author = "$.agent" }
+        error = "$.error.message"
+    "#;
+    let report = run_template(config, &server, &["Weather \"now\"?", "And later?"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+    let received = server.received();
+    assert_eq!(received.len(), 2);
+    assert!(received[0].line.starts_with("POST /chat/u%201?session="), "{}", received[0].line);
+    assert_eq!(received[1].line, "POST /chat/u%201?session=s-7 HTTP/1.1");
+    assert_eq!(received[0].header("authorization"), Some("Bearer shop-secret"));
+    assert!(received[0].header("traceparent").is_some_and(|trace| trace.len() == 55));
+    let first = json!([{"role": "user", "content": "Weather \"now\"?"}]);
+    assert_eq!(received[0].body, json!({"message": "Weather \"now\"?", "history": first, "note": "turn 1"}));
+    let history = received[1].body["history"].as_array().unwrap();
+    assert_eq!(history[1], json!({"role": "assistant", "content": "It rains."}));
+    assert_eq!(received[1].body["note"], "turn 2");
+}
+
+#[test]
+fn a_template_without_calls_knows_none_and_an_error_is_one() {
+    let server = ScriptedServer::start(|request, stream| {
+        let body = match request.body["q"] == "break" {
+            true => json!({"text": "It rains.", "error": {"message": "no key shop-secret here"}}),
+            false => json!({"text": "It rains."}),
+        };
+        answer(stream, "200 OK", JSON, &body.to_string())
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/"
+        headers = { x-key = "{env.SHOP_TOKEN}" }
+        body = { q = "{prompt}" }
+        response = "$.text"
+        error = "$.error.message"
+    "#;
+    let report = run_template(config, &server, &["hi"]);
+    assert_eq!(report["cases"][0]["status"], "not_evaluated", "{report}");
+    assert_eq!(report["cases"][0]["metrics"][1]["status"], "passed", "{report}");
+    let report = run_template(config, &server, &["break"]);
+    assert_eq!(report["cases"][0]["error"], "no key … here", "a secret of the server is not displayed");
+    let missing = config.replace("$.text", "$.words");
+    let report = run_template(&missing, &server, &["hi"]);
+    assert!(report["cases"][0]["error"].as_str().unwrap().contains("nothing at $.words"), "{report}");
+}
+
+#[test]
+fn a_streamed_reply_is_joined() {
+    let server = ScriptedServer::start(|_, stream| {
+        let events = "event: call\ndata: {\"call\": {\"tool\": \"get\", \"input\": {\"city\": \"Oslo\"}}}\n\n\
+                      event: delta\ndata: {\"delta\": \"It \"}\n\nevent: other\ndata: {\"delta\": \"x\"}\n\n\
+                      event: delta\ndata: {\"delta\": \"rains.\"}\n\ndata: [DONE]\n\n";
+        answer(stream, "200 OK", SSE, events)
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/"
+        body = { q = "{prompt}" }
+        stream = { event = "delta", text = "$.delta" }
+        calls = { path = "$.call", name = "$.tool", args = "$.input" }
+    "#;
+    let report = run_template(config, &server, &["hi"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+}
+
+#[test]
+fn a_variable_that_is_not_set_and_a_setting_that_does_not_exist_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    cases(folder.path());
+    let run = |agent: &str| {
+        let mut command: Command = evaltrail(folder.path());
+        command.current_dir(folder.path()).args([
+            "run",
+            "s.evalset.json",
+            "--agent",
+            agent,
+            "--timeout",
+            "5s",
+        ]);
+        both(&output(&mut command))
+    };
+    let said = run("a2a+http://127.0.0.1:9#token_env=NOT_SET_ANYWHERE");
+    assert!(said.contains("needs NOT_SET_ANYWHERE, which is not set"), "{said}");
+    let said = run("a2a+http://127.0.0.1:9#steam=false");
+    assert!(said.contains("unknown field `steam`, expected `stream` or `binding`"), "{said}");
+    let said = run("openai+http://127.0.0.1:9/v1");
+    assert!(said.contains("missing field `model`"), "{said}");
+    let said = run("grpc+http://127.0.0.1:9/v1");
+    assert!(said.contains("not a way to reach an agent"), "{said}");
+}
