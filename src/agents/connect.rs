@@ -9,6 +9,7 @@ use super::command::CommandAgent;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
 use super::openai::OpenaiAgent;
+use super::python::PythonAgent;
 use super::remote::Remote;
 use super::server::Server;
 use super::{Agent, AgentError, ErrorKind, Opening, Replay, Session};
@@ -153,6 +154,7 @@ async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, 
             let agent = within(limit, &address, connected_to_server(&address, spec)).await?;
             served(agent, started)
         }
+        AgentSpec::Python { function, program } => Box::new(PythonAgent::connect(function, program).await?),
         AgentSpec::Command(program) => Box::new(CommandAgent::new(program.clone())),
         AgentSpec::Saved | AgentSpec::Kept => {
             return Err(AgentError::new(ErrorKind::Setup, "saved responses are scored, not run"));

@@ -6,7 +6,7 @@
 //!             adk (HTTP, server-sent events)
 //!             a2a (Agent2Agent), ag_ui, agent_engine (Vertex AI), langgraph, openai,
 //!             http (a template)
-//!             command (one process per attempt, JSON Lines)
+//!             command (one process per attempt, JSON Lines), python (processes that are kept)
 //!             replay (recorded events with their timing)
 //! ```
 //!
@@ -28,6 +28,8 @@ mod kind;
 mod langgraph;
 mod messages;
 mod openai;
+mod program;
+mod python;
 mod remote;
 mod replay;
 mod server;

@@ -23,6 +23,13 @@ pub enum AgentSpec {
     Server(Box<ServerSpec>),
     /// A program, started once per attempt.
     Command(ProgramSpec),
+    /// A Python function or agent object.
+    Python {
+        /// The module, or the file, and the name in it: `desk.agent:root` or `agents/desk.py:run`.
+        function: String,
+        /// Python. Without a program, that of the workspace.
+        program: ProgramSpec,
+    },
     /// No agent: the saved responses in the file are scored.
     Saved,
     /// No agent: the attempts of an earlier run are scored again.
@@ -51,6 +58,7 @@ impl AgentSpec {
             AgentSpec::Adk { server: AgentServer::Start(_), app } => format!("adk {app}"),
             AgentSpec::Server(spec) => spec.label(),
             AgentSpec::Command(program) => format!("command {}", command_without_secrets(&program.argv)),
+            AgentSpec::Python { function, .. } => format!("python {function}"),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
@@ -79,7 +87,7 @@ impl AgentSpec {
     /// The program that is started, if there is one.
     pub fn program(&self) -> Option<&ProgramSpec> {
         match self {
-            AgentSpec::Command(program) => Some(program),
+            AgentSpec::Command(program) | AgentSpec::Python { program, .. } => Some(program),
             _ => match self.server()? {
                 AgentServer::Start(program) => Some(program),
                 AgentServer::Url(_) => None,
@@ -90,7 +98,7 @@ impl AgentSpec {
     /// Mutable access to the program that is started, if there is one.
     pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
         match self {
-            AgentSpec::Command(program) => Some(program),
+            AgentSpec::Command(program) | AgentSpec::Python { program, .. } => Some(program),
             _ => match self.server_mut()? {
                 AgentServer::Start(program) => Some(program),
                 AgentServer::Url(_) => None,

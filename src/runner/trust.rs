@@ -101,10 +101,20 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
         questions.push(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
     }
     let programs = agent.program().into_iter().chain(agent.token_command());
-    questions.extend(
-        programs.map(|program| start_question(workspace, program.command_line(is_set), program, None)),
-    );
+    questions.extend(programs.map(|program| match agent {
+        AgentSpec::Python { function, .. } => {
+            let line = format!("{}, which imports {function}", program.command_line(is_set));
+            start_question(workspace, line, program, Some(&module_of(function)))
+        }
+        _ => start_question(workspace, program.command_line(is_set), program, None),
+    }));
     questions
+}
+
+/// The module that `MODULE:NAME` or `FILE.py:NAME` imports.
+fn module_of(function: &str) -> String {
+    let place = function.rsplit_once(':').map_or(function, |(place, _)| place);
+    place.strip_suffix(".py").unwrap_or(place).replace('/', ".")
 }
 
 /// An address as it is used, not as it is written: an internationalized domain name in its ASCII form, and the part

@@ -20,9 +20,28 @@ pub fn agent_for(
     case_app: Option<&str>,
     asked: Option<&str>,
 ) -> Result<(String, AgentSpec), NoAgent> {
-    if let Some(asked) = asked {
-        return asked_for(workspace, asked);
+    let chosen = match asked {
+        Some(asked) => asked_for(workspace, asked),
+        None => of_set(workspace, set, case_app),
+    };
+    chosen.map(|(name, spec)| (name, with_python(spec, &workspace.root)))
+}
+
+/// The agent with the workspace's Python, if it needs one and names none.
+fn with_python(mut spec: AgentSpec, root: &Path) -> AgentSpec {
+    if let AgentSpec::Python { program, .. } = &mut spec
+        && program.argv.is_empty()
+    {
+        program.argv.push(find_python(root).display().to_string());
     }
+    spec
+}
+
+fn of_set(
+    workspace: &Workspace,
+    set: &SetPath,
+    case_app: Option<&str>,
+) -> Result<(String, AgentSpec), NoAgent> {
     let apps = [set.app.as_deref(), case_app.filter(|app| !app.is_empty())];
     for app in apps.into_iter().flatten() {
         if let Some(spec) = workspace.config.agents.get(app) {

@@ -5,6 +5,7 @@
 
 mod adk;
 mod command;
+mod python;
 mod replay;
 mod server;
 
@@ -24,7 +25,7 @@ type ParseAddress = fn(&str, &Path) -> Result<AgentSpec, AgentSpecError>;
 
 /// The prefixes of addresses.
 const ADDRESSES: &[(&str, ParseAddress)] =
-    &[("adk+", adk::parse), ("cmd:", command::parse), ("replay:", replay::parse)];
+    &[("adk+", adk::parse), ("cmd:", command::parse), ("python:", python::parse), ("replay:", replay::parse)];
 
 /// An agent in `evaltrail.toml`, by its `kind`.
 #[derive(Deserialize)]
@@ -33,6 +34,7 @@ pub(super) enum AgentTable {
     Adk(adk::AdkTable),
     Command(command::CommandTable),
     Replay(replay::ReplayTable),
+    Python(python::PythonTable),
     /// Any of the protocols of agents' servers.
     Server(Box<server::ServerTable>),
 }
@@ -49,6 +51,7 @@ impl TryFrom<toml::Table> for AgentTable {
         Ok(match kind.as_str() {
             "adk" => AgentTable::Adk(table.try_into().map_err(wrong)?),
             "command" => AgentTable::Command(table.try_into().map_err(wrong)?),
+            "python" => AgentTable::Python(table.try_into().map_err(wrong)?),
             "replay" => AgentTable::Replay(table.try_into().map_err(wrong)?),
             kind if Protocol::NAMES.contains(&kind) => {
                 AgentTable::Server(Box::new(server::ServerTable::of(kind, table)?))
@@ -59,7 +62,8 @@ impl TryFrom<toml::Table> for AgentTable {
 }
 
 fn kinds() -> String {
-    let names: Vec<&str> = ["adk", "command", "replay"].into_iter().chain(Protocol::NAMES).collect();
+    let names: Vec<&str> =
+        ["adk", "command", "python", "replay"].into_iter().chain(Protocol::NAMES).collect();
     names.join(", ")
 }
 
@@ -69,6 +73,7 @@ impl AgentTable {
         match self {
             AgentTable::Adk(table) => table.jobs,
             AgentTable::Command(table) => table.jobs,
+            AgentTable::Python(table) => table.jobs,
             AgentTable::Replay(table) => table.jobs,
             AgentTable::Server(table) => table.jobs,
         }
@@ -79,6 +84,7 @@ impl AgentTable {
         match self {
             AgentTable::Adk(table) => table.spec(name, root),
             AgentTable::Command(table) => table.spec(root),
+            AgentTable::Python(table) => table.spec(root),
             AgentTable::Replay(table) => Ok(table.spec(root)),
             AgentTable::Server(table) => table.spec(root),
         }
@@ -103,7 +109,7 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
         let (scheme, _) = text.split_once("://")?;
         let protocols = Protocol::NAMES.map(|name| format!("{name}+{text}")).join(", ");
         Some(Err(AgentSpecError(format!(
-            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, {protocols}, cmd:./program or replay:recording.jsonl"
+            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, {protocols}, cmd:./program, python:module:function or replay:recording.jsonl"
         ))))
     })
 }

@@ -1,0 +1,170 @@
+//! A Python function or agent object, in processes that are kept for the attempts of a run: importing an agent's libraries
+//! takes seconds. Each process runs one conversation at a time.
+
+use super::messages::history_messages;
+use super::program::ProgramLines;
+use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
+use crate::domain::{Content, ProgramSpec};
+use crate::formats::adk::Event;
+use crate::process::clock::Stopwatch;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The program that imports the agent and runs it.
+const WORKER: &str = include_str!("../../assets/agent_worker.py");
+/// The time limit for importing the agent. Importing some libraries takes 15 s.
+const IMPORTS_WITHIN: Duration = Duration::from_secs(120);
+/// The memory limit of the line that says whether the agent could be imported, in bytes.
+const READY: usize = 1 << 20;
+
+/// A Python agent.
+#[derive(Debug)]
+pub(super) struct PythonAgent {
+    pool: Arc<Workers>,
+}
+
+/// The processes of an agent.
+#[derive(Debug)]
+struct Workers {
+    /// How a process is started: Python, the worker, the agent's name.
+    spec: ProgramSpec,
+    /// The processes without a conversation.
+    free: Mutex<Vec<ProgramLines>>,
+}
+
+/// A conversation.
+#[derive(Debug)]
+struct PythonSession {
+    pool: Arc<Workers>,
+    /// The process. `None` after it broke, or while a turn is under way: a process that is interrupted in a turn is
+    /// terminated.
+    worker: Option<ProgramLines>,
+    opening: Opening,
+    history: Vec<Value>,
+    state: Option<Value>,
+}
+
+impl PythonAgent {
+    /// Starts a process, to learn whether the agent can be imported.
+    pub(super) async fn connect(function: &str, program: &ProgramSpec) -> Result<PythonAgent, AgentError> {
+        let mut spec = program.clone();
+        spec.argv.extend(["-c".into(), WORKER.into(), function.into()]);
+        let pool = Workers { spec, free: Mutex::default() };
+        let first = pool.start().await?;
+        pool.give_back(first);
+        Ok(PythonAgent { pool: Arc::new(pool) })
+    }
+}
+
+impl Workers {
+    async fn start(&self) -> Result<ProgramLines, AgentError> {
+        let mut worker = ProgramLines::start(&self.spec)?;
+        let mut budget = TurnBudget::new(READY, &Arc::default());
+        let said = tokio::time::timeout(IMPORTS_WITHIN, worker.line(&mut budget)).await.map_err(|_| {
+            let why = format!("the agent was not imported within {} s", IMPORTS_WITHIN.as_secs());
+            AgentError::new(ErrorKind::Setup, why)
+        })??;
+        match said {
+            Some(said) if said["ready"] == true => Ok(worker),
+            Some(said) => {
+                let why = said["error"].as_str().unwrap_or("the worker did not start");
+                Err(AgentError::new(ErrorKind::Setup, why))
+            }
+            None => Err(AgentError { kind: ErrorKind::Setup, ..worker.ended().await }),
+        }
+    }
+
+    /// A process without a conversation: one that is free, or another one.
+    async fn take(&self) -> Result<ProgramLines, AgentError> {
+        let free = || self.free.lock().ok()?.pop();
+        while let Some(mut worker) = free() {
+            if worker.is_alive() {
+                return Ok(worker);
+            }
+        }
+        self.start().await
+    }
+
+    fn give_back(&self, worker: ProgramLines) {
+        if let Ok(mut free) = self.free.lock() {
+            free.push(worker);
+        }
+    }
+}
+
+#[async_trait]
+impl Agent for PythonAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        let pool = self.pool.clone();
+        let (worker, history) = (Some(pool.take().await?), history_messages(&opening.history));
+        Ok(Box::new(PythonSession { pool, worker, opening, history, state: None }))
+    }
+
+    async fn finish(&self) {
+        if let Ok(mut free) = self.pool.free.lock() {
+            free.clear();
+        }
+    }
+}
+
+#[async_trait]
+impl Session for PythonSession {
+    fn id(&self) -> &str {
+        &self.opening.session_id
+    }
+
+    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+        let began = Stopwatch::start();
+        let prompt = turn.user.spoken_text();
+        let request = json!({
+            "prompt": prompt,
+            "turn": turn.number,
+            "eval_id": self.opening.eval_id,
+            "session_id": self.opening.session_id,
+            "state": self.opening.state,
+            "history": self.history,
+        });
+        let mut answer = String::new();
+        let mut take = |mut event: Event| {
+            event.at = Some(began.elapsed().as_secs_f64());
+            let content = event.content.as_ref().filter(|_| !event.partial && event.is_final());
+            if let Some(text) = content.map(Content::spoken_text).filter(|text| !text.is_empty()) {
+                answer = text;
+            }
+            on_event(event);
+        };
+        let Some(mut worker) = self.worker.take() else {
+            return Err(AgentError::new(ErrorKind::Protocol, "the process of the conversation has ended"));
+        };
+        let asked = worker.exchange(&format!("{request}\n"), turn.budget, &mut take).await;
+        match asked {
+            Ok(Some(result)) => {
+                self.worker = Some(worker);
+                self.history.push(json!({"role": "user", "content": prompt}));
+                self.history.push(json!({"role": "assistant", "content": answer}));
+                self.state = result.state.or(self.state.take());
+                Ok(TurnOutcome { has_all_calls: result.has_all_calls, ..TurnOutcome::ANSWERED })
+            }
+            Ok(None) => Err(worker.ended().await),
+            Err(error) => {
+                // An exception of the agent leaves the process as it was; after anything else it is not used again.
+                self.worker = (error.kind == ErrorKind::Agent).then_some(worker);
+                Err(error)
+            }
+        }
+    }
+
+    /// The state that the last result reported, if any.
+    async fn state(&self) -> Option<Value> {
+        self.state.clone()
+    }
+
+    async fn close(mut self: Box<Self>) {
+        if let Some(mut worker) = self.worker.take() {
+            worker.tell(&json!({"end": self.opening.session_id})).await;
+            self.pool.give_back(worker);
+        }
+    }
+}
