@@ -115,8 +115,8 @@ def of_agents_sdk(result):
     return {"response": None, "known": True}
 
 
-def of_pydantic(result):
-    for message in result.new_messages():
+def pydantic_messages(messages):
+    for message in messages:
         parts = []
         for part in message.parts:
             kind = get(part, "part_kind")
@@ -127,12 +127,19 @@ def of_pydantic(result):
         if parts:
             usage = get(message, "usage")
             write(event("agent", *parts, usage=tokens(usage) if usage else None))
+
+
+def of_pydantic(result):
+    pydantic_messages(result.new_messages())
     return {"response": text_of(result.output), "known": True}
+
+
+def role(message):
+    return get(message, "role") or get(message, "type")
 
 
 def of_messages(messages):
     """Messages of OpenAI or LangChain: those after the last one of the user."""
-    role = lambda message: get(message, "role") or get(message, "type")
     users = [at for at, message in enumerate(messages) if role(message) in ("user", "human")]
     names, said = {}, None
     for message in messages[users[-1] + 1 if users else 0:]:
@@ -241,6 +248,37 @@ def crew_calls(run):
     return {"response": of(result)["response"], "known": True}
 
 
+async def of_graph(graph, given, history):
+    """Runs a graph of LangGraph, and writes its messages as they come: those before a failure are not lost. The update of
+    a graph repeats the messages of its subgraphs."""
+    seen, said = set(), list(given["messages"])
+    response = None
+    async for place, updates in graph.astream(given, stream_mode="updates", subgraphs=True):
+        author = place[0].split(":")[0] if place else None
+        for node, update in (updates or {}).items():
+            for one in update if isinstance(update, (list, tuple)) else [update]:
+                found = get(one, "messages", []) if one is not None else []
+                for message in found if isinstance(found, list) else [found]:
+                    id = get(message, "id")
+                    if role(message) not in ("ai", "assistant", "tool") or (id and id in seen):
+                        continue
+                    seen.add(id)
+                    said.append(message)
+                    response = graph_message(message, get(message, "name") or author or node, author or node) or response
+    history["items"] = said
+    return {"response": response, "known": True}
+
+
+def graph_message(message, author, place):
+    """Writes the calls, or the result, in a message. Returns its text if it is the agent's."""
+    if role(message) == "tool":
+        write(event(place, response_part(get(message, "name") or "", text_of(get(message, "content")), get(message, "tool_call_id"))))
+        return None
+    for call in get(message, "tool_calls") or []:
+        write(event(author, call_part(get(call, "name"), get(call, "args"), get(call, "id"))))
+    return text_of(get(message, "content"))
+
+
 def ask(agent, request):
     prompt, history = request["prompt"], sessions.setdefault(request["session_id"], {})
     if is_of(agent, "agents") and hasattr(agent, "handoffs"):
@@ -251,12 +289,22 @@ def ask(agent, request):
         history["items"] = result.to_input_list()
         return of(result)
     if is_of(agent, "pydantic_ai") and hasattr(agent, "run"):
-        result = finish(agent.run(prompt, message_history=history.get("items")))
+        from pydantic_ai import capture_run_messages
+
+        with capture_run_messages() as messages:
+            try:
+                result = finish(agent.run(prompt, message_history=history.get("items")))
+            except Exception:
+                pydantic_messages(messages)
+                raise
         history["items"] = result.all_messages()
         return of(result)
     if hasattr(agent, "kickoff"):
         return crew_calls(lambda: agent.kickoff(inputs={"prompt": prompt, **request["state"]}))
-    if (is_of(agent, "langgraph") or is_of(agent, "langchain_core")) and hasattr(agent, "invoke"):
+    if is_of(agent, "langgraph") and hasattr(agent, "astream"):
+        said = [*history.get("items", request["history"]), {"role": "user", "content": prompt}]
+        return finish(of_graph(agent, {**request["state"], "messages": said}, history))
+    if is_of(agent, "langchain_core") and hasattr(agent, "invoke"):
         said = [*history.get("items", request["history"]), {"role": "user", "content": prompt}]
         result = finish(agent.ainvoke({**request["state"], "messages": said}))
         history["items"] = get(result, "messages") or said

@@ -1,8 +1,9 @@
 //! An application on an ADK server, in any of ADK's languages.
 
+use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::TurnEnd;
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::process::clock::Stopwatch;
@@ -63,6 +64,13 @@ impl Agent for AdkAgent {
             pinned.push((session.user_id.clone(), session.id.clone()));
         }
         Ok(Box::new(session))
+    }
+
+    async fn hello(&self) -> AgentHello {
+        let asked = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await;
+        let info = asked.ok().and_then(|(_, text)| parse_answer(&text).ok()).unwrap_or_default();
+        let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
+        AgentHello { about: root.into_iter().collect(), tools: declared(&info) }
     }
 
     /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.

@@ -1,5 +1,6 @@
 //! The tools that an application's agents declare, as its server reports them.
 
+use super::DeclaredTool;
 use super::budget::parse_answer;
 use crate::domain::{AgentServer, AgentSpec};
 use crate::net::http::{self, client, is_loopback};
@@ -9,9 +10,6 @@ use url::Url;
 
 /// The time limit of the request. It is short because the tools are needed for completions.
 const WAIT: Duration = Duration::from_secs(2);
-
-/// A tool's name and its arguments' names.
-pub type DeclaredTool = (String, Vec<String>);
 
 /// The tools of an agent on a server that already runs on this machine; empty for any other agent. No program is
 /// started and no other machine is contacted for completions.
@@ -30,19 +28,19 @@ async fn asked(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
     Some(declared(&parse_answer(&text).ok()?))
 }
 
-fn declared(info: &Value) -> Vec<DeclaredTool> {
+pub(super) fn declared(info: &Value) -> Vec<DeclaredTool> {
     let agents = info.get("agents").and_then(Value::as_object).into_iter().flat_map(|agents| agents.values());
     let tools = agents.filter_map(|agent| agent.get("tools")?.as_array()).flatten();
     let declarations = tools.filter_map(|tool| tool.get("functionDeclarations")?.as_array()).flatten();
-    declarations
-        .filter_map(|one| {
-            let parameters = one.get("parameters").or(one.get("parametersJsonSchema"));
-            let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
-            let arguments =
-                properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect();
-            Some((one.get("name")?.as_str()?.to_string(), arguments))
-        })
-        .collect()
+    declarations.filter_map(declared_by).collect()
+}
+
+/// The tool that a declaration declares.
+pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
+    let parameters = declaration.get("parameters").or(declaration.get("parametersJsonSchema"));
+    let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
+    let arguments = properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect();
+    Some((declaration.get("name")?.as_str()?.to_string(), arguments))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
 use super::remote::Remote;
 use super::server::Server;
-use super::{Agent, AgentError, ErrorKind, Opening, Replay, Session};
+use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
@@ -117,6 +117,14 @@ impl Connection {
     }
 }
 
+/// Connects to an agent, and returns what it says about itself. A server that evaltrail starts for it is stopped again.
+pub async fn greet(spec: &AgentSpec, limit: Duration) -> Result<AgentHello, AgentError> {
+    let agent = connected(spec, limit).await?;
+    let hello = agent.hello().await;
+    agent.finish().await;
+    Ok(hello)
+}
+
 /// A connected agent, and its server if evaltrail started it.
 #[derive(Debug)]
 struct ServedAgent {
@@ -129,6 +137,10 @@ struct ServedAgent {
 impl Agent for ServedAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         self.agent.open(opening).await
+    }
+
+    async fn hello(&self) -> AgentHello {
+        self.agent.hello().await
     }
 
     async fn died(&self) -> Option<String> {
@@ -182,7 +194,10 @@ async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn
 }
 
 /// The address of an agent, and its server if it must be started: then the server has answered.
-async fn address_of(server: &AgentServer, path: &str) -> Result<(String, Option<Server>), AgentError> {
+pub(super) async fn address_of(
+    server: &AgentServer,
+    path: &str,
+) -> Result<(String, Option<Server>), AgentError> {
     match server {
         AgentServer::Url(url) => Ok((url.clone(), None)),
         AgentServer::Start(program) => {

@@ -6,7 +6,7 @@ use super::messages::{
 };
 use super::remote::{Items, Remote, setup};
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
-use crate::domain::{Content, HttpCalls, HttpSettings, Part};
+use crate::domain::{AgentServer, AgentSpec, Content, HttpCalls, HttpSettings, Part, Protocol, ServerSpec};
 use crate::formats::adk::{Event, write_content};
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
@@ -172,8 +172,9 @@ impl HttpSession {
         })
     }
 
-    async fn ask(&self, turn: usize, user: &Content) -> Result<Response, AgentError> {
-        let Endpoint { remote, address, settings, method, .. } = self.endpoint.as_ref();
+    /// The address and the body of the request for a turn.
+    fn request(&self, turn: usize, user: &Content) -> Result<(Url, Option<Value>), AgentError> {
+        let Endpoint { address, settings, .. } = self.endpoint.as_ref();
         let value = |name: &str| self.value(name, turn, user);
         let in_url = |name: &str| {
             let text = value(name).map(|value| text_of(&value))?;
@@ -184,6 +185,12 @@ impl HttpSession {
         let url =
             Url::parse(&replaced(address, in_url)).map_err(|error| setup(format!("the address: {error}")))?;
         let body = settings.body.as_ref().map(|body| filled(&Value::Object(body.clone()), &value));
+        Ok((url, body))
+    }
+
+    async fn ask(&self, turn: usize, user: &Content) -> Result<Response, AgentError> {
+        let Endpoint { remote, settings, method, .. } = self.endpoint.as_ref();
+        let (url, body) = self.request(turn, user)?;
         let mut headers = HeaderMap::new();
         headers.insert("traceparent", traceparent());
         if let Ok(baggage) = HeaderValue::from_str(&format!("evaltrail.turn={turn}")) {
@@ -293,6 +300,75 @@ impl Session for HttpSession {
         emit(event_with("agent", vec![Part::text(text)]));
         Ok(TurnOutcome { has_all_calls: endpoint.settings.calls.is_some(), ..TurnOutcome::ANSWERED })
     }
+}
+
+/// What was sent to an endpoint for a prompt, what came back, and what each path found in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TemplateProbe {
+    /// Method and address.
+    pub request: String,
+    /// The body that was sent.
+    pub body: String,
+    /// The status of the reply.
+    pub status: String,
+    /// The body of the reply.
+    pub reply: String,
+    /// The settings with a path: key, path, and the values that the path found.
+    pub found: Vec<(&'static str, String, Vec<Value>)>,
+}
+
+/// Sends a prompt to an endpoint that a template describes; `None` for any other agent.
+pub async fn probe_template(spec: &AgentSpec, prompt: &str) -> Option<Result<TemplateProbe, AgentError>> {
+    let AgentSpec::Server(server) = spec else { return None };
+    let (Protocol::Http(settings), AgentServer::Url(address)) = (&server.protocol, &server.server) else {
+        return None;
+    };
+    Some(probe(server, settings, address, prompt).await)
+}
+
+async fn probe(
+    server: &ServerSpec,
+    settings: &HttpSettings,
+    address: &str,
+    prompt: &str,
+) -> Result<TemplateProbe, AgentError> {
+    let remote = Arc::new(Remote::of(address, server)?);
+    let agent = HttpAgent::connect(remote.clone(), address, settings)?;
+    let (user, opening) = (Content::text("user", prompt), Opening::default());
+    let messages = vec![json!({"role": "user", "content": prompt})];
+    let session = HttpSession { endpoint: agent.endpoint.clone(), id: "probe".into(), opening, messages };
+    let (url, body) = session.request(1, &user)?;
+    let (status, reply) =
+        remote.call(agent.endpoint.method.clone(), url, body.as_ref(), &HeaderMap::new()).await?;
+    let values: Vec<Value> = match serde_json::from_str(&reply) {
+        Ok(value) => vec![value],
+        Err(_) => {
+            let data =
+                |line: &str| serde_json::from_str(line.strip_prefix("data:").unwrap_or(line).trim()).ok();
+            reply.lines().filter_map(data).collect()
+        }
+    };
+    let at = |path: &JsonPath| {
+        values.iter().flat_map(|value| path.query(value).all()).cloned().collect::<Vec<Value>>()
+    };
+    let Paths { response, error, session, text, calls } = &agent.endpoint.paths;
+    let calls = calls.as_ref().map(|calls| &calls.path);
+    let paths = [
+        ("response", response.as_ref()),
+        ("text", text.as_ref()),
+        ("calls", calls),
+        ("session", session.as_ref()),
+        ("error", error.as_ref()),
+    ];
+    let found =
+        paths.into_iter().filter_map(|(key, path)| path.map(|path| (key, path.to_string(), at(path))));
+    Ok(TemplateProbe {
+        request: format!("{} {}", agent.endpoint.method, remote.shown()),
+        body: body.map(|body| serde_json::to_string_pretty(&body).unwrap_or_default()).unwrap_or_default(),
+        status: status.to_string(),
+        reply,
+        found: found.collect(),
+    })
 }
 
 /// A trace context, by which an instrumented agent relates its spans to the turn.

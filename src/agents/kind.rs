@@ -15,6 +15,11 @@ pub trait Agent: Debug + Send + Sync {
     /// Starts a conversation.
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError>;
 
+    /// What the agent says about itself.
+    async fn hello(&self) -> AgentHello {
+        AgentHello::default()
+    }
+
     /// Why the agent's server has ended; `None` while it runs, and for agents without a server that evaltrail started.
     async fn died(&self) -> Option<String> {
         None
@@ -23,6 +28,18 @@ pub trait Agent: Debug + Send + Sync {
     /// Removes what the agent left behind, and stops its server if evaltrail started it.
     async fn finish(&self) {}
 }
+
+/// What an agent says about itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentHello {
+    /// Facts in words, each under a short name.
+    pub about: Vec<(&'static str, String)>,
+    /// The tools that it declares.
+    pub tools: Vec<DeclaredTool>,
+}
+
+/// A tool's name and its arguments' names.
+pub type DeclaredTool = (String, Vec<String>);
 
 /// A conversation with an agent.
 #[async_trait]

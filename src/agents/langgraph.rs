@@ -5,7 +5,7 @@ use super::messages::{
     call_part, content_text, event_with, history_messages, response_part, usage_of, value_in,
 };
 use super::remote::{Items, Remote, setup, words_of};
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -98,6 +98,10 @@ impl Agent for LanggraphAgent {
             is_interrupted,
             is_ours: !pinned,
         }))
+    }
+
+    async fn hello(&self) -> AgentHello {
+        AgentHello { about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
     }
 
     async fn finish(&self) {

@@ -37,9 +37,10 @@ mod token;
 mod tool_answers;
 
 pub use adk_session::{StoredSession, fetch_session};
-pub use adk_tools::{DeclaredTool, declared_tools};
+pub use adk_tools::declared_tools;
 pub use budget::{AttemptMemory, TurnBudget};
-pub use connect::Agents;
+pub use connect::{Agents, greet};
 pub use error::{AgentError, ErrorKind};
-pub use kind::{Agent, OnEvent, Opening, Session, Turn, TurnOutcome};
+pub use http::{TemplateProbe, probe_template};
+pub use kind::{Agent, AgentHello, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome};
 pub use replay::Replay;

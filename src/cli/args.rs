@@ -32,6 +32,9 @@ pub(super) enum Command {
     Score(Box<ScoreArgs>),
     /// List eval sets, cases, agents and the latest results
     List(ListArgs),
+    /// List the agents of a folder, or check whether one answers
+    #[command(args_conflicts_with_subcommands = true, visible_alias = "agent")]
+    Agents(AgentsArgs),
     /// Check files for errors, and for what ADK would refuse or lose
     Check(CheckArgs),
     /// List the metrics, or describe some of them
@@ -206,6 +209,39 @@ pub(super) struct MetricsArgs {
     /// Print the table as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AgentsArgs {
+    /// Folder whose agents to list
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(subcommand)]
+    pub(super) command: Option<AgentsCommand>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub(super) enum AgentsCommand {
+    /// Connect to an agent, and print what it says about itself and does with a prompt
+    Check(AgentCheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AgentCheckArgs {
+    /// The agent, by name or address
+    pub(super) agent: String,
+    /// Folder with the agent's configuration
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Message to send; prints the calls and the response, and for a template what each path found
+    #[arg(long, value_name = "TEXT")]
+    pub(super) prompt: Option<String>,
+    /// Allow the program or the address in the folder's files without asking
+    #[arg(long)]
+    pub(super) trust: bool,
 }
 
 #[derive(Args, Debug)]

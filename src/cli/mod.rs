@@ -1,6 +1,7 @@
 //! The command line, with one module per subcommand.
 
 mod accept;
+mod agents;
 mod args;
 mod capture;
 mod check;
@@ -101,6 +102,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Capture(args)) => capture::capture(args),
         Some(Command::Edit(args)) => edit::edit(args),
         Some(Command::New(args)) => new::new(args),
+        Some(Command::Agents(args)) => agents::agents(args),
         Some(Command::Judge(args)) => judge::judge(args),
         Some(Command::Metrics(args)) => metrics::metrics(args),
         Some(Command::Completions { shell }) => docs::completions(shell),

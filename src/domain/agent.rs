@@ -67,6 +67,18 @@ impl AgentSpec {
         }
     }
 
+    /// The kind, as `evaltrail.toml` names it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            AgentSpec::Adk { .. } => "adk",
+            AgentSpec::Server(spec) => spec.protocol.name(),
+            AgentSpec::Command(_) => "command",
+            AgentSpec::Python { .. } => "python",
+            AgentSpec::Saved | AgentSpec::Kept => "saved",
+            AgentSpec::Replay { .. } => "replay",
+        }
+    }
+
     /// The server, if the agent is on one.
     fn server(&self) -> Option<&AgentServer> {
         match self {

@@ -265,6 +265,16 @@ impl Protocol {
     }
 }
 
+impl A2aBinding {
+    /// The name of the binding.
+    pub fn words(self) -> &'static str {
+        match self {
+            A2aBinding::JsonRpc => "JSON-RPC",
+            A2aBinding::HttpJson => "HTTP with JSON",
+        }
+    }
+}
+
 impl ServerSpec {
     /// A short name for a headline.
     pub fn label(&self) -> String {

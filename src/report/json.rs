@@ -4,7 +4,7 @@ use super::attempts_in_order;
 use super::failures::{change_for, failed_cases, groups_of};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, plain_json,
+    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Trajectory, plain_json,
 };
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
@@ -154,7 +154,15 @@ fn side(turn: &Invocation) -> Value {
         .iter()
         .map(|call| json!({"name": call.name, "args": call.args.clone().map(|args| plain_json(args.into()))}))
         .collect();
-    json!({"tool_calls": calls, "response": turn.final_response.as_ref().map(|content| content.scored_text())})
+    let response = turn.final_response.as_ref().map(|content| content.scored_text());
+    let mut side = json!({"tool_calls": calls, "response": response});
+    if matches!(turn.trajectory, Trajectory::Partial(_)) {
+        side["calls_known"] = false.into();
+    }
+    if !turn.end.is_answered() {
+        side["end"] = json!(turn.end);
+    }
+    side
 }
 
 /// Mean and spread of a metric, with the number of values.

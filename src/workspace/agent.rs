@@ -68,6 +68,26 @@ pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile)
     by_name.or_else(|| workspace.agents.first().filter(|_| workspace.agents.len() == 1))
 }
 
+/// The agent of a name or an address.
+pub fn agent_named(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
+    asked_for(workspace, asked).map(|(name, spec)| (name, with_python(spec, &workspace.root)))
+}
+
+/// The agents of the configuration, then those in folders, each with how it is reached or why it cannot be.
+pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, String>)> {
+    let named = |name: &String| {
+        let found = agent_named(workspace, name).map(|(_, spec)| spec).map_err(|none| none.0);
+        (name.clone(), found)
+    };
+    let mut names: Vec<String> = workspace.config.agents.keys().cloned().collect();
+    for agent in &workspace.agents {
+        if !names.contains(&agent.name) {
+            names.push(agent.name.clone());
+        }
+    }
+    names.iter().map(named).collect()
+}
+
 fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
     let here = std::env::current_dir().unwrap_or_default();
     // An address that a person gives needs no permission, so an agent that the folder calls like one is never meant.

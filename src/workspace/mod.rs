@@ -11,7 +11,7 @@ mod dotenv;
 mod sets;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, agent_of_set, find_adk, find_python};
+pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, find_adk, find_python, named_agents};
 pub use beside::{SetStubs, edited_with, notes_path, read_notes, read_stubs, stubs_path};
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;

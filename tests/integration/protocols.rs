@@ -460,3 +460,87 @@ fn a_variable_that_is_not_set_and_a_setting_that_does_not_exist_are_named() {
     let said = run("grpc+http://127.0.0.1:9/v1");
     assert!(said.contains("not a way to reach an agent"), "{said}");
 }
+
+#[test]
+fn agents_are_listed_without_contact_and_checked_on_request() {
+    let card = json!({"name": "desk", "description": "a desk", "capabilities": {"streaming": true},
+        "skills": [{"id": "desk-get_weather", "tags": ["llm", "tools"]}]});
+    let a2a = ScriptedServer::start(move |request, stream| {
+        let port = stream.local_addr()?.port();
+        let mut card = card.clone();
+        card["supportedInterfaces"] = json!([{"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]);
+        match request.line.starts_with("GET") {
+            true => answer(stream, "200 OK", JSON, &card.to_string()),
+            false => answer(stream, "200 OK", KINDS[0].reply.0, KINDS[0].reply.1),
+        }
+    });
+    let shop = ScriptedServer::start(|_, stream| {
+        answer(stream, "200 OK", JSON, "{\"text\": \"ok\", \"steps\": []}")
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!(
+        "[agents.desk]\nkind = \"a2a\"\nurl = \"http://127.0.0.1:{}/\"\n\n[agents.shop]\nkind = \"http\"\nurl = \"http://127.0.0.1:{}/\"\n\
+         body = {{ q = \"{{prompt}}\" }}\nresponse = \"$.words\"\ncalls = {{ path = \"$.steps\", name = \"$.name\" }}\n",
+        a2a.port, shop.port
+    );
+    std::fs::write(folder.path().join("evaltrail.toml"), config).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = evaltrail(folder.path());
+        output(command.current_dir(folder.path()).arg("agents").args(args))
+    };
+    let listed: Value = serde_json::from_str(&text(&run(&["--json"]))).unwrap();
+    assert_eq!((&listed[0]["kind"], &listed[1]["kind"]), (&json!("a2a"), &json!("http")));
+    assert!(listed[0]["state"].as_str().unwrap().contains("permission"), "{listed}");
+    assert!(
+        a2a.received().is_empty() && shop.received().is_empty(),
+        "a list contacts nobody without permission"
+    );
+
+    let checked = run(&["check", "desk", "--trust", "--prompt", "hi"]);
+    let said = text(&checked);
+    for words in [
+        "a desk",
+        "1.0, JSON-RPC, streamed",
+        "tools: get_weather",
+        "does not report all its tool calls",
+        "response  ok",
+    ] {
+        assert!(said.contains(words), "{words}: {}", both(&checked));
+    }
+    assert!(checked.status.success());
+
+    let checked = run(&["check", "shop", "--trust", "--prompt", "hi"]);
+    let said = text(&checked);
+    for words in ["\"q\": \"hi\"", "200 OK", "$.words  →  nothing", "$.steps  →  []"] {
+        assert!(said.contains(words), "{words}: {}", both(&checked));
+    }
+    assert_eq!((checked.status.code(), shop.received().len()), (Some(1), 1), "the message is sent once");
+
+    let missing = run(&["check", "nobody"]);
+    assert!(both(&missing).contains("there is no agent \"nobody\"; known agents: "), "{}", both(&missing));
+}
+
+#[test]
+fn adk_for_javascript_reports_an_error_as_an_event() {
+    let event = |at: u64, more: Value| {
+        let mut event = json!({"author": "desk", "invocationId": "e", "timestamp": at});
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("data: {event}\n\n")
+    };
+    let call = json!({"content": {"role": "model", "parts": [{"functionCall": {"name": "t", "args": {}}}]}});
+    let broke = json!({"errorCode": "UNKNOWN_ERROR", "errorMessage": "the model broke on purpose"});
+    let reply = event(1_795_294_279_000, call) + &event(1_795_294_280_000, broke);
+    let server = ScriptedServer::start(move |request, stream| match request.line.as_str() {
+        line if line.contains("/list-apps") => answer(stream, "200 OK", JSON, "[\"app\"]"),
+        line if line.contains("/sessions") => answer(stream, "200 OK", JSON, "{\"id\": \"s\"}"),
+        _ => answer(stream, "200 OK", SSE, &reply),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    cases(folder.path());
+    let mut command = evaltrail(folder.path());
+    command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--json", "--agent"]);
+    let out = output(command.arg(format!("adk+http://127.0.0.1:{}/app", server.port)));
+    let report: Value = serde_json::from_str(&text(&out)).unwrap();
+    assert_eq!(report["cases"][0]["error"], "UNKNOWN_ERROR: the model broke on purpose", "{report}");
+    assert_eq!(report["cases"][0]["invocations"][0]["actual"]["tool_calls"][0]["name"], "t", "{report}");
+}

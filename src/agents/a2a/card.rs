@@ -2,7 +2,7 @@
 
 use super::request::Protocol;
 use crate::agents::remote::{Remote, said};
-use crate::agents::{AgentError, ErrorKind};
+use crate::agents::{AgentError, AgentHello, ErrorKind};
 use crate::domain::A2aBinding;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
@@ -48,6 +48,22 @@ impl Card {
         let (address, words) = refused.unwrap_or((remote.base().clone(), String::new()));
         let why = format!("there is no agent's card at {}: {words}", address.path());
         Err(remote.error(ErrorKind::Setup, why))
+    }
+
+    /// What the card says about the agent. ADK lists tools as skills, as `AGENT-TOOL`.
+    pub(super) fn hello(&self) -> AgentHello {
+        let text = |key: &str| self.0[key].as_str().filter(|text| !text.is_empty()).map(str::to_string);
+        let about = [("name", text("name")), ("version", text("version")), ("about", text("description"))];
+        let about = about.into_iter().filter_map(|(key, words)| Some((key, words?))).collect();
+        let has_tag = |skill: &Value, tag: &str| {
+            skill["tags"].as_array().is_some_and(|tags| tags.iter().any(|one| one == tag))
+        };
+        let skills = self.0["skills"].as_array().into_iter().flatten();
+        let tools = skills.filter(|skill| has_tag(skill, "tools")).filter_map(|skill| {
+            let id = skill["id"].as_str()?;
+            Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
+        });
+        AgentHello { about, tools: tools.collect() }
     }
 
     /// Whether the agent streams.

@@ -9,7 +9,7 @@ use self::reader::{Reader, TaskState};
 use self::request::{EXTENSION, Method, Protocol};
 use super::budget::EVENT;
 use super::remote::{Remote, setup};
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::A2aSettings;
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -30,6 +30,8 @@ const POLLS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 #[derive(Debug)]
 pub(super) struct A2aAgent {
     place: Arc<A2aPlace>,
+    /// What the card says.
+    hello: AgentHello,
 }
 
 #[derive(Debug)]
@@ -61,14 +63,22 @@ impl A2aAgent {
         let card = Card::fetch(&remote).await?;
         let Interface { url, protocol } = card.interface(settings.binding, remote.base()).map_err(setup)?;
         let streams = settings.stream && card.streams();
+        let mut hello = card.hello();
+        let version = if protocol.is_latest { "1.0" } else { "0.3" };
+        let how = if streams { "streamed" } else { "not streamed" };
+        hello.about.push(("protocol", format!("{version}, {}, {how}, at {url}", protocol.binding.words())));
         let protocol = Mutex::new(protocol);
         let place = A2aPlace { remote, url, streams, protocol, tidying: TaskTracker::new() };
-        Ok(A2aAgent { place: Arc::new(place) })
+        Ok(A2aAgent { place: Arc::new(place), hello })
     }
 }
 
 #[async_trait]
 impl Agent for A2aAgent {
+    async fn hello(&self) -> AgentHello {
+        self.hello.clone()
+    }
+
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         if !opening.history.is_empty() {
             return Err(setup(

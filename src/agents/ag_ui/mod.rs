@@ -4,12 +4,13 @@
 mod reader;
 
 use self::reader::{Ending, Reader};
+use super::adk_tools::declared_by;
 use super::budget::EVENT;
 use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
 use super::remote::Remote;
 use super::tool_answers::ToolAnswers;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -54,6 +55,11 @@ impl AgUiAgent {
 
 #[async_trait]
 impl Agent for AgUiAgent {
+    async fn hello(&self) -> AgentHello {
+        let tools = self.place.tools.iter().filter_map(declared_by).collect();
+        AgentHello { about: Vec::new(), tools }
+    }
+
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let answers = ToolAnswers::of(&opening);
         Ok(Box::new(AgUiSession {

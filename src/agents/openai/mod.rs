@@ -4,11 +4,14 @@
 mod chat;
 mod responses;
 
+use super::adk_tools::declared_by;
 use super::budget::EVENT;
 use super::messages::{call_part, event_with, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tool_answers::ToolAnswers;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
+use super::{
+    Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+};
 use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd, Usage};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -97,6 +100,11 @@ fn declarations(text: &str) -> Result<Vec<Value>, String> {
 
 #[async_trait]
 impl Agent for OpenaiAgent {
+    async fn hello(&self) -> AgentHello {
+        let tools = self.place.tools.iter().filter_map(declared_by).collect();
+        AgentHello { about: vec![("model", self.place.settings.model.clone())], tools }
+    }
+
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let place = self.place.clone();
         let said = match place.settings.api {

@@ -2,8 +2,8 @@
 
 use crate::diff::Line;
 use crate::diff::{
-    Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal, wrap_line,
-    wrap_rows,
+    Alignment, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal,
+    wrap_line, wrap_rows,
 };
 use crate::domain::{Invocation, ToolCall, Trajectory, clean_line};
 use crate::explorer::commands::TIMELINE;
@@ -149,6 +149,9 @@ impl Builder {
         match actual {
             None if left.is_empty() => self.note("no calls are expected"),
             None => drop(self.rows(&one_sided(call_rows(&alignment, &left, &right)))),
+            Some(turn) if !turn.trajectory.is_known() => {
+                self.unknown_calls(turn, &alignment, (&left, &right))
+            }
             Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
             Some(_) if expected.is_none() => drop(self.rows(&calm(call_rows(&alignment, &left, &right)))),
             Some(_) => {
@@ -173,9 +176,30 @@ impl Builder {
         }
     }
 
+    /// Adds calls of which not all are known: none is marked as missing.
+    fn unknown_calls(
+        &mut self,
+        actual: &Invocation,
+        alignment: &Alignment,
+        (left, right): (&[&ToolCall], &[&ToolCall]),
+    ) {
+        match (left.is_empty(), right.is_empty()) {
+            (true, true) => {}
+            (false, true) => drop(self.rows(&one_sided(call_rows(alignment, left, right)))),
+            _ => drop(self.rows(&calm(call_rows(alignment, left, right)))),
+        }
+        self.note(match actual.calls().is_empty() {
+            true => "the agent does not report its tool calls; they are not scored",
+            false => "the agent reports only some of its tool calls; they are not scored",
+        });
+    }
+
     /// Adds the responses, compared word by word.
     fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         self.lines.push(BodyLine::Rule("response".into()));
+        if let Some(words) = actual.and_then(|turn| turn.end.words()) {
+            self.note(words);
+        }
         let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
         let diff = diff_words(&text(expected), &text(actual));
         match actual {

@@ -127,6 +127,9 @@ impl Log {
                 self.put(&[span("   the model reported  ", Tone::Faint), span(error, Tone::Note)]);
             }
         }
+        if let Some(words) = turn.end.words() {
+            self.put(&[span(&format!("   {words}"), Tone::Note)]);
+        }
         let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
         self.said("   agent", if response.is_empty() { "(no text)" } else { &response });
     }
