@@ -212,6 +212,11 @@ fn configuration_in_the_documents_can_be_read() {
             assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
             read += 1;
         }
+        for code in blocks(&text, "jsonl") {
+            let parsed = evaltrail::stubs::StubFile::parse(&code);
+            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            read += 1;
+        }
     }
     assert!(read >= 6, "{read}");
 }
@@ -232,7 +237,10 @@ fn commands_in_the_documents_exist() {
                 continue;
             };
             assert!(general.contains(&format!("  {first}")), "{}: {line}", path.display());
-            let of_command = help(&[first]);
+            let of_command = match words[..] {
+                ["agents", "check", ..] => help(&["agents", "check"]),
+                _ => help(&[first]),
+            };
             for option in words.iter().filter(|word| word.starts_with("--")) {
                 let option = option.trim_end_matches(|c: char| !c.is_alphanumeric());
                 assert!(of_command.contains(option), "{}: {line}: {option}", path.display());
