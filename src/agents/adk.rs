@@ -52,6 +52,15 @@ impl AdkAgent {
         app.hello().await?;
         Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })
     }
+
+    /// Makes the server import the agent. Errors: it cannot.
+    pub(super) async fn load(&self) -> Result<(), AgentError> {
+        let (status, text) = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await?;
+        match status == StatusCode::INTERNAL_SERVER_ERROR {
+            true => Err(AgentError::new(ErrorKind::Setup, said(status, &text))),
+            false => Ok(()),
+        }
+    }
 }
 
 #[async_trait]

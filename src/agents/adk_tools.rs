@@ -15,7 +15,9 @@ const WAIT: Duration = Duration::from_secs(2);
 /// started and no other machine is contacted for completions.
 pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
     match spec {
-        AgentSpec::Adk { server: AgentServer::Url(url), app } => asked(url, app).await.unwrap_or_default(),
+        AgentSpec::Adk { server: AgentServer::Url(url), app, .. } => {
+            asked(url, app).await.unwrap_or_default()
+        }
         _ => Vec::new(),
     }
 }

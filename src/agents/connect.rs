@@ -12,6 +12,7 @@ use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
 use super::remote::Remote;
 use super::server::Server;
+use super::sub_agent::SubAgentFolder;
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec};
 use crate::process::clock::timeout;
@@ -131,12 +132,20 @@ struct ServedAgent {
     agent: Box<dyn Agent>,
     /// Stopped when this is dropped.
     server: Mutex<Option<Server>>,
+    /// The folder that the server serves, if evaltrail wrote it.
+    #[expect(dead_code, reason = "deleted with the connection")]
+    folder: Option<SubAgentFolder>,
 }
 
 #[async_trait]
 impl Agent for ServedAgent {
+    /// The server's own words say less than its output, for example when the agent cannot be imported.
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
-        self.agent.open(opening).await
+        let opened = self.agent.open(opening).await;
+        match (opened, self.server.lock().await.as_ref()) {
+            (Err(error), Some(server)) if error.kind == ErrorKind::Protocol => Err(server.explain(error)),
+            (opened, _) => opened,
+        }
     }
 
     async fn hello(&self) -> AgentHello {
@@ -156,7 +165,20 @@ impl Agent for ServedAgent {
 /// Connects to an agent. Every kind of agent is registered here.
 async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, AgentError> {
     Ok(match spec {
-        AgentSpec::Adk { server, app } => {
+        AgentSpec::Adk { server: AgentServer::Start(program), app, agent_name: Some(agent_name) } => {
+            let folder = SubAgentFolder::write(app, agent_name, program)?;
+            let server = AgentServer::Start(folder.program(program)?);
+            let (address, started) = address_of(&server, "").await?;
+            let agent = within(limit, &address, AdkAgent::connect(&address, &folder.app)).await?;
+            let loaded = within(limit, &address, agent.load()).await;
+            loaded.map_err(|error| started.as_ref().map_or(error.clone(), |server| server.explain(error)))?;
+            Box::new(ServedAgent {
+                agent: Box::new(agent),
+                server: Mutex::new(started),
+                folder: Some(folder),
+            })
+        }
+        AgentSpec::Adk { server, app, .. } => {
             let (address, started) = address_of(server, "").await?;
             let agent = within(limit, &address, AdkAgent::connect(&address, app)).await?;
             served(Box::new(agent), started)
@@ -209,7 +231,7 @@ pub(super) async fn address_of(
 }
 
 fn served(agent: Box<dyn Agent>, server: Option<Server>) -> Box<dyn Agent> {
-    Box::new(ServedAgent { agent, server: Mutex::new(server) })
+    Box::new(ServedAgent { agent, server: Mutex::new(server), folder: None })
 }
 
 async fn within<T>(

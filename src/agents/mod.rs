@@ -33,6 +33,7 @@ mod python;
 mod remote;
 mod replay;
 mod server;
+mod sub_agent;
 mod token;
 mod tool_answers;
 

@@ -57,6 +57,14 @@ impl Server {
         }
     }
 
+    /// The error with the last output of the server.
+    pub(super) fn explain(&self, error: AgentError) -> AgentError {
+        match self.errors.lines(8) {
+            last if last.is_empty() => error,
+            last => AgentError { message: format!("{}; the server's last output:\n{last}", error.message), ..error },
+        }
+    }
+
     /// How the server ended; `None` while it runs.
     pub(super) fn died(&mut self) -> Option<String> {
         let status = self.program.child.try_wait().ok()??;

@@ -18,6 +18,9 @@ pub enum AgentSpec {
         server: AgentServer,
         /// The application's name there.
         app: String,
+        /// The sub-agent to run alone; the root agent when `None`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_name: Option<String>,
     },
     /// An agent on a server that speaks another protocol of agents than ADK's.
     Server(Box<ServerSpec>),
@@ -52,10 +55,11 @@ impl AgentSpec {
     /// A short name for a headline.
     pub fn label(&self) -> String {
         match self {
-            AgentSpec::Adk { server: AgentServer::Url(url), app } => {
+            AgentSpec::Adk { agent_name: Some(agent), app, .. } => format!("adk {app}, {agent} alone"),
+            AgentSpec::Adk { server: AgentServer::Url(url), app, .. } => {
                 format!("adk {app} at {}", without_secrets(url))
             }
-            AgentSpec::Adk { server: AgentServer::Start(_), app } => format!("adk {app}"),
+            AgentSpec::Adk { server: AgentServer::Start(_), app, .. } => format!("adk {app}"),
             AgentSpec::Server(spec) => spec.label(),
             AgentSpec::Command(program) => format!("command {}", command_without_secrets(&program.argv)),
             AgentSpec::Python { function, .. } => format!("python {function}"),

@@ -390,7 +390,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let server = AgentServer::Url("http://127.0.0.1:1".into());
-        let asked = agent_questions(&workspace, &AgentSpec::Adk { server, app: "a".into() }).remove(0);
+        let asked =
+            agent_questions(&workspace, &AgentSpec::Adk { server, app: "a".into(), agent_name: None })
+                .remove(0);
         assert_eq!(
             (asked.action, asked.command.as_str()),
             (TrustAction::Connect, "send the cases to http://127.0.0.1:1/")

@@ -90,6 +90,9 @@ pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, Str
 
 fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
     let here = std::env::current_dir().unwrap_or_default();
+    if let Some((app, agent)) = asked.strip_prefix(SUB_AGENT).and_then(|rest| rest.rsplit_once('/')) {
+        return sub_agent(workspace, app, agent);
+    }
     // An address that a person gives needs no permission, so an agent that the folder calls like one is never meant.
     let is_address = is_agent_address(asked);
     if let Some(spec) = workspace.config.agents.get(asked).filter(|_| !is_address) {
@@ -104,6 +107,25 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
         None => folder_of_agent(&here.join(asked), &workspace.root)
             .unwrap_or_else(|| Err(NoAgent(format!("there is no agent {asked:?}; {}", known(workspace))))),
     }
+}
+
+/// What stands before the application and the name of a sub-agent that is run alone: `adk:home/clerk`.
+const SUB_AGENT: &str = "adk:";
+
+/// A sub-agent of an agent in a folder of the workspace.
+fn sub_agent(workspace: &Workspace, app: &str, agent: &str) -> Result<(String, AgentSpec), NoAgent> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let found = match workspace.agent_folder(app, None) {
+        Some(folder) => Some(served(&folder.name, &folder.path, &workspace.root)),
+        None => folder_of_agent(&here.join(app), &workspace.root),
+    };
+    let (_, mut spec) = found.unwrap_or_else(|| {
+        Err(NoAgent(format!("there is no folder of an ADK agent {app:?}; {}", known(workspace))))
+    })?;
+    if let AgentSpec::Adk { agent_name, .. } = &mut spec {
+        *agent_name = Some(agent.to_string());
+    }
+    Ok((format!("{app}/{agent}"), spec))
 }
 
 /// `--agent path/to/agent`, as `adk eval` accepts it.
@@ -166,7 +188,7 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     argv.push(agents_dir.display().to_string());
     let env = ADK_KEYS.map(String::from).to_vec();
     let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env });
-    Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string() }))
+    Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string(), agent_name: None }))
 }
 
 /// Finds the `adk` program: in the active virtual environment, in one beside or above the agents, or on PATH.

@@ -368,7 +368,7 @@ root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
     .unwrap();
     let server = Server::start(&adk, "api_server", agents.path());
     let server_url = AgentServer::Url(format!("http://127.0.0.1:{}", server.port));
-    let spec = AgentSpec::Adk { server: server_url, app: "speaker".into() };
+    let spec = AgentSpec::Adk { server: server_url, app: "speaker".into(), agent_name: None };
     let opening = Opening {
         eval_id: String::new(),
         attempt: 1,

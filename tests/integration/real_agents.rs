@@ -119,7 +119,9 @@ impl Mode<'_> {
         let recording = home.path().join("recording.jsonl");
         let ids = if self.cases.is_empty() { String::new() } else { format!(":{}", self.cases.join(",")) };
         let mut command = evaltrail(home.path());
-        command.current_dir(&folder).args(["run", "--json", "-j", "2", "--agent", agent, "--record"]);
+        command
+            .current_dir(&folder)
+            .args(["run", "--json", "--trust", "-j", "2", "--agent", agent, "--record"]);
         command.arg(&recording).arg(format!("cases.evalset.json{ids}"));
         command.envs([("DESK_KEY", "sk-desk"), ("DESK_TOKEN", "ya29.desk")]);
         if let Some(environment) = environment {
@@ -425,4 +427,22 @@ fn callables_of_vertex() {
             assert_eq!(case["status"], status, "{name}: {case}");
         }
     }
+}
+
+/// A sub-agent alone, through the unchanged server of ADK.
+#[test]
+fn a_sub_agent_of_adk_alone() {
+    let Some(environment) = environment("a2a-adk") else { return };
+    let mode =
+        Mode { folder: "adk_isolated", agent: "adk:desk_app/clerk", expected: "expected.json", cases: &[] };
+    mode.check_python(&environment);
+    let place = tempfile::tempdir().unwrap();
+    copy_folder(&oracle().unwrap().join("real"), place.path());
+    let mut command = evaltrail(place.path());
+    command.current_dir(place.path().join("adk_isolated")).env("VIRTUAL_ENV", &environment);
+    let out = output(command.args(["run", ".", "--trust", "--json", "--agent", "adk:desk_app/nobody"]));
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+    let error = report["cases"][0]["error"].as_str().unwrap();
+    assert!(error.contains("nobody"), "{error}");
 }

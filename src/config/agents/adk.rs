@@ -32,7 +32,8 @@ impl AdkTable {
             }
             _ => return Err("an adk agent has either a url or a start command".into()),
         };
-        Ok(AgentSpec::Adk { server, app: self.app.unwrap_or_else(|| name.to_string()) })
+        let app = self.app.unwrap_or_else(|| name.to_string());
+        Ok(AgentSpec::Adk { server, app, agent_name: None })
     }
 }
 
@@ -48,5 +49,5 @@ pub(super) fn parse(text: &str, _: &Path) -> Result<AgentSpec, AgentSpecError> {
     let app = parts.pop().ok_or_else(|| wrong("the application is missing"))?;
     url.set_path(&parts.join("/"));
     let server = AgentServer::Url(url.to_string().trim_end_matches('/').to_string());
-    Ok(AgentSpec::Adk { server, app })
+    Ok(AgentSpec::Adk { server, app, agent_name: None })
 }

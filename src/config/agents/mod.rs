@@ -124,9 +124,15 @@ mod tests {
         let base = Path::new("/w");
         let read = |text: &str| parse_agent_uri(text, base).unwrap();
         let server = AgentServer::Url("http://127.0.0.1:8000".into());
-        assert_eq!(read("adk+http://127.0.0.1:8000/home"), Ok(AgentSpec::Adk { server, app: "home".into() }));
+        assert_eq!(
+            read("adk+http://127.0.0.1:8000/home"),
+            Ok(AgentSpec::Adk { server, app: "home".into(), agent_name: None })
+        );
         let server = AgentServer::Url("https://x/prefix".into());
-        assert_eq!(read("adk+https://x/prefix/home/"), Ok(AgentSpec::Adk { server, app: "home".into() }));
+        assert_eq!(
+            read("adk+https://x/prefix/home/"),
+            Ok(AgentSpec::Adk { server, app: "home".into(), agent_name: None })
+        );
         assert_eq!(
             read("replay:r.jsonl?speed=0"),
             Ok(AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 0, fallback: None })
