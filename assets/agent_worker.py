@@ -40,12 +40,33 @@ def load(target):
     sys.path.insert(0, os.getcwd())
     if place.endswith(".py"):
         path = Path(place).resolve()
+        if not path.is_file():
+            raise Unusable(f"there is no file {path}")
         sys.path.insert(0, str(path.parent))
         place = path.stem
-    found = importlib.import_module(place)
+    try:
+        module = importlib.import_module(place)
+    except BaseException as error:
+        traceback.print_exc()
+        words = f"{place} cannot be imported by {sys.executable}: {type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError):
+            words += "; evaltrail uses the virtual environment beside or above the folder, or the key `python` of the agent"
+        raise Unusable(words)
+    found = module
     for part in name.split("."):
+        if not hasattr(found, part):
+            names = [one for one in vars(module) if not one.startswith("_")]
+            raise Unusable(f"{place} has no {name}; it has {', '.join(names[:20])}")
         found = getattr(found, part)
+    if inspect.isclass(found):
+        raise Unusable(f"{target} is a class: name an object of it, or a function")
+    if not callable(found) and not any(hasattr(found, one) for one in ("query", "run", "kickoff", "invoke", "handoffs")):
+        raise Unusable(f"{target} is neither a function nor an agent, but {type(found).__name__}")
     return found
+
+
+class Unusable(Exception):
+    """Why the agent cannot be used, in words for the user."""
 
 
 def finish(value):
@@ -129,6 +150,16 @@ def pydantic_messages(messages):
             write(event("agent", *parts, usage=tokens(usage) if usage else None))
 
 
+def pydantic_message(message):
+    """A message of the history, without its calls."""
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+
+    text = message["content"]
+    if message["role"] == "user":
+        return ModelRequest(parts=[UserPromptPart(content=text)])
+    return ModelResponse(parts=[TextPart(content=text)])
+
+
 def of_pydantic(result):
     pydantic_messages(result.new_messages())
     return {"response": text_of(result.output), "known": True}
@@ -140,9 +171,8 @@ def role(message):
 
 def of_messages(messages):
     """Messages of OpenAI or LangChain: those after the last one of the user."""
-    users = [at for at, message in enumerate(messages) if role(message) in ("user", "human")]
     names, said = {}, None
-    for message in messages[users[-1] + 1 if users else 0:]:
+    for message in after_user(messages):
         author = get(message, "name") or "agent"
         if role(message) in ("assistant", "ai"):
             for call in get(message, "tool_calls") or []:
@@ -251,14 +281,15 @@ def crew_calls(run):
 async def of_graph(graph, given, history):
     """Runs a graph of LangGraph, and writes its messages as they come: those before a failure are not lost. The update of
     a graph repeats the messages of its subgraphs."""
-    seen, said = set(), list(given["messages"])
+    seen = history.setdefault("seen", set())
+    said = list(given["messages"])
     response = None
     async for place, updates in graph.astream(given, stream_mode="updates", subgraphs=True):
         author = place[0].split(":")[0] if place else None
         for node, update in (updates or {}).items():
             for one in update if isinstance(update, (list, tuple)) else [update]:
                 found = get(one, "messages", []) if one is not None else []
-                for message in found if isinstance(found, list) else [found]:
+                for message in after_user(found if isinstance(found, list) else [found]):
                     id = get(message, "id")
                     if role(message) not in ("ai", "assistant", "tool") or (id and id in seen):
                         continue
@@ -267,6 +298,11 @@ async def of_graph(graph, given, history):
                     response = graph_message(message, get(message, "name") or author or node, author or node) or response
     history["items"] = said
     return {"response": response, "known": True}
+
+
+def after_user(messages):
+    users = [at for at, message in enumerate(messages) if role(message) in ("user", "human")]
+    return messages[users[-1] + 1 if users else 0:]
 
 
 def graph_message(message, author, place):
@@ -291,6 +327,8 @@ def ask(agent, request):
     if is_of(agent, "pydantic_ai") and hasattr(agent, "run"):
         from pydantic_ai import capture_run_messages
 
+        if "items" not in history:
+            history["items"] = [pydantic_message(message) for message in request["history"] if message.get("content")]
         with capture_run_messages() as messages:
             try:
                 result = finish(agent.run(prompt, message_history=history.get("items")))
@@ -300,6 +338,9 @@ def ask(agent, request):
         history["items"] = result.all_messages()
         return of(result)
     if hasattr(agent, "kickoff"):
+        if request["history"] and request["turn"] > 1 and not history:
+            raise RuntimeError("a single turn cannot be run: a crew has no way to receive the turns before it")
+        history["turns"] = request["turn"]
         return crew_calls(lambda: agent.kickoff(inputs={"prompt": prompt, **request["state"]}))
     if is_of(agent, "langgraph") and hasattr(agent, "astream"):
         said = [*history.get("items", request["history"]), {"role": "user", "content": prompt}]
@@ -340,9 +381,8 @@ def arguments(function, request):
 def main():
     try:
         agent = load(target)
-    except BaseException as error:
-        traceback.print_exc()
-        write({"error": f"{target} cannot be imported: {type(error).__name__}: {error}"})
+    except Unusable as error:
+        write({"error": str(error)})
         return
     write({"ready": True})
     for line in requests:
@@ -351,11 +391,10 @@ def main():
             sessions.pop(request["end"], None)
             continue
         try:
-            result = ask(agent, request)
+            write(ask(agent, request))
         except Exception as error:
             traceback.print_exc()
-            result = {"error": f"{type(error).__name__}: {error}"}
-        write(result)
+            write({"error": f"{type(error).__name__}: {error}"})
 
 
 main()

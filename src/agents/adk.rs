@@ -79,7 +79,7 @@ impl Agent for AdkAgent {
         let asked = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await;
         let info = asked.ok().and_then(|(_, text)| parse_answer(&text).ok()).unwrap_or_default();
         let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
-        AgentHello { about: root.into_iter().collect(), tools: declared(&info) }
+        AgentHello { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
     }
 
     /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.

@@ -8,9 +8,10 @@ use super::budget::RunMemory;
 use super::command::CommandAgent;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
+use super::mcp::McpAgent;
 use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
-use super::remote::Remote;
+use super::remote::{Remote, setup};
 use super::server::Server;
 use super::sub_agent::SubAgentFolder;
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
@@ -210,6 +211,7 @@ async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn
         Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),
         Protocol::AgentEngine(settings) => Box::new(EngineAgent::connect(remote, settings)),
         Protocol::Http(settings) => Box::new(HttpAgent::connect(remote, address, settings)?),
+        Protocol::Mcp(settings) => Box::new(McpAgent::connect(remote, settings).await?),
         Protocol::Openai(settings) => Box::new(OpenaiAgent::connect(remote, settings)?),
         Protocol::Langgraph(settings) => Box::new(LanggraphAgent::connect(remote, settings).await?),
     })
@@ -225,7 +227,12 @@ pub(super) async fn address_of(
         AgentServer::Start(program) => {
             let mut server = Server::start(program)?;
             server.wait_until_up(Remote::plain(&server.url())?.client()).await?;
-            Ok((format!("{}{path}", server.url()), Some(server)))
+            let address = format!("{}{path}", server.url());
+            let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());
+            if origin(&address) != origin(&server.url()) {
+                return Err(setup(format!("{path:?} is not a path of the server")));
+            }
+            Ok((address, Some(server)))
         }
     }
 }

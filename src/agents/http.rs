@@ -45,6 +45,9 @@ struct Paths {
 #[derive(Debug)]
 struct CallPaths {
     path: JsonPath,
+    /// The beginning of the path, up to a part that selects among the elements of a list. If it leads nowhere, the calls
+    /// are not known.
+    place: JsonPath,
     name: JsonPath,
     args: Option<JsonPath>,
     response: Option<JsonPath>,
@@ -70,6 +73,8 @@ struct Found {
     streamed: String,
     session: Option<String>,
     error: Option<String>,
+    /// Whether the reply says which calls were made.
+    knows_calls: bool,
 }
 
 impl HttpAgent {
@@ -104,12 +109,20 @@ impl CallPaths {
         let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(CallPaths {
             path: needed("calls.path", &calls.path)?,
+            place: needed("calls.path", place_of(&calls.path))?,
             name: needed("calls.name", &calls.name)?,
             args: compiled("calls.args", calls.args.as_deref())?,
             response: compiled("calls.response", calls.response.as_deref())?,
             id: compiled("calls.id", calls.id.as_deref())?,
             author: compiled("calls.author", calls.author.as_deref())?,
         })
+    }
+
+    /// Whether a value says which calls were made: it has a list of them, and each has a name.
+    fn are_known(&self, value: &Value) -> bool {
+        let has_name = |node: &&Value| node.is_array() || self.name.query(node).first().is_some();
+        self.place.query(value).all().iter().any(|place| !place.is_null())
+            && self.path.query(value).all().iter().all(has_name)
     }
 
     /// The calls in a value, each followed by its response if there is one.
@@ -135,6 +148,12 @@ impl CallPaths {
         }
         events
     }
+}
+
+/// The path of the list in which a path selects elements: `$.steps` of `$.steps[?@.type=='tool']` and of `$.steps[*]`.
+fn place_of(path: &str) -> &str {
+    let ends = ["[?", "[*", ".*", ".."].into_iter().filter_map(|selector| path.find(selector));
+    ends.min().map_or(path, |end| &path[..end])
 }
 
 fn compiled(key: &str, path: Option<&str>) -> Result<Option<JsonPath>, String> {
@@ -208,10 +227,13 @@ impl HttpSession {
     ) -> Result<Found, AgentError> {
         let Endpoint { remote, settings, paths, .. } = self.endpoint.as_ref();
         let mut found = Found::default();
-        if settings.response.is_none() && settings.calls.is_none() {
-            // Without paths, the reply is the response.
+        if settings.response.is_none() {
+            // Without a path, the reply is the response.
             let text = remote.text(response).await?;
             budget.keep(text.len())?;
+            let (value, size) = budget.parse(&text, |_| String::new()).unwrap_or_default();
+            budget.keep(size)?;
+            found.take(paths, &value, emit);
             found.response.push(text);
             return Ok(found);
         }
@@ -258,6 +280,7 @@ impl Found {
         self.session = texts(&paths.session).into_iter().next().or(self.session.take());
         self.error = texts(&paths.error).into_iter().next().or(self.error.take());
         if let Some(calls) = &paths.calls {
+            self.knows_calls |= calls.are_known(value);
             calls.events(value).into_iter().for_each(emit);
         }
     }
@@ -286,19 +309,22 @@ impl Session for HttpSession {
         if let Some(words) = found.error {
             return Err(endpoint.remote.error(ErrorKind::Agent, words));
         }
+        let is_streamed = endpoint.settings.stream.is_some();
+        let is_missing = found.response.is_empty() && !is_streamed;
         let text = match found.response.is_empty() {
             true => found.streamed,
             false => found.response.join("\n"),
         };
-        let has_response = endpoint.settings.response.is_none() || endpoint.settings.stream.is_some();
-        if text.is_empty() && !has_response {
+        if is_missing {
             let path = endpoint.settings.response.as_deref().unwrap_or_default();
             let why = format!("the reply has nothing at {path}; `evaltrail agents check` displays the reply");
             return Err(AgentError::new(ErrorKind::Protocol, why));
         }
         self.messages.push(json!({"role": "assistant", "content": text}));
         emit(event_with("agent", vec![Part::text(text)]));
-        Ok(TurnOutcome { has_all_calls: endpoint.settings.calls.is_some(), ..TurnOutcome::ANSWERED })
+        // In a stream, an item without calls says nothing about the others.
+        let has_all_calls = endpoint.settings.calls.is_some() && (found.knows_calls || is_streamed);
+        Ok(TurnOutcome { has_all_calls, ..TurnOutcome::ANSWERED })
     }
 }
 
@@ -362,11 +388,13 @@ async fn probe(
     ];
     let found =
         paths.into_iter().filter_map(|(key, path)| path.map(|path| (key, path.to_string(), at(path))));
+    let found = found
+        .map(|(key, path, values)| (key, path, values.iter().map(|value| remote.cleaned(value)).collect()));
     Ok(TemplateProbe {
         request: format!("{} {}", agent.endpoint.method, remote.shown()),
         body: body.map(|body| serde_json::to_string_pretty(&body).unwrap_or_default()).unwrap_or_default(),
         status: status.to_string(),
-        reply,
+        reply: remote.clean(&reply),
         found: found.collect(),
     })
 }
@@ -458,6 +486,18 @@ mod tests {
         assert_eq!((events.len(), call.args.clone()), (2, json!({"n": 1}).as_object().cloned()));
         assert_eq!(calls("$.steps").events(&steps).len(), 2, "a list is its elements");
         assert!(calls("$.steps").events(&json!({"steps": []})).is_empty());
+        for path in ["$.steps", "$.steps[*]", "$.steps[?@.type=='tool']"] {
+            let known = |value: Value| calls(path).are_known(&value);
+            assert_eq!(
+                (known(json!({"steps": []})), known(json!({"steps": null})), known(json!({}))),
+                (true, true, false),
+                "{path}"
+            );
+        }
+        assert!(
+            !calls("$.steps[*]").are_known(&json!({"steps": [{"name": "t"}]})),
+            "a call without a name is not known"
+        );
         assert!(compiled("response", Some("$.[")).unwrap_err().contains("response"));
     }
 }

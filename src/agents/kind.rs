@@ -32,6 +32,8 @@ pub trait Agent: Debug + Send + Sync {
 /// What an agent says about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentHello {
+    /// Whether the agent was asked. Some protocols have no way to ask without a message.
+    pub was_asked: bool,
     /// Facts in words, each under a short name.
     pub about: Vec<(&'static str, String)>,
     /// The tools that it declares.

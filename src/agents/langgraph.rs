@@ -21,6 +21,8 @@ use tokio_util::task::TaskTracker;
 
 /// How long a run waits at its end for its threads to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
+/// The maximum number of assistants that the server is asked for. It lists ten by default.
+const MOST_ASSISTANTS: u32 = 1000;
 /// The key of a graph's input and state that contains the conversation.
 const MESSAGES: &str = "messages";
 
@@ -53,6 +55,8 @@ struct LanggraphSession {
     /// Whether the graph waits for a decision.
     is_interrupted: bool,
     is_ours: bool,
+    /// The messages that were read, of all turns.
+    updates: Updates,
 }
 
 impl LanggraphAgent {
@@ -61,7 +65,13 @@ impl LanggraphAgent {
         remote: Arc<Remote>,
         settings: &LanggraphSettings,
     ) -> Result<LanggraphAgent, AgentError> {
-        let found = remote.ask(Method::POST, remote.url(&["assistants", "search"]), Some(&json!({}))).await?;
+        let found = remote
+            .ask(
+                Method::POST,
+                remote.url(&["assistants", "search"]),
+                Some(&json!({"limit": MOST_ASSISTANTS})),
+            )
+            .await?;
         let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_string();
         let found = found.as_array().cloned().unwrap_or_default();
         let assistants = found.iter().map(|one| (text(one, "assistant_id"), text(one, "graph_id"))).collect();
@@ -97,11 +107,12 @@ impl Agent for LanggraphAgent {
             opening,
             is_interrupted,
             is_ours: !pinned,
+            updates: Updates::default(),
         }))
     }
 
     async fn hello(&self) -> AgentHello {
-        AgentHello { about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
+        AgentHello { was_asked: true, about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
     }
 
     async fn finish(&self) {
@@ -137,7 +148,7 @@ impl LanggraphServer {
             (Some((_, graph)), _) => Ok(graph.clone()),
             (None, [(id, _)]) => Ok(id.clone()),
             _ => Err(setup(format!(
-                "{} serves several graphs ({}): name one with `assistant`, or as the case's app_name",
+                "{} serves several graphs ({}): name one with the setting `assistant` (#assistant=NAME in an address), or as the case's app_name",
                 self.remote.shown(),
                 self.graphs()
             ))),
@@ -204,7 +215,7 @@ impl LanggraphSession {
             "if_not_exists": "create",
         });
         if std::mem::take(&mut self.is_interrupted) {
-            run["command"] = json!({"resume": value_in(&text)});
+            run["command"] = json!({"resume": decision(&text)});
             return run;
         }
         let opening = self.opening.take().unwrap_or_default();
@@ -247,7 +258,6 @@ impl LanggraphSession {
         on_event: OnEvent<'_>,
         began: &Stopwatch,
     ) -> Result<TurnEnd, AgentError> {
-        let mut updates = Updates::default();
         let mut end = TurnEnd::Answered;
         while let Some(item) = items.next().await? {
             let (kind, namespace) = item.name.split_once('|').unwrap_or((&item.name, ""));
@@ -260,7 +270,7 @@ impl LanggraphSession {
                 _ => continue,
             }
             items.keep(item.size + EVENT)?;
-            let mut events = updates.take(&item.value, namespace);
+            let mut events = self.updates.take(&item.value, namespace);
             if let Some(asked) = item.value["__interrupt__"].as_array().and_then(|list| list.first()) {
                 end = TurnEnd::Interrupted;
                 self.is_interrupted = true;
@@ -334,9 +344,9 @@ fn error_words(value: &Value) -> String {
     }
 }
 
-/// Reads the messages in the updates of a graph's nodes. The update of a graph repeats the messages of its subgraphs, so
-/// each message is read once, by its id.
-#[derive(Default)]
+/// Reads the messages in the updates of a graph's nodes. The update of a graph repeats the messages of its subgraphs, and
+/// may repeat those of the whole thread: each message is read once, by its id, and only those after the user's last one.
+#[derive(Debug, Default)]
 struct Updates {
     seen: HashSet<String>,
 }
@@ -348,7 +358,7 @@ impl Updates {
         for (node, update) in update.as_object().into_iter().flatten() {
             let one = std::slice::from_ref(update);
             let updates = update.as_array().map_or(one, Vec::as_slice);
-            for message in updates.iter().filter_map(|update| messages_in(update)).flatten() {
+            for message in updates.iter().filter_map(messages_in).flat_map(after_user) {
                 let id = message["id"].as_str().unwrap_or_default();
                 if id.is_empty() || self.seen.insert(id.to_string()) {
                     events.extend(event_of(message, subgraph.unwrap_or(node)));
@@ -359,6 +369,14 @@ impl Updates {
     }
 }
 
+/// The user's message as a decision: an object or a list if it is one as JSON, else the text.
+fn decision(text: &str) -> Value {
+    match value_in(text) {
+        value @ (Value::Object(_) | Value::Array(_)) => value,
+        _ => text.into(),
+    }
+}
+
 /// The messages of an update: a list, or a single one.
 fn messages_in(update: &Value) -> Option<&[Value]> {
     match update.get(MESSAGES)? {
@@ -366,6 +384,13 @@ fn messages_in(update: &Value) -> Option<&[Value]> {
         one @ Value::Object(_) => Some(std::slice::from_ref(one)),
         _ => None,
     }
+}
+
+/// The messages after the last one of the user.
+fn after_user(messages: &[Value]) -> &[Value] {
+    let is_user = |message: &Value| matches!(message["type"].as_str(), Some("human" | "HumanMessage"));
+    let from = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
+    &messages[from..]
 }
 
 fn event_of(message: &Value, place: &str) -> Option<Event> {
@@ -411,6 +436,14 @@ mod tests {
         let inner = updates.take(&json!({"model": {"messages": [ai]}}), "clerk:1");
         assert_eq!((inner.len(), inner[0].author.as_str()), (1, "clerk"));
         assert!(updates.take(&json!({"clerk": {"messages": [human, ai]}}), "").is_empty());
+        // In a later turn the update contains the messages of the whole thread.
+        let (later, answer) = (
+            json!({"type": "human", "id": "m3", "content": "ho"}),
+            json!({"type": "ai", "id": "m4", "content": "yes"}),
+        );
+        let unread = json!({"type": "ai", "content": "an earlier answer without an id"});
+        let second = updates.take(&json!({"clerk": {"messages": [human, ai, unread, later, answer]}}), "");
+        assert_eq!((second.len(), second[0].content.as_ref().unwrap().spoken_text().as_str()), (1, "yes"));
         let tool = json!({"type": "tool", "name": "t", "id": "m2", "tool_call_id": "c", "content": "{\"ok\": true}"});
         let event = &updates.take(&json!({"tools": [{"messages": tool}]}), "clerk:1")[0];
         let response = event.content.as_ref().unwrap().responses().next().unwrap();

@@ -5,7 +5,7 @@
 //!                                  │
 //!             adk (HTTP, server-sent events)
 //!             a2a (Agent2Agent), ag_ui, agent_engine (Vertex AI), langgraph, openai,
-//!             http (a template)
+//!             mcp, http (a template)
 //!             command (one process per attempt, JSON Lines), python (processes that are kept)
 //!             replay (recorded events with their timing)
 //! ```
@@ -26,6 +26,7 @@ mod error;
 mod http;
 mod kind;
 mod langgraph;
+mod mcp;
 mod messages;
 mod openai;
 mod program;

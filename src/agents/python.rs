@@ -3,7 +3,9 @@
 
 use super::messages::history_messages;
 use super::program::ProgramLines;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
+use super::{
+    Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+};
 use crate::domain::{Content, ProgramSpec};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -96,6 +98,10 @@ impl Workers {
 
 #[async_trait]
 impl Agent for PythonAgent {
+    async fn hello(&self) -> AgentHello {
+        AgentHello { was_asked: true, about: vec![("python", "imported".into())], tools: Vec::new() }
+    }
+
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let pool = self.pool.clone();
         let (worker, history) = (Some(pool.take().await?), history_messages(&opening.history));

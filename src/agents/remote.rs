@@ -20,6 +20,8 @@ pub(super) const SHORT_CALL: Duration = Duration::from_secs(30);
 const LONGEST_BODY: usize = 32 << 20;
 /// The maximum size of the items of one turn as they are sent, in bytes.
 const LONGEST_TURN: usize = 256 << 20;
+/// The length of a text in which secrets are looked for before it is cut to a beginning, in characters.
+const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
 const LONGEST_WORDS: usize = 500;
 /// A shorter value of an environment variable is not removed from error messages, because it occurs in other words, too.
@@ -144,15 +146,16 @@ impl Remote {
         url: Url,
         body: Option<&Value>,
     ) -> Result<Value, AgentError> {
+        let path = url.path().to_string();
         let (status, text) = self.call(method, url, body, &HeaderMap::new()).await?;
         match status.is_success() {
             true => self.parsed(&text),
-            false => Err(self.error(ErrorKind::Protocol, said(status, &text))),
+            false => Err(self.unsuccessful(status, &path, &text)),
         }
     }
 
     pub(super) fn parsed(&self, text: &str) -> Result<Value, AgentError> {
-        let short: String = text.chars().take(200).collect();
+        let short = self.beginning(&text);
         parse_answer(text).map_err(|error| {
             self.error(ErrorKind::Protocol, format!("the answer is not JSON ({error}): {short}"))
         })
@@ -178,13 +181,26 @@ impl Remote {
         headers: &HeaderMap,
         accepted: &[u16],
     ) -> Result<Response, AgentError> {
-        let response = self.send(method, url, body, headers).await?;
+        let sending = self.send(method, url, body, headers);
+        let response = match self.idle {
+            None => sending.await?,
+            Some(idle) => timeout(idle, sending).await.unwrap_or_else(|_| Err(silence(idle)))?,
+        };
         let status = response.status();
         let is_accepted = match accepted {
             [] => status.is_success(),
             accepted => accepted.contains(&status.as_u16()),
         };
-        if is_accepted { Ok(response) } else { Err(self.refused(response).await) }
+        if is_accepted {
+            return Ok(response);
+        }
+        let error = self.refused(response).await;
+        // A gateway may have given up on an agent that has begun: the request must not be repeated.
+        Err(match status {
+            StatusCode::BAD_GATEWAY => AgentError { kind: ErrorKind::Protocol, ..error },
+            StatusCode::GATEWAY_TIMEOUT => AgentError { kind: ErrorKind::Timeout, ..error },
+            _ => error,
+        })
     }
 
     /// Reads the response to a turn item by item: server-sent events, or lines of JSON.
@@ -208,7 +224,7 @@ impl Remote {
         if text.len() > budget.left() {
             return Err(budget.exceeded());
         }
-        let short: String = text.chars().take(200).collect();
+        let short = self.beginning(&text);
         let (value, size) =
             budget.parse(&text, |error| self.clean(&format!("the answer is not JSON ({error}): {short}")))?;
         budget.keep(size)?;
@@ -237,13 +253,29 @@ impl Remote {
             return self.error(ErrorKind::Setup, why);
         }
         let asks = header(WWW_AUTHENTICATE).filter(|_| status == StatusCode::UNAUTHORIZED);
+        let path = response.url().path().to_string();
         let text = self.text(response).await.unwrap_or_default();
-        let mut words = said(status, &text);
+        let AgentError { kind, message: mut words, .. } = self.unsuccessful(status, &path, &text);
         if let Some(asks) = asks {
             words = format!("{words} (it asks for authentication: {asks})");
         }
-        let kind = if is_busy(status) { ErrorKind::Unavailable } else { ErrorKind::Protocol };
         AgentError { retry_after: wait, ..self.error(kind, words) }
+    }
+
+    /// The error of a status without success: what the server said, and what may be missing.
+    fn unsuccessful(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
+        let mut words = said(status, &self.clean(text));
+        if status == StatusCode::NOT_FOUND {
+            words = format!("{words} (at {path})");
+        }
+        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if is_refused && self.tokens.is_none() && self.headers.is_empty() {
+            words = format!(
+                "{words}; no authorization was sent: set headers or token_command, or #token_env=NAME in an address"
+            );
+        }
+        let kind = if is_busy(status) { ErrorKind::Unavailable } else { ErrorKind::Protocol };
+        self.error(kind, words)
     }
 
     /// An error whose message contains no secret of the server.
@@ -251,7 +283,27 @@ impl Remote {
         AgentError::new(kind, self.clean(message.as_ref()))
     }
 
-    fn clean(&self, message: &str) -> String {
+    /// The beginning of what the server sent, for an error message.
+    fn beginning(&self, text: &str) -> String {
+        // Secrets are removed first: a cut could leave a part of one.
+        let cut = text.char_indices().nth(BEGINNING).map_or(text, |(end, _)| &text[..end]);
+        self.clean(cut).chars().take(200).collect()
+    }
+
+    /// A value without the secrets that are sent to the server.
+    pub(super) fn cleaned(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.clean(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.cleaned(item)).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(key, member)| (key.clone(), self.cleaned(member))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// A text without the secrets that are sent to the server.
+    pub(super) fn clean(&self, message: &str) -> String {
         let mut words = message.to_string();
         let token = self.tokens.as_ref().and_then(Tokens::known);
         for secret in self.secrets.iter().chain(&token) {
@@ -345,10 +397,7 @@ impl Items<'_> {
         let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
         let chunk = match self.remote.idle {
             None => self.response.chunk().await,
-            Some(idle) => timeout(idle, self.response.chunk()).await.map_err(|_| {
-                let why = format!("the agent sent nothing for {} s during the turn", idle.as_secs_f64());
-                AgentError::new(ErrorKind::Timeout, why)
-            })?,
+            Some(idle) => timeout(idle, self.response.chunk()).await.map_err(|_| silence(idle))?,
         };
         let Some(chunk) = chunk.map_err(|error| self.remote.broken(error))? else {
             self.has_ended = true;
@@ -384,11 +433,16 @@ impl Items<'_> {
         if event.data.len() > self.budget.left() {
             return Err(self.budget.exceeded());
         }
-        let short = || event.data.chars().take(200).collect::<String>();
+        let short = || self.remote.beginning(&event.data);
         let no_json = |error| self.remote.clean(&format!("an event is not JSON ({error}): {}", short()));
         let (value, size) = self.budget.parse(&event.data, no_json)?;
         Ok(Item { name: event.name, value, size })
     }
+}
+
+fn silence(idle: Duration) -> AgentError {
+    let why = format!("the agent sent nothing for {} s during the turn", idle.as_secs_f64());
+    AgentError::new(ErrorKind::Timeout, why)
 }
 
 /// A line of JSON as an event without a name; `None` for a blank line.

@@ -61,7 +61,10 @@ impl Server {
     pub(super) fn explain(&self, error: AgentError) -> AgentError {
         match self.errors.lines(8) {
             last if last.is_empty() => error,
-            last => AgentError { message: format!("{}; the server's last output:\n{last}", error.message), ..error },
+            last => AgentError {
+                message: format!("{}; the server's last output:\n{last}", error.message),
+                ..error
+            },
         }
     }
 

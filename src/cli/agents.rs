@@ -36,6 +36,7 @@ struct Listed {
     spec: Result<AgentSpec, String>,
     /// Whether the agent answers, if it was asked.
     state: String,
+    answers: Option<bool>,
     hello: Option<AgentHello>,
 }
 
@@ -61,13 +62,11 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
         let label = one.spec.as_ref().map_or_else(|why| why.clone(), AgentSpec::label);
         say(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&label)));
         say(&paint.faint(&format!("  {}", clean_line(&one.state))));
-        if let Some(hello) = &one.hello {
-            if let Some(line) = tools_of(hello) {
-                say(&paint.faint(&format!("  {line}")));
-            }
+        if let Some(line) = one.hello.as_ref().and_then(tools_of) {
+            say(&paint.faint(&format!("  {line}")));
         }
     }
-    say(&paint.faint("evaltrail agents check NAME --prompt TEXT asks one"));
+    say(&paint.faint("evaltrail agents check NAME --prompt TEXT sends a message to one"));
     Ok(Exit::Success)
 }
 
@@ -78,21 +77,28 @@ async fn listed(
     name: String,
     spec: Result<AgentSpec, String>,
 ) -> Listed {
-    let (state, hello) = match &spec {
-        Err(_) => ("cannot be used".to_string(), None),
-        Ok(spec) if spec.address().is_none() => (started_words(spec).to_string(), None),
+    let (state, answers, hello) = match &spec {
+        Err(_) => ("cannot be used".to_string(), None, None),
+        Ok(spec) if spec.address().is_none() => (started_words(spec).to_string(), None, None),
         Ok(spec) => {
             let questions = agent_questions(workspace, spec);
             match questions.iter().all(|question| trust.allows(&question.fingerprint)) {
-                false => ("not contacted: it needs your permission first".to_string(), None),
+                false => (
+                    "not contacted: it needs your permission; agents check asks for it".to_string(),
+                    None,
+                    None,
+                ),
                 true => match greet(spec, ANSWERS_WITHIN).await {
-                    Ok(hello) => ("answers".to_string(), Some(hello)),
-                    Err(error) => (error.message, None),
+                    Ok(hello) if !hello.was_asked => {
+                        ("asked only with a message".to_string(), None, Some(hello))
+                    }
+                    Ok(hello) => ("answers".to_string(), Some(true), Some(hello)),
+                    Err(error) => (error.message, Some(false), None),
                 },
             }
         }
     };
-    Listed { name, spec, state, hello }
+    Listed { name, spec, state, answers, hello }
 }
 
 fn started_words(spec: &AgentSpec) -> &'static str {
@@ -110,7 +116,7 @@ fn as_json(one: &Listed) -> Value {
         "name": one.name,
         "kind": one.spec.as_ref().ok().map(AgentSpec::kind),
         "agent": one.spec.as_ref().ok().map(AgentSpec::label),
-        "answers": one.spec.as_ref().ok().filter(|spec| spec.address().is_some()).map(|_| one.hello.is_some()),
+        "answers": one.answers,
         "state": one.spec.as_ref().map_or_else(|why| why.clone(), |_| one.state.clone()),
         "about": one.hello.as_ref().map(|hello| hello.about.iter().map(|(key, words)| (key.to_string(), json!(words))).collect::<serde_json::Map<_, _>>()),
         "tools": tools,
@@ -134,7 +140,13 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::Failures);
         }
     };
-    say(&format!("answered in {:.2} s", began.elapsed().as_secs_f64()));
+    match (hello.was_asked, &args.prompt) {
+        (true, _) => say(&format!("answered in {:.2} s", began.elapsed().as_secs_f64())),
+        (false, Some(_)) => true,
+        (false, None) => {
+            say("not contacted: this kind of agent is only asked with a message; add --prompt TEXT")
+        }
+    };
     for (key, words) in &hello.about {
         say(&format!("  {}  {}", paint.faint(&format!("{key:10}")), clean_line(words)));
     }
@@ -179,6 +191,13 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
         };
         say(&format!("{key:10}{}  →  {}", clean_line(path), clean_line(&found)));
     }
+    let has = |key: &str| probe.found.iter().any(|(found, ..)| *found == key);
+    if !has("response") && !has("text") {
+        say("response  no path: the whole reply is the response");
+    }
+    if !has("calls") {
+        say("calls     no path: the calls are not known");
+    }
     let is_missing = |(key, _, found): &(&str, String, Vec<Value>)| *key == "response" && found.is_empty();
     if probe.found.iter().any(is_missing) { Exit::Failures } else { Exit::Success }
 }
@@ -199,7 +218,13 @@ async fn ask(spec: AgentSpec, prompt: &str) -> anyhow::Result<Exit> {
     };
     let words = chat(spec, opening, sender);
     let _ = words.send(prompt.to_string()).await;
+    let mut words = Some(words);
+    let mut exit = Exit::Failures;
     while let Some(event) = events.recv().await {
+        // After its only turn, the conversation ends: its session is deleted before the events end.
+        if matches!(event, ChatEvent::Turn(..) | ChatEvent::Broke(..)) {
+            words.take();
+        }
         match event {
             ChatEvent::Turn(turn, state) => {
                 show_turn(&turn);
@@ -208,19 +233,18 @@ async fn ask(spec: AgentSpec, prompt: &str) -> anyhow::Result<Exit> {
                 {
                     say(&format!("state     {}", clean_line(&value_text(&state))));
                 }
-                return Ok(Exit::Success);
+                exit = Exit::Success;
             }
             ChatEvent::Broke(why, turn) => {
                 if let Some(turn) = turn {
                     show_turn(&turn);
                 }
                 tell(&clean(&format!("errored: {why}")));
-                return Ok(Exit::Failures);
             }
             ChatEvent::Opened | ChatEvent::Progress(_) => {}
         }
     }
-    Ok(Exit::Failures)
+    Ok(exit)
 }
 
 fn show_turn(turn: &Invocation) {

@@ -143,7 +143,7 @@ pub(super) struct ScoreArgs {
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) cases: CaseArgs,
-    /// Agent by name or address: adk+http://HOST:PORT/APP, cmd:./program, replay:recording.jsonl
+    /// Agent by name or address: adk+http://HOST:PORT/APP, a2a+http://HOST:PORT, python:MODULE:NAME, cmd:./program …; docs/agents.md lists all
     #[arg(long, value_name = "NAME|URI")]
     pub(super) agent: Option<String>,
     /// Environment variable to pass to agents that are started (repeatable)

@@ -7,7 +7,8 @@ use crate::domain::{Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::check_rows;
 use crate::report::Paint;
-use crate::workspace::{Workspace, read_text};
+use crate::stubs::{StubError, StubFile};
+use crate::workspace::{STUBS_ENDING, Workspace, read_text, stubs_path};
 use std::path::{Path, PathBuf};
 
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
@@ -53,7 +54,10 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
     let configs = folders.into_iter().map(|folder| folder.join("test_config.json"));
+    let stubs: Vec<PathBuf> =
+        files.iter().map(|file| stubs_path(file)).filter(|stubs| stubs.is_file()).collect();
     files.extend(configs.filter(|config| config.is_file()));
+    files.extend(stubs);
     files.sort();
     files.dedup();
     Ok(files)
@@ -63,6 +67,9 @@ fn issues_of(file: &Path) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
         // A config has no rows, even if its text resembles them.
+        Ok(text) if name.ends_with(STUBS_ENDING) => {
+            StubFile::parse(&text).err().map(stub_issue).into_iter().collect()
+        }
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
         Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
@@ -72,6 +79,16 @@ fn issues_of(file: &Path) -> Vec<Issue> {
             path: String::new(),
             message: error.to_string(),
         }],
+    }
+}
+
+fn stub_issue(error: StubError) -> Issue {
+    Issue {
+        severity: Severity::Error,
+        line: error.line,
+        column: 1,
+        path: String::new(),
+        message: error.message,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     Conversation, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse, Trajectory,
+    TurnEnd,
 };
 
 /// A case that expects the given turns. `created` is in Unix seconds.
@@ -54,8 +55,14 @@ fn as_expected(turn: &Invocation) -> Invocation {
     if responses.is_empty() {
         calls.iter_mut().for_each(|call| call.id = None);
     }
+    // Calls of which not all are known are no expectation.
+    let trajectory = match turn.trajectory.is_known() {
+        true => Trajectory::Listed { calls, responses, texts: intermediate_texts(turn) },
+        false => Trajectory::Unknown,
+    };
     let mut kept = Invocation {
-        trajectory: Trajectory::Listed { calls, responses, texts: intermediate_texts(turn) },
+        trajectory,
+        end: TurnEnd::Answered,
         durations: Durations::default(),
         app_details: None,
         ..turn.clone()

@@ -69,7 +69,7 @@ pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{
     A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, HttpCalls, HttpSettings, HttpStream,
-    LanggraphSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec, with_variables,
+    LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec, with_variables,
 };
 pub use query::{Query, QueryError, Subject};
 pub use run::{

@@ -43,6 +43,8 @@ pub enum Protocol {
     Http(Box<HttpSettings>),
     /// A LangGraph server.
     Langgraph(LanggraphSettings),
+    /// A tool of an MCP server that is an agent.
+    Mcp(McpSettings),
     /// A model or an agent behind one of OpenAI's interfaces.
     Openai(OpenaiSettings),
 }
@@ -56,12 +58,13 @@ impl Protocol {
             Protocol::AgentEngine(_) => "agent-engine",
             Protocol::Http(_) => "http",
             Protocol::Langgraph(_) => "langgraph",
+            Protocol::Mcp(_) => "mcp",
             Protocol::Openai(_) => "openai",
         }
     }
 
     /// The names of all protocols.
-    pub const NAMES: [&str; 6] = ["a2a", "ag-ui", "agent-engine", "http", "langgraph", "openai"];
+    pub const NAMES: [&str; 7] = ["a2a", "ag-ui", "agent-engine", "http", "langgraph", "mcp", "openai"];
 }
 
 /// Settings of an agent that speaks Agent2Agent.
@@ -206,6 +209,16 @@ pub struct LanggraphSettings {
     pub output: String,
 }
 
+/// Settings of an agent that is a tool of an MCP server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpSettings {
+    /// The tool; the only one of the server when it is empty.
+    pub tool: String,
+    /// The argument that receives the user's message; the only text of the tool when it is empty.
+    pub argument: String,
+}
+
 /// Settings of a model, or of an agent, behind one of OpenAI's interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -260,7 +273,7 @@ impl Protocol {
         match self {
             Protocol::Openai(settings) => settings.tools.as_mut(),
             Protocol::AgUi(settings) => settings.tools.as_mut(),
-            Protocol::A2a(_) | Protocol::AgentEngine(_) | Protocol::Http(_) | Protocol::Langgraph(_) => None,
+            _ => None,
         }
     }
 }

@@ -58,7 +58,7 @@ fn tool_calls(turn: &Invocation) -> Option<f64> {
 
 /// The number of events with token counts or a model version; `None` unless events were recorded.
 fn model_calls(turn: &Invocation) -> Option<f64> {
-    let events = turn.trajectory.events()?;
+    let events = turn.trajectory.is_known().then(|| turn.trajectory.events())??;
     let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
     Some(calls.count() as f64)
 }

@@ -2,7 +2,7 @@
 
 use super::matching::Matcher;
 use super::unusable::Unusable;
-use crate::diff::Difference;
+use crate::diff::{Difference, DifferenceKind};
 use crate::domain::{MatchRule, ToolCall};
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
@@ -12,6 +12,8 @@ pub struct CallPattern {
     tool: WildMatch,
     expected: ToolCall,
     matcher: Matcher,
+    /// The arguments that are objects.
+    objects: Vec<(String, Value)>,
 }
 
 impl std::fmt::Debug for CallPattern {
@@ -33,8 +35,12 @@ impl CallPattern {
         let mut expected = Map::new();
         for (name, value) in args.into_iter().flatten() {
             expected.insert(name.clone(), split(value, name, &mut rule.args));
-            if is_subset && !rule.args.keys().any(|path| path.split('.').next() == Some(name.as_str())) {
-                rule.args.insert(name.clone(), "exact".into());
+        }
+        if is_subset {
+            // Without a rule of its own, a value would be one of the others.
+            let leaves = expected.iter().flat_map(|(name, value)| leaves(name, value)).collect::<Vec<_>>();
+            for leaf in leaves {
+                rule.args.entry(leaf).or_insert_with(|| "exact".into());
             }
         }
         if is_subset {
@@ -42,6 +48,11 @@ impl CallPattern {
         }
         Ok(CallPattern {
             tool: WildMatch::new(tool),
+            objects: expected
+                .iter()
+                .filter(|(_, value)| value.is_object())
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             expected: ToolCall::new(tool, args.map(|_| expected)),
             matcher: Matcher::of(&[rule], args.is_none())?,
         })
@@ -54,7 +65,31 @@ impl CallPattern {
 
     /// How a call of the tool differs from the pattern; empty when it matches.
     pub fn differences(&self, call: &ToolCall) -> Vec<Difference> {
-        self.matcher.differences(&self.expected, call)
+        let mut found = self.matcher.differences(&self.expected, call);
+        // Where other arguments are ignored, the rules for the members of an object do not apply when it is absent.
+        let absent = self.objects.iter().filter(|(path, _)| !has(call.args.as_ref(), path));
+        let missing = absent.map(|(path, value)| Difference {
+            path: path.clone(),
+            kind: DifferenceKind::Missing(value.clone()),
+        });
+        let missing: Vec<Difference> =
+            missing.filter(|one| found.iter().all(|other| other.path != one.path)).collect();
+        found.extend(missing);
+        found
+    }
+}
+
+fn has(args: Option<&Map<String, Value>>, name: &str) -> bool {
+    args.is_some_and(|args| args.contains_key(name))
+}
+
+/// The paths of the values that are not objects with members.
+fn leaves(path: &str, value: &Value) -> Vec<String> {
+    match value.as_object().filter(|members| !members.is_empty()) {
+        None => vec![path.to_string()],
+        Some(members) => {
+            members.iter().flat_map(|(key, member)| leaves(&format!("{path}.{key}"), member)).collect()
+        }
     }
 }
 
@@ -118,6 +153,10 @@ mod tests {
             false,
             json!({"w": {"hour": 9, "day": 2}})
         ));
+        let nested = json!({"w": {"hour": "ignore", "day": 1}});
+        assert!(matches(nested.clone(), true, json!({"w": {"hour": 9, "day": 1, "more": 2}, "x": 3})));
+        assert!(!matches(nested.clone(), true, json!({"w": {"hour": 9, "day": 2}})));
+        assert!(!matches(nested, true, json!({"x": 3})));
         assert!(matches(Value::Null, false, json!({"anything": 1})));
         assert!(CallPattern::new("t", json!({"q": {"regex": "("}}).as_object(), false).is_err());
     }

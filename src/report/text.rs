@@ -5,8 +5,10 @@ use super::failures::{
 };
 use super::quarantine_words;
 use crate::analysis::{RepeatedPass, count_of, repeated_passes};
+use crate::config::is_agent_address;
 use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Maximum number of failures that are listed at the end of a run.
@@ -211,6 +213,15 @@ fn list<'a>(
     }
 }
 
+/// The option for the agent, if it was given by its address.
+fn agent_option(state: &RunState) -> String {
+    let names: BTreeSet<&str> = state.plan.sets.iter().map(|set| set.agent_name.as_str()).collect();
+    match names.into_iter().collect::<Vec<_>>().as_slice() {
+        [name] if is_agent_address(name) => format!(" --agent '{}'", clean_line(name).replace('\'', "'\\''")),
+        _ => String::new(),
+    }
+}
+
 /// The run's id, and the commands that usually follow.
 fn next_steps(state: &RunState, paint: Paint) -> String {
     let id = clean_line(&state.plan.run_id).into_owned();
@@ -220,7 +231,7 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
         lines.push("explore: evaltrail".into());
         let is_scored = state.plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
         let command = if is_scored { "score" } else { "run" };
-        lines.push(format!("rerun:   evaltrail {command} . --failed"));
+        lines.push(format!("rerun:   evaltrail {command} . --failed{}", agent_option(state)));
     }
     // Files of saved responses cannot be edited.
     let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);

@@ -11,8 +11,8 @@ use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::stubs::StubFile;
 use crate::workspace::{
-    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
-    read_notes, read_stubs, user_for,
+    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set, read_notes,
+    read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -140,10 +140,14 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
             Ok((mut planned, indices)) => {
-                let of_set = read_stubs(&selection.set.path).unwrap_or_else(|problem| {
-                    problems.push((selection.set.shown.clone(), problem));
-                    SetStubs::default()
-                });
+                // Without its stubs, every case would fail for a reason that is not the agent's.
+                let of_set = match read_stubs(&selection.set.path) {
+                    Ok(of_set) => of_set,
+                    Err(problem) => {
+                        problems.push((selection.set.shown.clone(), problem));
+                        continue;
+                    }
+                };
                 planned.stubs = of_set.digest;
                 stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);

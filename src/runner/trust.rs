@@ -92,29 +92,39 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
     let mut questions = Vec::new();
     if let Some(url) = agent.address() {
         let variables = agent.sent_variables().join(", ");
-        let with = if variables.is_empty() {
-            String::new()
-        } else {
-            format!(" with {variables} from your environment")
-        };
+        let token = agent
+            .token_command()
+            .map(|command| format!("the token that `{}` prints", command.argv.join(" ")));
+        let variables = (!variables.is_empty()).then(|| format!("{variables} from your environment"));
+        let given: Vec<String> = variables.into_iter().chain(token).collect();
+        let with = if given.is_empty() { String::new() } else { format!(" with {}", given.join(" and ")) };
         let line = format!("send the cases{with} to {}", shown_address(url));
         questions.push(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
     }
     let programs = agent.program().into_iter().chain(agent.token_command());
     questions.extend(programs.map(|program| match agent {
-        AgentSpec::Python { function, .. } => {
-            let line = format!("{}, which imports {function}", program.command_line(is_set));
-            start_question(workspace, line, program, Some(&module_of(function)))
+        AgentSpec::Python { function, .. } => python_question(workspace, function, program),
+        AgentSpec::Server(_) if !agent.sent_variables().is_empty() => {
+            let sent = agent.sent_variables().join(", ");
+            let line = format!("{}, and send it {sent} from your environment", program.command_line(is_set));
+            start_question(workspace, line, program, None)
         }
         _ => start_question(workspace, program.command_line(is_set), program, None),
     }));
     questions
 }
 
-/// The module that `MODULE:NAME` or `FILE.py:NAME` imports.
-fn module_of(function: &str) -> String {
+/// The question for a Python agent. The permission applies to the current content of its module.
+fn python_question(workspace: &Workspace, function: &str, program: &ProgramSpec) -> TrustQuestion {
+    let line = format!("{}, which imports {function}", program.command_line(is_set));
     let place = function.rsplit_once(':').map_or(function, |(place, _)| place);
-    place.strip_suffix(".py").unwrap_or(place).replace('/', ".")
+    if !place.ends_with(".py") {
+        return start_question(workspace, line, program, Some(place));
+    }
+    // A file among the arguments counts with its content.
+    let mut with_file = program.clone();
+    with_file.argv.push(place.to_string());
+    start_question(workspace, line, &with_file, None)
 }
 
 /// An address as it is used, not as it is written: an internationalized domain name in its ASCII form, and the part

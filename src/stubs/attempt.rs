@@ -136,8 +136,14 @@ impl AttemptStubs {
             }
         });
         let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
-        let call = format!("{} {args}", call.name);
-        Unanswered { call, nearest: nearest.unwrap_or_else(|| "; none is recorded for this tool".into()) }
+        let call_name = call.name.clone();
+        let call = format!("{call_name} {args}");
+        let others = self.file.lines.iter().filter(|line| line.pattern.is_about(&call_name)).count();
+        let none = match others {
+            0 => "; none is recorded for this tool".to_string(),
+            count => format!("; {count} recorded for this tool are for other cases or turns"),
+        };
+        Unanswered { call, nearest: nearest.unwrap_or(none) }
     }
 }
 

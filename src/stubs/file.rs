@@ -94,7 +94,13 @@ impl StubLine {
         let args = written.args.as_ref().map(arguments).transpose()?;
         let pattern =
             CallPattern::new(&written.tool, args.as_ref(), written.r#match == ArgumentMatch::Subset);
-        Ok(StubLine { number, pattern: pattern.map_err(|error| error.to_string())?, written })
+        Ok(StubLine {
+            number,
+            pattern: pattern.map_err(|error| {
+                format!("a rule for an argument is not accepted (is a regex valid?): {error}")
+            })?,
+            written,
+        })
     }
 
     /// The case to which the answer is restricted.

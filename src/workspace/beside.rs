@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) const ENDING: &str = ".evaltrail.json";
 
 /// The ending of the name of a file of stubs.
-const STUBS_ENDING: &str = ".tools.jsonl";
+pub const STUBS_ENDING: &str = ".tools.jsonl";
 
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {

@@ -101,7 +101,7 @@ struct Kind {
 const SSE: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind {
         name: "a2a",
         address: "/",
@@ -142,9 +142,21 @@ const KINDS: [Kind; 7] = [
         endless: "event: updates\ndata: {\"n\":{\"messages\":[{\"type\":\"ai\",\"content\":\"more\"}]}}\n\n",
     },
     Kind {
+        name: "mcp",
+        address: "/mcp",
+        reply: (
+            JSON,
+            "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}}",
+        ),
+        endless: "{\"x\": ",
+    },
+    Kind {
         name: "openai",
         address: "/v1#model=m",
-        reply: (SSE, "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"}}]}\n\ndata: [DONE]\n\n"),
+        reply: (
+            SSE,
+            "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        ),
         endless: "data: {\"choices\":[{\"delta\":{\"content\":\"more and more and more of the same words, on and on\"}}]}\n\n",
     },
     Kind {
@@ -182,6 +194,11 @@ impl Kind {
             "/.well-known/agent-card.json" => card,
             "/assistants/search" => json!([{"assistant_id": "a", "graph_id": "g"}]),
             "/v1/engine:query" => json!({"output": {"id": "s"}}),
+            "/mcp" if request.body["method"] != "tools/call" => {
+                let schema = json!({"properties": {"prompt": {"type": "string"}}});
+                let tools = json!([{"name": "ask", "inputSchema": schema}]);
+                json!({"jsonrpc": "2.0", "id": request.body["id"], "result": {"protocolVersion": "2025-11-25", "tools": tools}})
+            }
             path if path.ends_with("/schemas") => json!({}),
             _ => return Ok(false),
         };
@@ -543,4 +560,74 @@ fn adk_for_javascript_reports_an_error_as_an_event() {
     let report: Value = serde_json::from_str(&text(&out)).unwrap();
     assert_eq!(report["cases"][0]["error"], "UNKNOWN_ERROR: the model broke on purpose", "{report}");
     assert_eq!(report["cases"][0]["invocations"][0]["actual"]["tool_calls"][0]["name"], "t", "{report}");
+}
+
+/// A server of A2A that speaks only the other version than its card says, or that fails after it has begun.
+#[test]
+fn the_other_version_of_a2a_is_tried_only_before_the_agent_has_begun() {
+    let run = |begins: bool| {
+        let server = ScriptedServer::start(move |request, stream| {
+            let port = stream.local_addr()?.port();
+            let card = json!({"url": format!("http://127.0.0.1:{port}/"), "protocolVersion": "0.3.0", "capabilities": {"streaming": begins}});
+            let unknown =
+                json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}});
+            let submitted = json!({"result": {"id": "t", "contextId": "c", "kind": "task", "status": {"state": "submitted"}}});
+            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "ok"}]});
+            let answered = json!({"jsonrpc": "2.0", "id": 1, "result": {"message": message}});
+            let body = match request.body["method"].as_str() {
+                None => card,
+                Some("message/stream") => submitted,
+                Some("SendMessage") => answered,
+                Some(_) => unknown,
+            };
+            let pretty = serde_json::to_string_pretty(&body)?;
+            answer(stream, "200 OK", JSON, &pretty)
+        });
+        let folder = tempfile::tempdir().unwrap();
+        cases(folder.path());
+        let mut command = evaltrail(folder.path());
+        command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--json", "--agent"]);
+        let out = output(command.arg(format!("a2a+http://127.0.0.1:{}/", server.port)));
+        let report: Value = serde_json::from_str(&text(&out)).unwrap();
+        let methods = server
+            .received()
+            .iter()
+            .filter_map(|one| one.body["method"].as_str().map(str::to_string))
+            .collect::<Vec<_>>();
+        (report["cases"][0].clone(), methods)
+    };
+    let (case, methods) = run(false);
+    assert_eq!(case["status"], "passed", "{case}");
+    assert_eq!(methods, ["message/send", "SendMessage"]);
+    let (case, methods) = run(true);
+    assert_eq!(case["status"], "errored", "{case}");
+    assert!(
+        !methods.iter().any(|method| method.starts_with("Send")),
+        "the message is sent once: {methods:?}"
+    );
+}
+
+#[test]
+fn nothing_is_sent_to_another_server_than_the_allowed_one() {
+    let elsewhere = ScriptedServer::start(|_, stream| answer(stream, "200 OK", JSON, "{}"));
+    let folder = tempfile::tempdir().unwrap();
+    cases(folder.path());
+    let run = |config: String| {
+        std::fs::write(folder.path().join("evaltrail.toml"), config).unwrap();
+        let mut command = evaltrail(folder.path());
+        command.current_dir(folder.path()).env("SECRET_KEY", "secret-value");
+        both(&output(command.args(["run", "s.evalset.json", "--agent", "a"])))
+    };
+    let at = format!("@127.0.0.1:{}/", elsewhere.port);
+    let start = "kind = \"a2a\"\nstart = \"python3 -m http.server {port}\"\n";
+    let said = run(format!("[agents.a]\n{start}path = \"{at}\"\n"));
+    assert!(said.contains("path must begin with /"), "{said}");
+    let headers = "headers = { x-key = \"{env.SECRET_KEY}\" }\n";
+    let said = run(format!("[agents.a]\n{start}{headers}"));
+    assert!(said.contains("and send it SECRET_KEY from your environment"), "{said}");
+    let url = "kind = \"a2a\"\nurl = \"http://127.0.0.1:9/\"\ntoken_command = \"print-token --now\"\n";
+    let said = run(format!("[agents.a]\n{url}{headers}"));
+    let expected = "with SECRET_KEY from your environment and the token that `print-token --now` prints to http://127.0.0.1:9/";
+    assert!(said.contains(expected), "{said}");
+    assert!(elsewhere.received().is_empty());
 }

@@ -63,7 +63,7 @@ impl Card {
             let id = skill["id"].as_str()?;
             Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
         });
-        AgentHello { about, tools: tools.collect() }
+        AgentHello { was_asked: true, about, tools: tools.collect() }
     }
 
     /// Whether the agent streams.
@@ -98,7 +98,10 @@ impl Card {
         let Some((address, binding, version)) = best else { return Err("the agent's card is empty".into()) };
         let url = Url::parse(&address).or_else(|_| base.join(&address));
         let url = url.map_err(|error| format!("the agent's card names the address {address:?}: {error}"))?;
-        Ok(Interface { url: reachable(url, base), protocol: Protocol { is_latest: version.0 >= 1, binding } })
+        Ok(Interface {
+            url: reachable(url, base)?,
+            protocol: Protocol { is_latest: version.0 >= 1, binding },
+        })
     }
 
     /// Addresses, bindings and versions, as the card lists them.
@@ -152,17 +155,24 @@ fn version_of(text: &str) -> Option<(u32, u32)> {
     (version >= (0, 3)).then_some(version)
 }
 
-/// The card's address, with the origin from which the card came if the card names another one of this machine or of any
-/// machine: cards often contain the address to which a server is bound, which is not the one that reaches it.
-fn reachable(mut url: Url, base: &Url) -> Url {
-    let is_local =
-        |url: &Url| crate::net::http::is_loopback(url) || matches!(url.host_str(), Some("0.0.0.0" | "[::]"));
-    if url.origin() != base.origin() && is_local(&url) {
-        let _ = url.set_scheme(base.scheme());
-        let _ = url.set_host(base.host_str());
-        let _ = url.set_port(base.port());
+/// The card's address, with the origin from which the card came if the card names this machine, or the same host over
+/// another scheme: cards often contain the address to which a server is bound, or that behind its proxy. Errors: the card
+/// names another server, to which nobody has allowed the cases to be sent.
+fn reachable(mut url: Url, base: &Url) -> Result<Url, String> {
+    if url.origin() == base.origin() {
+        return Ok(url);
     }
-    url
+    let is_local = crate::net::http::is_loopback(&url) || matches!(url.host_str(), Some("0.0.0.0" | "[::]"));
+    if !is_local && url.host_str() != base.host_str() {
+        return Err(format!(
+            "the agent's card names another server, {}: give that address if the cases may be sent there",
+            url.origin().ascii_serialization()
+        ));
+    }
+    let _ = url.set_scheme(base.scheme());
+    let _ = url.set_host(base.host_str());
+    let _ = url.set_port(base.port());
+    Ok(url)
 }
 
 #[cfg(test)]
@@ -205,6 +215,13 @@ mod tests {
         let rest = A2aBinding::HttpJson;
         assert_eq!(chosen(card, Some(rest)), Ok(("http://127.0.0.1:7101/rest".into(), false, rest)));
         let elsewhere = json!({"url": "https://agent.example/a", "protocolVersion": "0.3.0"});
-        assert_eq!(chosen(elsewhere, None), Ok(("https://agent.example/a".into(), false, rpc)));
+        assert!(
+            chosen(elsewhere.clone(), None).unwrap_err().contains("another server, https://agent.example")
+        );
+        let base = Url::parse("https://agent.example/").unwrap();
+        let in_clear = json!({"url": "http://agent.example:80/a", "protocolVersion": "0.3.0"});
+        for card in [elsewhere, in_clear] {
+            assert_eq!(Card(card).interface(None, &base).unwrap().url.as_str(), "https://agent.example/a");
+        }
     }
 }

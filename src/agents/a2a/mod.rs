@@ -14,7 +14,8 @@ use crate::domain::A2aSettings;
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -55,6 +56,8 @@ struct A2aSession {
     asking: Option<String>,
     /// The task that is not finished yet.
     running: Option<String>,
+    /// The protocol of the current turn.
+    protocol: Protocol,
 }
 
 impl A2aAgent {
@@ -85,8 +88,8 @@ impl Agent for A2aAgent {
                 "a single turn cannot be run: Agent2Agent has no way to send the turns before it",
             ));
         }
-        let place = self.place.clone();
-        Ok(Box::new(A2aSession { place, context: String::new(), asking: None, running: None }))
+        let (place, protocol) = (self.place.clone(), self.place.protocol());
+        Ok(Box::new(A2aSession { place, context: String::new(), asking: None, running: None, protocol }))
     }
 
     async fn finish(&self) {
@@ -121,12 +124,11 @@ impl A2aPlace {
     }
 
     /// The current state of a task.
-    async fn task(&self, id: &str) -> Result<Value, AgentError> {
-        self.method(Method::Get, id).await
+    async fn task(&self, protocol: Protocol, id: &str) -> Result<Value, AgentError> {
+        self.method(protocol, Method::Get, id).await
     }
 
-    async fn method(&self, method: Method, task: &str) -> Result<Value, AgentError> {
-        let protocol = self.protocol();
+    async fn method(&self, protocol: Protocol, method: Method, task: &str) -> Result<Value, AgentError> {
         let request = protocol.about_task(&self.url, method, task);
         let headers = self.headers(protocol, false);
         let (status, text) =
@@ -200,30 +202,58 @@ impl A2aSession {
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<TurnOutcome, Refusal> {
         let place = self.place.clone();
+        self.protocol = protocol;
         let request =
             protocol.message(&place.url, place.streams, turn.user, &self.context, self.asking.as_deref());
         let headers = place.headers(protocol, place.streams);
         let body = request.body.unwrap_or_default();
         let response = place.remote.begin_turn(request.url, &body, &headers).await?;
         let mut reader = Reader::new(protocol.is_latest);
-        let mut items = place.remote.items(response, turn.budget.split());
-        let mut broke = None;
-        loop {
-            let item = match items.next().await {
-                Ok(Some(item)) => item,
-                Ok(None) => break,
-                Err(error) if error.kind == ErrorKind::Protocol && reader.task().is_some() => {
-                    broke = Some(error);
-                    break;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            items.keep(item.size + EVENT)?;
-            self.take(&mut reader, &item.value, on_event)?;
-        }
-        turn.budget = items.into_budget();
+        let broke = match is_stream(&response) {
+            true => self.read_stream(response, &mut reader, turn, on_event).await?,
+            false => {
+                let value = place.remote.whole(response, &mut turn.budget).await?;
+                self.take(&mut reader, &value, on_event)?;
+                None
+            }
+        };
         self.wait_for_end(&mut reader, broke, turn, on_event).await?;
         Ok(self.end(reader, on_event)?)
+    }
+
+    /// Reads a stream to its end. Returns why it broke, if it did after the task had begun.
+    async fn read_stream(
+        &mut self,
+        response: Response,
+        reader: &mut Reader,
+        turn: &mut Turn<'_>,
+        on_event: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Option<AgentError>, Refusal> {
+        let place = self.place.clone();
+        let mut items = place.remote.items(response, turn.budget.split());
+        let mut read = Ok(None);
+        loop {
+            match items.next().await {
+                Ok(None) => break,
+                Ok(Some(item)) => {
+                    let kept = items.keep(item.size + EVENT).map_err(Refusal::Error);
+                    if let Err(refusal) = kept.and_then(|()| self.take(reader, &item.value, on_event)) {
+                        read = Err(refusal);
+                        break;
+                    }
+                }
+                Err(error) if error.kind == ErrorKind::Protocol && reader.task().is_some() => {
+                    read = Ok(Some(error));
+                    break;
+                }
+                Err(error) => {
+                    read = Err(error.into());
+                    break;
+                }
+            }
+        }
+        turn.budget = items.into_budget();
+        read
     }
 
     fn take(
@@ -234,7 +264,8 @@ impl A2aSession {
     ) -> Result<(), Refusal> {
         if let Some(error) = request::error_of(value) {
             let words = self.place.remote.error(ErrorKind::Agent, &error.words);
-            return Err(match error.is_about_version() {
+            // After the agent has begun, the message must not be sent again.
+            return Err(match error.is_about_version() && reader.state() == TaskState::None {
                 true => Refusal::Version(words),
                 false => Refusal::Error(words),
             });
@@ -257,7 +288,7 @@ impl A2aSession {
     ) -> Result<(), Refusal> {
         let (mut wait, longest) = POLLS;
         while let (true, Some(task)) = (reader.state().is_running(), reader.task().map(str::to_string)) {
-            let asked = self.place.task(&task).await;
+            let asked = self.place.task(self.protocol, &task).await;
             let Ok(asked) = asked.map_err(|error| broke.clone().unwrap_or(error)) else {
                 let why = "the stream ended while the agent was working";
                 return Err(broke.unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why)).into());
@@ -301,16 +332,23 @@ impl A2aSession {
     }
 }
 
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
 /// Cancels what an interrupted conversation left unfinished, in the background.
 impl Drop for A2aSession {
     fn drop(&mut self) {
         if let (Some(task), Ok(runtime)) = (self.running.take(), tokio::runtime::Handle::try_current()) {
-            let place = self.place.clone();
+            let (place, protocol) = (self.place.clone(), self.protocol);
             let tidying = self.place.tidying.clone();
             tidying.spawn_on(
                 async move {
                     // A task that is not cancelled does not affect any result.
-                    let _ = tokio::time::timeout(CANCELS_WITHIN, place.method(Method::Cancel, &task)).await;
+                    let _ =
+                        tokio::time::timeout(CANCELS_WITHIN, place.method(protocol, Method::Cancel, &task))
+                            .await;
                 },
                 &runtime,
             );

@@ -57,7 +57,7 @@ impl AgUiAgent {
 impl Agent for AgUiAgent {
     async fn hello(&self) -> AgentHello {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
-        AgentHello { about: Vec::new(), tools }
+        AgentHello { was_asked: false, about: Vec::new(), tools }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {

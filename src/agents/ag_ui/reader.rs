@@ -25,8 +25,11 @@ pub(super) enum Ending {
 pub(super) struct Reader {
     streams: bool,
     state: Value,
-    /// The texts that are not complete, by the id of their message.
-    texts: HashMap<String, Piece>,
+    /// The texts that are not complete, by the id of their message, in their order.
+    texts: Vec<(String, Piece)>,
+    /// The message and the call to which a chunk without an id belongs.
+    open_text: String,
+    open_call: String,
     /// The calls that are not complete, by id, in their order.
     calls: Vec<(String, Piece)>,
     /// The reasoning before the next text.
@@ -53,7 +56,9 @@ impl Reader {
         Reader {
             streams,
             state,
-            texts: HashMap::new(),
+            texts: Vec::new(),
+            open_text: String::new(),
+            open_call: String::new(),
             calls: Vec::new(),
             thought: String::new(),
             subagents: HashMap::new(),
@@ -86,17 +91,32 @@ impl Reader {
         let text = |key: &str| value[key].as_str().unwrap_or_default().to_string();
         let author = self.subagents.get(&text("subagentRunId")).cloned().unwrap_or_else(|| "agent".into());
         match value["type"].as_str().unwrap_or_default() {
-            "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK" => {
-                let delta = text("delta");
-                let piece = self.texts.entry(text("messageId")).or_default();
-                piece.author.clone_from(&author);
-                piece.text.push_str(&delta);
-                let heard = (self.streams && !delta.is_empty()).then(|| partial_text(&author, delta));
-                return heard.into_iter().collect();
+            "TEXT_MESSAGE_CONTENT" => return self.add_text(text("messageId"), text("delta"), &author),
+            "TEXT_MESSAGE_CHUNK" => {
+                // A chunk without an id continues the message, and one with another id ends it.
+                let before = std::mem::take(&mut self.open_text);
+                let id =
+                    Some(text("messageId")).filter(|id| !id.is_empty()).unwrap_or_else(|| before.clone());
+                let mut events = Vec::new();
+                if id != before {
+                    events.extend(self.end_text(&before));
+                }
+                self.open_text.clone_from(&id);
+                events.extend(self.add_text(id, text("delta"), &author));
+                return events;
             }
             "TEXT_MESSAGE_END" => return self.end_text(&text("messageId")).into_iter().collect(),
-            "TOOL_CALL_START" | "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK" => {
+            "TOOL_CALL_START" | "TOOL_CALL_ARGS" => {
                 self.add_to_call(text("toolCallId"), text("toolCallName"), &text("delta"), author);
+            }
+            "TOOL_CALL_CHUNK" => {
+                let before = std::mem::take(&mut self.open_call);
+                let id =
+                    Some(text("toolCallId")).filter(|id| !id.is_empty()).unwrap_or_else(|| before.clone());
+                let ended = if id != before { self.end_call(&before) } else { None };
+                self.open_call.clone_from(&id);
+                self.add_to_call(id, text("toolCallName"), &text("delta"), author);
+                return ended.into_iter().collect();
             }
             "TOOL_CALL_END" => return self.end_call(&text("toolCallId")).into_iter().collect(),
             "TOOL_CALL_RESULT" => {
@@ -126,15 +146,31 @@ impl Reader {
     /// What was not ended by an event of its own.
     pub(super) fn rest(&mut self) -> Vec<Event> {
         let calls: Vec<String> = self.calls.iter().map(|(id, _)| id.clone()).collect();
-        let texts: Vec<String> = self.texts.keys().cloned().collect();
+        let texts: Vec<String> = self.texts.iter().map(|(id, _)| id.clone()).collect();
         let mut events: Vec<Event> = calls.iter().filter_map(|id| self.end_call(id)).collect();
         events.extend(texts.iter().filter_map(|id| self.end_text(id)));
         events
     }
 
+    /// Adds a piece of a text. Returns it as a partial event, if those are wanted.
+    fn add_text(&mut self, id: String, delta: String, author: &str) -> Vec<Event> {
+        let at = self.texts.iter().position(|(known, _)| *known == id);
+        let at = at.unwrap_or_else(|| {
+            self.texts.push((id, Piece { author: author.to_string(), ..Piece::default() }));
+            self.texts.len() - 1
+        });
+        self.texts[at].1.text.push_str(&delta);
+        let heard = (self.streams && !delta.is_empty()).then(|| partial_text(author, delta));
+        heard.into_iter().collect()
+    }
+
     fn end_text(&mut self, id: &str) -> Option<Event> {
+        let at = self.texts.iter().position(|(known, _)| known == id)?;
+        let (_, piece) = self.texts.remove(at);
         // Some servers open an empty message around calls.
-        let piece = self.texts.remove(id).filter(|piece| !piece.text.is_empty())?;
+        if piece.text.is_empty() {
+            return None;
+        }
         self.messages.push(json!({"id": id, "role": "assistant", "content": piece.text}));
         let thought = std::mem::take(&mut self.thought);
         let thought = (!thought.is_empty()).then(|| Part { thought: true, ..Part::text(thought) });
@@ -244,6 +280,34 @@ mod tests {
         assert_eq!((reader.ending(), reader.state()), (Some(Ending::Finished), json!({"n": 2})));
         let open: Vec<String> = reader.open_calls().into_iter().map(|call| call.name).collect();
         assert_eq!(open, ["u"]);
+    }
+
+    #[test]
+    fn a_chunk_without_an_id_continues_what_is_open() {
+        let chunk =
+            |id: &str, delta: &str| json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": id, "delta": delta});
+        let call = |more: Value| {
+            let mut chunk = json!({"type": "TOOL_CALL_CHUNK"});
+            chunk.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            chunk
+        };
+        let (_, events) = read(&[
+            chunk("m1", "Let me "),
+            chunk("", "look."),
+            call(json!({"toolCallId": "a", "toolCallName": "t", "delta": "{\"n\""})),
+            call(json!({"delta": ": 1}"})),
+            chunk("m2", "It is 4."),
+            json!({"type": "RUN_FINISHED"}),
+        ]);
+        let texts: Vec<String> =
+            events.iter().map(|event| event.content.as_ref().unwrap().spoken_text()).collect();
+        assert_eq!(
+            texts.iter().filter(|text| !text.is_empty()).collect::<Vec<_>>(),
+            ["Let me look.", "It is 4."]
+        );
+        let calls: Vec<&ToolCall> =
+            events.iter().flat_map(|event| event.content.as_ref().unwrap().calls()).collect();
+        assert_eq!((calls.len(), calls[0].args.clone()), (1, json!({"n": 1}).as_object().cloned()));
     }
 
     #[test]

@@ -68,6 +68,9 @@ pub(super) async fn streamed(
     if !joined.has_begun {
         return Err(remote.error(ErrorKind::Protocol, "the reply has no message"));
     }
+    if !joined.has_ended {
+        return Err(remote.error(ErrorKind::Protocol, "the stream ended before the reply was complete"));
+    }
     let about = json!({"usage": joined.usage, "model": joined.model});
     Ok(reply_of(joined.message(), &about))
 }
@@ -76,6 +79,8 @@ pub(super) async fn streamed(
 #[derive(Default)]
 struct Joined {
     has_begun: bool,
+    /// Whether the model said why it stopped.
+    has_ended: bool,
     text: String,
     thought: String,
     refusal: String,
@@ -96,6 +101,7 @@ impl Joined {
         take(&mut self.model, "model");
         let Some(delta) = piece["choices"][0].get("delta") else { return 0 };
         self.has_begun = true;
+        self.has_ended |= piece["choices"][0]["finish_reason"].is_string();
         let text = |key: &str| delta[key].as_str().unwrap_or_default();
         let mut stored = 0;
         if !text("content").is_empty() {

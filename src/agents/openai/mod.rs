@@ -102,7 +102,7 @@ fn declarations(text: &str) -> Result<Vec<Value>, String> {
 impl Agent for OpenaiAgent {
     async fn hello(&self) -> AgentHello {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
-        AgentHello { about: vec![("model", self.place.settings.model.clone())], tools }
+        AgentHello { was_asked: false, about: vec![("model", self.place.settings.model.clone())], tools }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
@@ -173,6 +173,7 @@ impl Session for OpenaiSession {
         let place = self.place.clone();
         let text = turn.user.spoken_text();
         self.said.push(serde_json::json!({"role": "user", "content": text}));
+        let mut is_partial = place.settings.hosted;
         for _ in 0..place.settings.max_steps {
             let reply = {
                 let mut on_text = |text: &str| {
@@ -184,7 +185,7 @@ impl Session for OpenaiSession {
             };
             turn.budget.keep(EVENT)?;
             let end = if reply.refuses { TurnEnd::Refused } else { TurnEnd::Answered };
-            let is_partial = place.settings.hosted || !reply.others.is_empty();
+            is_partial |= !reply.others.is_empty();
             let asked = reply
                 .calls
                 .iter()

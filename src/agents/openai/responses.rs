@@ -31,6 +31,8 @@ fn items_of(message: Value) -> Vec<Value> {
 pub(super) fn request(settings: &OpenaiSettings, tools: &[Value], items: &[Value]) -> Value {
     // The whole input is sent each time: servers without a database forget earlier responses.
     let mut body = json!({"model": settings.model, "input": items, "store": false});
+    // Nothing is stored, so reasoning can be repeated only in its encrypted form.
+    body["include"] = json!(["reasoning.encrypted_content"]);
     if !settings.system.is_empty() {
         body["instructions"] = settings.system.clone().into();
     }
@@ -144,13 +146,20 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
                 .others
                 .push(Part { rest: Map::from_iter([(kind.to_string(), item.clone())]), ..Part::default() }),
         }
-        reply.said.push(repeated(item));
+        let is_lost = item["type"] == "reasoning" && !item["encrypted_content"].is_string();
+        if !is_lost {
+            reply.said.push(repeated(item));
+        }
     }
     reply
 }
 
 /// The item as it is repeated to the model, without what only responses have.
 fn repeated(item: &Value) -> Value {
+    let is_known = matches!(item["type"].as_str(), None | Some("message" | "function_call" | "reasoning"));
+    if !is_known {
+        return item.clone();
+    }
     let keys =
         ["type", "role", "content", "call_id", "name", "arguments", "id", "summary", "encrypted_content"];
     let is_message = item["type"].as_str().unwrap_or("message") == "message";

@@ -107,9 +107,16 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
     };
     ADDRESSES.iter().find_map(of_kind).or_else(of_protocol).or_else(|| {
         let (scheme, _) = text.split_once("://")?;
-        let protocols = Protocol::NAMES.map(|name| format!("{name}+{text}")).join(", ");
+        let address = match scheme {
+            "http" | "https" => text.trim_end_matches('/'),
+            _ => "http://HOST:PORT",
+        };
+        let in_addresses = Protocol::NAMES.into_iter().filter(|name| *name != "http");
+        let protocols: Vec<String> = in_addresses.map(|name| format!("{name}+{address}")).collect();
         Some(Err(AgentSpecError(format!(
-            "{scheme}:// is not a way to reach an agent; try adk+{text}/APP, {protocols}, cmd:./program, python:module:function or replay:recording.jsonl"
+            "{scheme}:// is not a way to reach an agent; try adk+{address}/APP, {}, cmd:./program, python:MODULE:NAME or \
+             replay:recording.jsonl",
+            protocols.join(", ")
         ))))
     })
 }

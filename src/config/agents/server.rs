@@ -38,7 +38,11 @@ impl ServerTable {
         let (common, settings): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| COMMON_KEYS.contains(&key.as_str()));
         let common: CommonKeys = common.try_into().map_err(message)?;
-        Ok(ServerTable { jobs: common.jobs, common, protocol: protocol(kind, settings)? })
+        let protocol = protocol(kind, settings).map_err(|why| match why.contains("unknown field") {
+            true => format!("{why}, or one of {}", COMMON_KEYS.join(", ")),
+            false => why,
+        })?;
+        Ok(ServerTable { jobs: common.jobs, common, protocol })
     }
 
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
@@ -61,6 +65,9 @@ impl ServerTable {
             }
             _ => return Err("an agent of this kind has either a url or a start command".into()),
         };
+        if path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            return Err("path must begin with /".into());
+        }
         let idle =
             idle.map(|idle| parse_duration(&idle).map_err(|why| format!("idle: {why}"))).transpose()?;
         let token_command = token_command.map(|command| program(&command, &env)).transpose()?;
@@ -82,16 +89,21 @@ pub(super) fn protocol_of(text: &str) -> Option<(&'static str, &str)> {
     address.starts_with("http").then_some((known, address))
 }
 
-/// The address after the name of the protocol. Settings follow the `#`: `http://HOST:PORT/PATH#stream=false`. The setting
-/// `token_env` names the environment variable that contains the bearer token.
+/// The address after the name of the protocol. Settings follow the `#`: `http://HOST:PORT/PATH#stream=false`. `token_env`
+/// names the environment variable that contains the bearer token, and `idle` is a time limit.
 pub(super) fn parse(name: &str, address: &str, base: &Path) -> Result<AgentSpec, String> {
     let (url, fragment) = address.split_once('#').unwrap_or((address, ""));
     let mut headers = BTreeMap::new();
     let mut settings = toml::Table::new();
+    let mut idle_ms = None;
     for (key, value) in url::form_urlencoded::parse(fragment.as_bytes()) {
         match key.as_ref() {
             "token_env" => {
                 headers.insert("authorization".to_string(), format!("Bearer {{env.{value}}}"));
+            }
+            "idle" => {
+                let time = parse_duration(&value).map_err(|why| format!("idle: {why}"))?;
+                idle_ms = Some(time.as_millis() as u64);
             }
             key => {
                 settings.insert(key.to_string(), setting(&value));
@@ -105,7 +117,7 @@ pub(super) fn parse(name: &str, address: &str, base: &Path) -> Result<AgentSpec,
         server,
         path: String::new(),
         headers,
-        idle_ms: None,
+        idle_ms,
         token_command: None,
     })))
 }
@@ -138,7 +150,7 @@ fn message(error: toml::de::Error) -> String {
 }
 
 fn checked(url: &str) -> Result<String, String> {
-    let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}; write http://HOST:PORT/PATH"))?;
     match parsed.scheme() {
         "http" | "https" => Ok(url.to_string()),
         _ => Err(format!("{url}: the address must begin with http:// or https://")),

@@ -161,7 +161,8 @@ pub fn write_invocation(invocation: &Invocation) -> Value {
 
 fn write_trajectory(trajectory: &Trajectory) -> Value {
     match trajectory {
-        Trajectory::Unknown => Value::Null,
+        // ADK has no way to say that not all calls are known.
+        Trajectory::Unknown | Trajectory::Partial(_) => Value::Null,
         Trajectory::Listed { calls, responses, texts } => json!({
             "tool_uses": calls.iter().map(write_call).collect::<Vec<_>>(),
             "tool_responses": responses.iter().map(write_response).collect::<Vec<_>>(),
@@ -169,7 +170,7 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
                 .map(|(author, parts)| json!([author, parts.iter().map(write_part).collect::<Vec<_>>()]))
                 .collect::<Vec<_>>(),
         }),
-        Trajectory::Events(events) | Trajectory::Partial(events) => json!({
+        Trajectory::Events(events) => json!({
             "invocation_events": events.iter().map(write_event).collect::<Vec<_>>(),
         }),
     }
