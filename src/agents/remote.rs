@@ -155,7 +155,7 @@ impl Remote {
     }
 
     pub(super) fn parsed(&self, text: &str) -> Result<Value, AgentError> {
-        let short = self.beginning(&text);
+        let short = self.beginning(text);
         parse_answer(text).map_err(|error| {
             self.error(ErrorKind::Protocol, format!("the answer is not JSON ({error}): {short}"))
         })
