@@ -1,7 +1,7 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_every_turn};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
 use crate::diff::{
@@ -9,6 +9,10 @@ use crate::diff::{
 };
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 use serde_json::Value;
+
+/// Why a turn of an agent that does not report all its calls has no score, and what to do.
+const NOT_REPORTED: &str =
+    "the agent does not report its tool calls; score it by criteria of the response, without this one";
 
 /// The options of the metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,7 +87,7 @@ impl Measure for TrajectoryOptions {
         let outcome = by_every_turn(evidence, |expected, actual| {
             // An agent may not report its calls, which ADK does not know. A file without calls is read as ADK reads it.
             if matches!(actual.trajectory, Trajectory::Partial(_)) {
-                return Turn::unscored(UNKNOWN_CALLS);
+                return Turn::unscored(NOT_REPORTED);
             }
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);

@@ -168,7 +168,8 @@ impl Builder {
         if alignment.coarse {
             self.note("too many calls to align: paired by position");
         }
-        if expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
+        let is_reported = actual.is_none_or(|turn| turn.trajectory.is_known());
+        if is_reported && expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
             self.note("the file specifies no expected calls; ADK treats this as an empty list");
         }
         if expected.is_none() && actual.is_some() {

@@ -66,6 +66,9 @@ impl Events {
                 self.wide(&line);
             }
         }
+        if let Some(end) = turn.end.words() {
+            self.note(end);
+        }
     }
 }
 
