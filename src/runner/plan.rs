@@ -11,8 +11,8 @@ use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::stubs::StubFile;
 use crate::workspace::{
-    OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set, read_notes,
-    read_stubs, user_for,
+    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
+    read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -131,23 +131,15 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let past = match request.query.needs_results() {
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
-                opened.iter().map(|(selection, open, _)| (&selection.set, &open.file)).collect();
+                opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
             past_results(workspace, &files, InMemory::Summary)
         }
         false => Vec::new(),
     };
-    for (selection, open, beside) in opened {
+    for OpenedSelection { selection, open, notes: beside, stubs: of_set } in opened {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
             Ok((mut planned, indices)) => {
-                // Without its stubs, every case would fail for a reason that is not the agent's.
-                let of_set = match read_stubs(&selection.set.path) {
-                    Ok(of_set) => of_set,
-                    Err(problem) => {
-                        problems.push((selection.set.shown.clone(), problem));
-                        continue;
-                    }
-                };
                 planned.stubs = of_set.digest;
                 stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);
@@ -178,21 +170,29 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     Ok(Prepared { plan: Arc::new(plan), sets, notes, stubs, problems, kept, grant: JudgeGrant::default() })
 }
 
-/// A selection, its set, and the notes beside the set.
-type OpenedSelection<'a> = (&'a Selection, OpenSet, Notes);
+/// A selection, its set, and the files beside the set.
+struct OpenedSelection<'a> {
+    selection: &'a Selection,
+    open: OpenSet,
+    notes: Notes,
+    stubs: SetStubs,
+}
 
-/// Opens the selected sets with their notes. Also returns what could not be read, as file and problem.
+/// Opens the selected sets with the files beside them. Also returns what could not be read, as file and problem.
 fn open_selections(selections: &[Selection]) -> (Vec<OpenedSelection<'_>>, Vec<(String, String)>) {
     let (mut opened, mut problems) = (Vec::new(), Vec::new());
     for selection in selections {
-        match open_set(&selection.set) {
-            Err(problem) => problems.push((selection.set.shown.clone(), problem.to_string())),
-            Ok(open) => {
-                let beside = read_notes(&selection.set.path).unwrap_or_else(|problem| {
-                    problems.push((selection.set.shown.clone(), problem));
+        let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
+        // Without its stubs, every case of a set would fail for a reason that is not the agent's.
+        let read = open_set(&selection.set).map_err(|error| error.to_string());
+        match read.and_then(|open| Ok((open, read_stubs(&selection.set.path)?))) {
+            Err(why) => problem(why),
+            Ok((open, stubs)) => {
+                let notes = read_notes(&selection.set.path).unwrap_or_else(|why| {
+                    problem(why);
                     Notes::default()
                 });
-                opened.push((selection, open, beside));
+                opened.push(OpenedSelection { selection, open, notes, stubs });
             }
         }
     }

@@ -40,5 +40,6 @@ mod trial;
 mod past_runs;
 mod queue;
 mod triage;
+mod templates;
 mod trends;
 mod watch;

@@ -1,91 +1,14 @@
 //! Agents that speak the protocols of `src/agents`, at servers that misbehave: an endless stream, a huge body, deep
-//! nesting, another version, a redirect, a connection that breaks. Also templates of endpoints, and what is sent to them.
+//! nesting, another version, a redirect, a connection that breaks.
 #![cfg(unix)]
 
+use crate::common::scripted::{JSON, Received, SSE, ScriptedServer, answer};
 use crate::common::{both, evaltrail, output, peak_of, text};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-/// A request that a server received.
-#[derive(Clone, Debug)]
-struct Received {
-    line: String,
-    headers: Vec<(String, String)>,
-    body: Value,
-}
-
-impl Received {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-}
-
-/// A server whose replies a test writes.
-struct ScriptedServer {
-    port: u16,
-    received: Arc<Mutex<Vec<Received>>>,
-}
-
-impl ScriptedServer {
-    fn start(
-        reply: impl Fn(&Received, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
-    ) -> ScriptedServer {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let received = Arc::new(Mutex::new(Vec::new()));
-        let (seen, reply) = (received.clone(), Arc::new(reply));
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let (seen, reply) = (seen.clone(), reply.clone());
-                std::thread::spawn(move || {
-                    if let Some(request) = read_request(&stream) {
-                        seen.lock().unwrap().push(request.clone());
-                        // A client that has seen enough closes the connection.
-                        let _ = reply(&request, &mut stream);
-                    }
-                });
-            }
-        });
-        ScriptedServer { port, received }
-    }
-
-    fn received(&self) -> Vec<Received> {
-        self.received.lock().unwrap().clone()
-    }
-}
-
-fn read_request(stream: &TcpStream) -> Option<Received> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let mut headers = Vec::new();
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let Some((key, value)) = header.trim().split_once(':') else { break };
-        headers.push((key.to_lowercase(), value.trim().to_string()));
-    }
-    let length = headers
-        .iter()
-        .find(|(key, _)| key == "content-length")
-        .map_or(0, |(_, value)| value.parse().unwrap());
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Some(Received { line: line.trim().to_string(), headers, body })
-}
-
-fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
-}
 
 /// A protocol at a scripted server: how it is addressed, and what a server sends that works.
 struct Kind {
@@ -97,9 +20,6 @@ struct Kind {
     /// A piece of an endless reply.
     endless: &'static str,
 }
-
-const SSE: &str = "text/event-stream";
-const JSON: &str = "application/json";
 
 const KINDS: [Kind; 8] = [
     Kind {
@@ -352,104 +272,6 @@ fn a_redirect_gets_no_key_and_no_message() {
         assert!(error.contains("redirects to") && !error.contains("secret"), "{kind}: {error}");
     }
     assert!(elsewhere.received().is_empty(), "{:?}", elsewhere.received());
-}
-
-/// Runs one case against a template, and returns the report.
-fn run_template(config: &str, server: &ScriptedServer, turns: &[&str]) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let turn = |text: &&str| {
-        json!({"user_content": {"role": "user", "parts": [{"text": text}]},
-            "final_response": {"role": "model", "parts": [{"text": "It rains."}]},
-            "intermediate_data": {"tool_uses": [{"name": "get", "args": {"city": "Oslo"}}]}})
-    };
-    let turns: Vec<Value> = turns.iter().map(turn).collect();
-    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": turns, "session_input": {"app_name": "a", "user_id": "u 1"}}]});
-    std::fs::write(folder.path().join("s.evalset.json"), set.to_string()).unwrap();
-    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}});
-    std::fs::write(folder.path().join("test_config.json"), criteria.to_string()).unwrap();
-    let config = config.replace("{port}", &server.port.to_string());
-    std::fs::write(folder.path().join("evaltrail.toml"), format!("[agents.shop]\nkind = \"http\"\n{config}"))
-        .unwrap();
-    let mut command = evaltrail(folder.path());
-    command.current_dir(folder.path()).args(["run", "--json", "--trust", ".", "--retries", "0"]);
-    command.env("SHOP_TOKEN", "shop-secret");
-    let out = output(&mut command);
-    serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
-}
-
-#[test]
-fn a_template_says_what_is_sent_and_where_the_reply_is() {
-    let server = ScriptedServer::start(|_, stream| {
-        let step = json!({"type": "tool", "tool": "get", "input": "{\"city\": \"Oslo\"}", "output": {"sky": "rain"}, "agent": "clerk"});
-        let reply = json!({"reply": {"text": "It rains."}, "session": {"id": "s-7"}, "steps": [{"type": "thought"}, step], "error": null});
-        answer(stream, "200 OK", JSON, &reply.to_string())
-    });
-    let config = r#"
-        url = "http://127.0.0.1:{port}/chat/{user_id}?session={session_id}"
-        headers = { authorization = "Bearer {env.SHOP_TOKEN}" }
-        body = { message = "{prompt}", history = "{messages}", note = "turn {turn}" }
-        session = "$.session.id"
-        response = "$.reply.text"
-        calls = { path = "$.steps[?@.type=='tool']", name = "$.tool", args = "$.input", response = "$.output", author = "$.agent" }
-        error = "$.error.message"
-    "#;
-    let report = run_template(config, &server, &["Weather \"now\"?", "And later?"]);
-    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
-    let received = server.received();
-    assert_eq!(received.len(), 2);
-    assert!(received[0].line.starts_with("POST /chat/u%201?session="), "{}", received[0].line);
-    assert_eq!(received[1].line, "POST /chat/u%201?session=s-7 HTTP/1.1");
-    assert_eq!(received[0].header("authorization"), Some("Bearer shop-secret"));
-    assert!(received[0].header("traceparent").is_some_and(|trace| trace.len() == 55));
-    let first = json!([{"role": "user", "content": "Weather \"now\"?"}]);
-    assert_eq!(received[0].body, json!({"message": "Weather \"now\"?", "history": first, "note": "turn 1"}));
-    let history = received[1].body["history"].as_array().unwrap();
-    assert_eq!(history[1], json!({"role": "assistant", "content": "It rains."}));
-    assert_eq!(received[1].body["note"], "turn 2");
-}
-
-#[test]
-fn a_template_without_calls_knows_none_and_an_error_is_one() {
-    let server = ScriptedServer::start(|request, stream| {
-        let body = match request.body["q"] == "break" {
-            true => json!({"text": "It rains.", "error": {"message": "no key shop-secret here"}}),
-            false => json!({"text": "It rains."}),
-        };
-        answer(stream, "200 OK", JSON, &body.to_string())
-    });
-    let config = r#"
-        url = "http://127.0.0.1:{port}/"
-        headers = { x-key = "{env.SHOP_TOKEN}" }
-        body = { q = "{prompt}" }
-        response = "$.text"
-        error = "$.error.message"
-    "#;
-    let report = run_template(config, &server, &["hi"]);
-    assert_eq!(report["cases"][0]["status"], "not_evaluated", "{report}");
-    assert_eq!(report["cases"][0]["metrics"][1]["status"], "passed", "{report}");
-    let report = run_template(config, &server, &["break"]);
-    assert_eq!(report["cases"][0]["error"], "no key … here", "a secret of the server is not displayed");
-    let missing = config.replace("$.text", "$.words");
-    let report = run_template(&missing, &server, &["hi"]);
-    assert!(report["cases"][0]["error"].as_str().unwrap().contains("nothing at $.words"), "{report}");
-}
-
-#[test]
-fn a_streamed_reply_is_joined() {
-    let server = ScriptedServer::start(|_, stream| {
-        let events = "event: call\ndata: {\"call\": {\"tool\": \"get\", \"input\": {\"city\": \"Oslo\"}}}\n\n\
-                      event: delta\ndata: {\"delta\": \"It \"}\n\nevent: other\ndata: {\"delta\": \"x\"}\n\n\
-                      event: delta\ndata: {\"delta\": \"rains.\"}\n\ndata: [DONE]\n\n";
-        answer(stream, "200 OK", SSE, events)
-    });
-    let config = r#"
-        url = "http://127.0.0.1:{port}/"
-        body = { q = "{prompt}" }
-        stream = { event = "delta", text = "$.delta" }
-        calls = { path = "$.call", name = "$.tool", args = "$.input" }
-    "#;
-    let report = run_template(config, &server, &["hi"]);
-    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
 }
 
 #[test]

@@ -197,10 +197,22 @@ fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Val
             assert_eq!(author, expected, "{place}");
         }
     }
+    compare_responses(place, expected, calls.len(), responses);
+    if let Some(expected) = expected["response"].as_str() {
+        let said = parts().filter(|(_, part)| part["thought"] != true);
+        let said = said.filter_map(|(_, part)| Some(part["text"].as_str()?.to_string()));
+        let said = said.reduce(|_, last| last).unwrap_or_default();
+        let as_json = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let is_same = said == expected || as_json(&said).is_some() && as_json(&said) == as_json(expected);
+        assert!(is_same, "{place}: {said:?} {expected:?}");
+    }
+}
+
+fn compare_responses(place: &str, expected: &Value, calls: usize, responses: Vec<Value>) {
     let listed = expected["responses"].as_array().unwrap();
     // The recording of CrewAI has no responses; evaltrail reads them from CrewAI's events.
     if place.starts_with("python:crew") {
-        return assert!(responses.len() >= calls.len() && listed.is_empty(), "{place}: {responses:?}");
+        return assert!(responses.len() >= calls && listed.is_empty(), "{place}: {responses:?}");
     }
     assert_eq!(responses.len(), listed.len(), "{place}: {responses:?}");
     // Tools that run at the same time respond in any order.
@@ -219,18 +231,6 @@ fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Val
             .position(is_expected)
             .unwrap_or_else(|| panic!("{place}: {expected} is not in {left:?}"));
         left.remove(at);
-    }
-    if let Some(expected) = expected["response"].as_str() {
-        let said = parts().filter(|(_, part)| part["thought"] != true);
-        let said = said
-            .filter_map(|(_, part)| Some(part["text"].as_str()?.to_string()))
-            .reduce(|_, last| last)
-            .unwrap_or_default();
-        let as_json = |text: &str| serde_json::from_str::<Value>(text).ok();
-        assert!(
-            said == expected || as_json(&said).is_some() && as_json(&said) == as_json(expected),
-            "{place}: {said:?} {expected:?}"
-        );
     }
 }
 

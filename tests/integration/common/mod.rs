@@ -5,6 +5,7 @@ pub mod judge;
 pub mod past;
 pub mod server;
 pub mod terminal;
+pub mod scripted;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

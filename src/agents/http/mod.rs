@@ -1,18 +1,21 @@
 //! Any HTTP endpoint, described by a template: what is sent, and where in the reply the response and the calls are.
 
+mod paths;
+mod placeholders;
+
+use self::paths::Paths;
+use self::placeholders::{filled, replaced};
 use super::budget::EVENT;
-use super::messages::{
-    call_part, content_text, event_with, history_messages, partial_text, response_part, text_of,
-};
+use super::messages::{content_text, event_with, history_messages, partial_text, text_of};
 use super::remote::{Items, Remote, setup};
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
-use crate::domain::{AgentServer, AgentSpec, Content, HttpCalls, HttpSettings, Part, Protocol, ServerSpec};
+use crate::domain::{AgentServer, AgentSpec, Content, HttpSettings, Part, Protocol, ServerSpec};
 use crate::formats::adk::{Event, write_content};
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 use std::sync::Arc;
 use url::Url;
@@ -30,29 +33,6 @@ struct Endpoint {
     settings: HttpSettings,
     method: Method,
     paths: Paths,
-}
-
-/// The compiled paths of the settings.
-#[derive(Debug)]
-struct Paths {
-    response: Option<JsonPath>,
-    error: Option<JsonPath>,
-    session: Option<JsonPath>,
-    text: Option<JsonPath>,
-    calls: Option<CallPaths>,
-}
-
-#[derive(Debug)]
-struct CallPaths {
-    path: JsonPath,
-    /// The beginning of the path, up to a part that selects among the elements of a list. If it leads nowhere, the calls
-    /// are not known.
-    place: JsonPath,
-    name: JsonPath,
-    args: Option<JsonPath>,
-    response: Option<JsonPath>,
-    id: Option<JsonPath>,
-    author: Option<JsonPath>,
 }
 
 /// A conversation.
@@ -90,77 +70,6 @@ impl HttpAgent {
         let (address, settings) = (address.to_string(), settings.clone());
         Ok(HttpAgent { endpoint: Arc::new(Endpoint { remote, address, settings, method, paths }) })
     }
-}
-
-impl Paths {
-    fn of(settings: &HttpSettings) -> Result<Paths, String> {
-        Ok(Paths {
-            response: compiled("response", settings.response.as_deref())?,
-            error: compiled("error", settings.error.as_deref())?,
-            session: compiled("session", settings.session.as_deref())?,
-            text: compiled("stream.text", settings.stream.as_ref().map(|stream| stream.text.as_str()))?,
-            calls: settings.calls.as_ref().map(CallPaths::of).transpose()?,
-        })
-    }
-}
-
-impl CallPaths {
-    fn of(calls: &HttpCalls) -> Result<CallPaths, String> {
-        let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
-        Ok(CallPaths {
-            path: needed("calls.path", &calls.path)?,
-            place: needed("calls.path", place_of(&calls.path))?,
-            name: needed("calls.name", &calls.name)?,
-            args: compiled("calls.args", calls.args.as_deref())?,
-            response: compiled("calls.response", calls.response.as_deref())?,
-            id: compiled("calls.id", calls.id.as_deref())?,
-            author: compiled("calls.author", calls.author.as_deref())?,
-        })
-    }
-
-    /// Whether a value says which calls were made: it has a list of them, and each has a name.
-    fn are_known(&self, value: &Value) -> bool {
-        let has_name = |node: &&Value| node.is_array() || self.name.query(node).first().is_some();
-        self.place.query(value).all().iter().any(|place| !place.is_null())
-            && self.path.query(value).all().iter().all(has_name)
-    }
-
-    /// The calls in a value, each followed by its response if there is one.
-    fn events(&self, value: &Value) -> Vec<Event> {
-        let mut events = Vec::new();
-        let nodes = self.path.query(value).all();
-        // A path may lead to the list itself.
-        let one_list = match nodes.as_slice() {
-            [Value::Array(items)] => Some(items.iter().collect::<Vec<_>>()),
-            _ => None,
-        };
-        for node in one_list.unwrap_or(nodes) {
-            let at = |path: &Option<JsonPath>| path.as_ref().and_then(|path| path.query(node).first());
-            let text = |path: &Option<JsonPath>| at(path).filter(|value| !value.is_null()).map(text_of);
-            let Some(name) = self.name.query(node).first().map(text_of) else { continue };
-            let author = text(&self.author).unwrap_or_else(|| "agent".into());
-            let id = text(&self.id);
-            let arguments = at(&self.args).cloned().unwrap_or_default();
-            events.push(event_with(&author, vec![call_part(&name, id.as_deref(), &arguments)]));
-            if let Some(response) = at(&self.response).filter(|value| !value.is_null()) {
-                events.push(event_with(&author, vec![response_part(&name, id.as_deref(), response.clone())]));
-            }
-        }
-        events
-    }
-}
-
-/// The path of the list in which a path selects elements: `$.steps` of `$.steps[?@.type=='tool']` and of `$.steps[*]`.
-fn place_of(path: &str) -> &str {
-    let ends = ["[?", "[*", ".*", ".."].into_iter().filter_map(|selector| path.find(selector));
-    ends.min().map_or(path, |end| &path[..end])
-}
-
-fn compiled(key: &str, path: Option<&str>) -> Result<Option<JsonPath>, String> {
-    let parse = |path: &str| {
-        JsonPath::parse(path).map_err(|error| format!("{key}: {path:?} is not a JSONPath: {error}"))
-    };
-    path.map(parse).transpose()
 }
 
 #[async_trait]
@@ -328,6 +237,13 @@ impl Session for HttpSession {
     }
 }
 
+/// A trace context, by which an instrumented agent relates its spans to the turn.
+fn traceparent() -> HeaderValue {
+    let (trace, span) =
+        (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
+    HeaderValue::from_str(&format!("00-{trace}-{}-01", &span[..16])).unwrap_or(HeaderValue::from_static(""))
+}
+
 /// What was sent to an endpoint for a prompt, what came back, and what each path found in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TemplateProbe {
@@ -397,107 +313,4 @@ async fn probe(
         reply: remote.clean(&reply),
         found: found.collect(),
     })
-}
-
-/// A trace context, by which an instrumented agent relates its spans to the turn.
-fn traceparent() -> HeaderValue {
-    let (trace, span) =
-        (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
-    HeaderValue::from_str(&format!("00-{trace}-{}-01", &span[..16])).unwrap_or(HeaderValue::from_static(""))
-}
-
-/// A value of the template with its placeholders replaced. A text that is only a placeholder becomes the value; inside a
-/// text, the value becomes text.
-fn filled(template: &Value, value_of: &dyn Fn(&str) -> Option<Value>) -> Value {
-    match template {
-        Value::String(text) => {
-            let only = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-            match only.and_then(value_of) {
-                Some(value) => value,
-                None => replaced(text, |name| value_of(name).map(|value| text_of(&value))).into(),
-            }
-        }
-        Value::Array(items) => items.iter().map(|item| filled(item, value_of)).collect(),
-        Value::Object(members) => {
-            let members = members.iter().map(|(key, member)| (key.clone(), filled(member, value_of)));
-            Value::Object(members.collect::<Map<_, _>>())
-        }
-        other => other.clone(),
-    }
-}
-
-/// A text with the placeholders replaced that are known; anything else in braces stays.
-fn replaced(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(open) = rest.find('{') {
-        out.push_str(&rest[..open]);
-        rest = &rest[open..];
-        let found = rest.find('}').and_then(|close| Some((close, value_of(&rest[1..close])?)));
-        match found {
-            Some((close, value)) => {
-                out.push_str(&value);
-                rest = &rest[close + 1..];
-            }
-            None => {
-                out.push('{');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn placeholders_become_values_or_text() {
-        let value = |name: &str| match name {
-            "prompt" => Some(json!("say \"hi\" {session_id}")),
-            "messages" => Some(json!([{"role": "user"}])),
-            "turn" => Some(json!(2)),
-            _ => None,
-        };
-        let template = json!({"m": "{messages}", "t": "turn {turn}: {prompt}", "n": "{turn}", "x": "{nothing} {", "k": [1, "{prompt}"]});
-        assert_eq!(
-            filled(&template, &value),
-            json!({"m": [{"role": "user"}], "t": "turn 2: say \"hi\" {session_id}", "n": 2, "x": "{nothing} {", "k": [1, "say \"hi\" {session_id}"]})
-        );
-    }
-
-    #[test]
-    fn a_missing_path_of_calls_is_unknown_and_an_empty_list_is_none() {
-        let calls = |path: &str| {
-            CallPaths::of(&HttpCalls {
-                path: path.into(),
-                name: "$.tool".into(),
-                args: Some("$.input".into()),
-                response: Some("$.output".into()),
-                id: None,
-                author: None,
-            })
-            .unwrap()
-        };
-        let steps = json!({"steps": [{"type": "text"}, {"type": "tool", "tool": "t", "input": "{\"n\": 1}", "output": 3}]});
-        let events = calls("$.steps[?@.type=='tool']").events(&steps);
-        let call = events[0].content.as_ref().unwrap().calls().next().unwrap();
-        assert_eq!((events.len(), call.args.clone()), (2, json!({"n": 1}).as_object().cloned()));
-        assert_eq!(calls("$.steps").events(&steps).len(), 2, "a list is its elements");
-        assert!(calls("$.steps").events(&json!({"steps": []})).is_empty());
-        for path in ["$.steps", "$.steps[*]", "$.steps[?@.type=='tool']"] {
-            let known = |value: Value| calls(path).are_known(&value);
-            assert_eq!(
-                (known(json!({"steps": []})), known(json!({"steps": null})), known(json!({}))),
-                (true, false, false),
-                "{path}"
-            );
-        }
-        assert!(
-            !calls("$.steps[*]").are_known(&json!({"steps": [{"name": "t"}]})),
-            "a call without a name is not known"
-        );
-        assert!(compiled("response", Some("$.[")).unwrap_err().contains("response"));
-    }
 }

@@ -1,0 +1,103 @@
+//! Templates of HTTP endpoints: what is sent to them, and what is read from their replies.
+
+use crate::common::scripted::{JSON, SSE, ScriptedServer, answer};
+use crate::common::{both, evaltrail, output, text};
+use serde_json::{Value, json};
+
+/// Runs one case against a template, and returns the report.
+fn run_template(config: &str, server: &ScriptedServer, turns: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let turn = |text: &&str| {
+        json!({"user_content": {"role": "user", "parts": [{"text": text}]},
+            "final_response": {"role": "model", "parts": [{"text": "It rains."}]},
+            "intermediate_data": {"tool_uses": [{"name": "get", "args": {"city": "Oslo"}}]}})
+    };
+    let turns: Vec<Value> = turns.iter().map(turn).collect();
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": turns, "session_input": {"app_name": "a", "user_id": "u 1"}}]});
+    std::fs::write(folder.path().join("s.evalset.json"), set.to_string()).unwrap();
+    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}});
+    std::fs::write(folder.path().join("test_config.json"), criteria.to_string()).unwrap();
+    let config = config.replace("{port}", &server.port.to_string());
+    std::fs::write(folder.path().join("evaltrail.toml"), format!("[agents.shop]\nkind = \"http\"\n{config}"))
+        .unwrap();
+    let mut command = evaltrail(folder.path());
+    command.current_dir(folder.path()).args(["run", "--json", "--trust", ".", "--retries", "0"]);
+    command.env("SHOP_TOKEN", "shop-secret");
+    let out = output(&mut command);
+    serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
+}
+
+#[test]
+fn a_template_says_what_is_sent_and_where_the_reply_is() {
+    let server = ScriptedServer::start(|_, stream| {
+        let step = json!({"type": "tool", "tool": "get", "input": "{\"city\": \"Oslo\"}", "output": {"sky": "rain"}, "agent": "clerk"});
+        let reply = json!({"reply": {"text": "It rains."}, "session": {"id": "s-7"}, "steps": [{"type": "thought"}, step], "error": null});
+        answer(stream, "200 OK", JSON, &reply.to_string())
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/chat/{user_id}?session={session_id}"
+        headers = { authorization = "Bearer {env.SHOP_TOKEN}" }
+        body = { message = "{prompt}", history = "{messages}", note = "turn {turn}" }
+        session = "$.session.id"
+        response = "$.reply.text"
+        calls = { path = "$.steps[?@.type=='tool']", name = "$.tool", args = "$.input", response = "$.output", author = "$.agent" }
+        error = "$.error.message"
+    "#;
+    let report = run_template(config, &server, &["Weather \"now\"?", "And later?"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+    let received = server.received();
+    assert_eq!(received.len(), 2);
+    assert!(received[0].line.starts_with("POST /chat/u%201?session="), "{}", received[0].line);
+    assert_eq!(received[1].line, "POST /chat/u%201?session=s-7 HTTP/1.1");
+    assert_eq!(received[0].header("authorization"), Some("Bearer shop-secret"));
+    assert!(received[0].header("traceparent").is_some_and(|trace| trace.len() == 55));
+    let first = json!([{"role": "user", "content": "Weather \"now\"?"}]);
+    assert_eq!(received[0].body, json!({"message": "Weather \"now\"?", "history": first, "note": "turn 1"}));
+    let history = received[1].body["history"].as_array().unwrap();
+    assert_eq!(history[1], json!({"role": "assistant", "content": "It rains."}));
+    assert_eq!(received[1].body["note"], "turn 2");
+}
+
+#[test]
+fn a_template_without_calls_knows_none_and_an_error_is_one() {
+    let server = ScriptedServer::start(|request, stream| {
+        let body = match request.body["q"] == "break" {
+            true => json!({"text": "It rains.", "error": {"message": "no key shop-secret here"}}),
+            false => json!({"text": "It rains."}),
+        };
+        answer(stream, "200 OK", JSON, &body.to_string())
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/"
+        headers = { x-key = "{env.SHOP_TOKEN}" }
+        body = { q = "{prompt}" }
+        response = "$.text"
+        error = "$.error.message"
+    "#;
+    let report = run_template(config, &server, &["hi"]);
+    assert_eq!(report["cases"][0]["status"], "not_evaluated", "{report}");
+    assert_eq!(report["cases"][0]["metrics"][1]["status"], "passed", "{report}");
+    let report = run_template(config, &server, &["break"]);
+    assert_eq!(report["cases"][0]["error"], "no key … here", "a secret of the server is not displayed");
+    let missing = config.replace("$.text", "$.words");
+    let report = run_template(&missing, &server, &["hi"]);
+    assert!(report["cases"][0]["error"].as_str().unwrap().contains("nothing at $.words"), "{report}");
+}
+
+#[test]
+fn a_streamed_reply_is_joined() {
+    let server = ScriptedServer::start(|_, stream| {
+        let events = "event: call\ndata: {\"call\": {\"tool\": \"get\", \"input\": {\"city\": \"Oslo\"}}}\n\n\
+                      event: delta\ndata: {\"delta\": \"It \"}\n\nevent: other\ndata: {\"delta\": \"x\"}\n\n\
+                      event: delta\ndata: {\"delta\": \"rains.\"}\n\ndata: [DONE]\n\n";
+        answer(stream, "200 OK", SSE, events)
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/"
+        body = { q = "{prompt}" }
+        stream = { event = "delta", text = "$.delta" }
+        calls = { path = "$.call", name = "$.tool", args = "$.input" }
+    "#;
+    let report = run_template(config, &server, &["hi"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+}
