@@ -288,11 +288,11 @@ impl A2aSession {
     ) -> Result<(), Refusal> {
         let (mut wait, longest) = POLLS;
         while let (true, Some(task)) = (reader.state().is_running(), reader.task().map(str::to_string)) {
-            let asked = self.place.task(self.protocol, &task).await;
-            let Ok(asked) = asked.map_err(|error| broke.clone().unwrap_or(error)) else {
-                let why = "the stream ended while the agent was working";
-                return Err(broke.unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why)).into());
-            };
+            // The agent has begun: no error may be one after which the message is sent again.
+            let asked = self.place.task(self.protocol, &task).await.map_err(|error| {
+                let why = format!("the agent was working, and its task cannot be read: {}", error.message);
+                broke.clone().unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why))
+            })?;
             turn.budget.keep(EVENT)?;
             self.take(reader, &asked, on_event)?;
             if let (Some(broke), true) = (&broke, reader.state().is_running()) {
