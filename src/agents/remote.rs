@@ -278,6 +278,12 @@ impl Remote {
         self.error(kind, words)
     }
 
+    /// The error that a server reports in an answer, in its words; `otherwise` if it gives none.
+    pub(super) fn reported(&self, answer: &Value, otherwise: &str) -> AgentError {
+        let words = self.clean(&words_of(answer).unwrap_or_else(|| otherwise.to_string()));
+        AgentError::new(ErrorKind::Agent, words.chars().take(LONGEST_WORDS).collect::<String>())
+    }
+
     /// An error whose message contains no secret of the server.
     pub(super) fn error(&self, kind: ErrorKind, message: impl AsRef<str>) -> AgentError {
         AgentError::new(kind, self.clean(message.as_ref()))

@@ -9,7 +9,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use url::Url;
 
-/// Where cards are: the paths of versions 1.0 and 0.3, then that before 0.3.
+/// The paths of cards: since version 0.3, and before.
 const PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
 
 /// An agent's card, of any version.
@@ -71,7 +71,7 @@ impl Card {
         self.0["capabilities"]["streaming"].as_bool().unwrap_or(false)
     }
 
-    /// The interface to use: the first one whose binding we speak, in the latest version. Errors: the card lists none.
+    /// The interface to use: the first one with a binding that evaltrail speaks, in its latest version. Errors: the card lists none.
     pub(super) fn interface(&self, binding: Option<A2aBinding>, base: &Url) -> Result<Interface, String> {
         let listed = self.listed();
         let usable = |(url, name, version): &(String, String, String)| {

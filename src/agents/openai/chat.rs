@@ -2,7 +2,7 @@
 
 use super::{AskedCall, Reply};
 use crate::agents::messages::{content_text, history_messages, usage_of};
-use crate::agents::remote::{Remote, words_of};
+use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
 use crate::domain::{Invocation, OpenaiSettings, Part};
 use reqwest::Response;
@@ -43,10 +43,7 @@ pub(super) fn whole(remote: &Remote, answer: &Value) -> Result<Reply, AgentError
 
 fn failure(remote: &Remote, answer: &Value) -> Result<(), AgentError> {
     match answer.get("error").is_some_and(|error| !error.is_null()) {
-        true => {
-            let words = words_of(answer).unwrap_or_else(|| "the server reported an error".into());
-            Err(remote.error(ErrorKind::Agent, words.chars().take(500).collect::<String>()))
-        }
+        true => Err(remote.reported(answer, "the server reported an error")),
         false => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{AskedCall, Reply};
 use crate::agents::messages::{content_text, history_messages, usage_of};
-use crate::agents::remote::{Remote, words_of};
+use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
 use crate::domain::{Invocation, OpenaiSettings, Part};
 use reqwest::Response;
@@ -67,11 +67,10 @@ pub(super) fn whole(remote: &Remote, response: &Value) -> Result<Reply, AgentErr
 fn failure(remote: &Remote, response: &Value) -> Result<(), AgentError> {
     let failed =
         response["status"] == "failed" || response.get("error").is_some_and(|error| !error.is_null());
-    if !failed {
-        return Ok(());
+    match failed {
+        true => Err(remote.reported(response, "the response failed without saying why")),
+        false => Ok(()),
     }
-    let words = words_of(response).unwrap_or_else(|| "the response failed without saying why".into());
-    Err(remote.error(ErrorKind::Agent, words.chars().take(500).collect::<String>()))
 }
 
 /// Reads a response item by item.
@@ -99,8 +98,7 @@ pub(super) async fn streamed(
                 return Err(remote.error(ErrorKind::Agent, "the response failed without saying why"));
             }
             "error" => {
-                let words = words_of(&value).unwrap_or_else(|| value.to_string());
-                return Err(remote.error(ErrorKind::Agent, words));
+                return Err(remote.reported(&value, "the server reported an error"));
             }
             // An error without a type, as proxies send it.
             _ => failure(remote, &value)?,

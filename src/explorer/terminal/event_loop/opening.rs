@@ -47,15 +47,8 @@ impl Loop {
         let places = Places::find();
         let remembered =
             places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
-        let size = crossterm::terminal::size().unwrap_or((80, 24));
-        let mut model = Model::new(explorer.title, workspace.sets.clone(), size);
+        let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = looking;
-        model.folder = folder_of(&opened);
-        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
-        model.author = user_name();
-        model.judge = judge_of(&workspace);
-        model.agents = workspace.agent_names();
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let (run, chat, declined) = (None, None, BTreeSet::new());
         let results_read = CancellationToken::new();
@@ -77,9 +70,7 @@ impl Loop {
             model.is_run_file = true;
             first = vec![Effect::History(HistoryEffect::OpenFolder(file.run, file.case))];
         }
-        let true_colour =
-            std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let (true_colour, no_colour) = colours_of_terminal();
         let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
         model.theme = explorer.theme.or(chosen).unwrap_or_else(|| last_theme(remembered));
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
@@ -104,6 +95,26 @@ impl Loop {
         };
         Ok((opened, first))
     }
+}
+
+/// The explorer's state before anything is read from the eval sets.
+fn model_of(workspace: &Workspace, title: String, opened: &Path) -> Model {
+    let size = crossterm::terminal::size().unwrap_or((80, 24));
+    let mut model = Model::new(title, workspace.sets.clone(), size);
+    model.folder = folder_of(opened);
+    let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    model.opened_at = unix.map_or(0.0, |time| time.as_secs_f64());
+    model.author = user_name();
+    model.judge = judge_of(workspace);
+    model.agents = workspace.agent_names();
+    model
+}
+
+/// Whether the terminal has 24-bit colours, and whether the user wants none.
+fn colours_of_terminal() -> (bool, bool) {
+    let true_colour = std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    (true_colour, no_colour)
 }
 
 /// Restores the columns and the order of the list of cases.
