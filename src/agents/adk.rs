@@ -266,8 +266,9 @@ fn in_seconds(event: &mut Event) -> bool {
     is_in_milliseconds
 }
 
-/// Why the agent broke, if the turn ends with this event: ADK for JavaScript and Agent Engine report it as an event
-/// without content. On ADK's server for Python, such an event is an error that the model reported; ADK scores the turn.
+/// The error of an event without content. If it is the last event of a turn, the agent failed: ADK for JavaScript and
+/// Agent Engine report failures in this form. In ADK's server for Python, it is an error that the model reported, and ADK
+/// scores the turn.
 pub(super) fn failure_of(event: &Event) -> Option<String> {
     let is_empty = event.content.as_ref().is_none_or(|content| content.parts.is_empty());
     event.error.clone().filter(|_| is_empty)

@@ -3,9 +3,8 @@
 
 use super::program::ProgramLines;
 use super::{Agent, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::{Content, Invocation, ProgramSpec};
-use crate::formats::adk::{Event, write_content};
-use crate::process::clock::Stopwatch;
+use crate::domain::{Invocation, ProgramSpec};
+use crate::formats::adk::write_content;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -59,22 +58,12 @@ impl Session for CommandSession {
     }
 
     async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
         let prompt = turn.user.scored_text();
         let request = self.request(&turn, &prompt);
-        let mut answer = String::new();
-        let mut take = |mut event: Event| {
-            event.at = Some(began.elapsed().as_secs_f64());
-            let content = event.content.as_ref().filter(|_| !event.partial && event.is_final());
-            if let Some(text) = content.map(Content::spoken_text).filter(|text| !text.is_empty()) {
-                answer = text;
-            }
-            on_event(event);
-        };
-        match self.lines.exchange(&request, turn.budget, &mut take).await? {
+        match self.lines.exchange(&request, turn.budget, on_event).await? {
             Some(result) => {
                 self.history.push(json!({"role": "user", "text": prompt}));
-                self.history.push(json!({"role": "model", "text": answer}));
+                self.history.push(json!({"role": "model", "text": result.answer}));
                 self.state = result.state.or(self.state.take());
                 Ok(TurnOutcome { has_all_calls: result.has_all_calls, ..TurnOutcome::ANSWERED })
             }

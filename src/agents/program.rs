@@ -1,10 +1,11 @@
 //! A program that is asked in lines of JSON: for each request, events and then one result.
 
 use super::budget::EVENT;
-use super::{AgentError, ErrorKind, TurnBudget};
+use super::{AgentError, ErrorKind, OnEvent, TurnBudget};
 use crate::domain::{Content, Part, ProgramSpec, ToolCall};
 use crate::formats::adk::{Event, read_event};
 use crate::formats::vertex::tool_input;
+use crate::process::clock::Stopwatch;
 use crate::process::{Program, Tail};
 use serde_json::Value;
 use std::pin::pin;
@@ -29,8 +30,22 @@ pub(super) struct ProgramLines {
 pub(super) struct ProgramResult {
     /// The session's state, if the result contains it.
     pub(super) state: Option<Value>,
+    /// The text of the last response.
+    pub(super) answer: String,
     /// Whether the program reported its calls, as events or in the result.
     pub(super) has_all_calls: bool,
+}
+
+impl ProgramResult {
+    /// Takes note of an event: its text if it is a response, and whether it has calls.
+    fn take(&mut self, event: &Event) {
+        let Some(content) = event.content.as_ref().filter(|_| !event.partial) else { return };
+        self.has_all_calls |= content.calls().next().is_some();
+        let text = content.spoken_text();
+        if event.is_final() && !text.is_empty() {
+            self.answer = text;
+        }
+    }
 }
 
 /// What a line of output is.
@@ -74,15 +89,20 @@ impl ProgramLines {
         Ok(Some(value))
     }
 
-    /// Sends a request and reads events until the result. Returns `None` when the program ended before the result.
+    /// Sends a request and reads events until the result. Each event is passed on with its time. Returns `None` when the program ended before the result.
     pub(super) async fn exchange(
         &mut self,
         request: &str,
         mut budget: TurnBudget,
-        take: &mut (dyn FnMut(Event) + Send),
+        on_event: OnEvent<'_>,
     ) -> Result<Option<ProgramResult>, AgentError> {
         let ProgramLines { stdin, stdout, program, .. } = self;
-        let mut has_calls = false;
+        let began = Stopwatch::start();
+        let mut heard = ProgramResult::default();
+        let mut take = |event: Event| {
+            heard.take(&event);
+            on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+        };
         // Writing and reading are concurrent: a program may respond before it has read the whole request.
         let sending = async {
             let sent = stdin.write_all(request.as_bytes()).await;
@@ -95,14 +115,9 @@ impl ProgramLines {
                     () = left_its_output_open(&mut program.child) => None,
                 };
                 match said {
-                    Some(Said::Event(event)) => {
-                        has_calls |=
-                            event.content.as_ref().is_some_and(|content| content.calls().next().is_some());
-                        take(*event);
-                    }
-                    Some(Said::Result(made, mut result)) => {
-                        made.into_iter().for_each(&mut *take);
-                        result.has_all_calls |= has_calls;
+                    Some(Said::Event(event)) => take(*event),
+                    Some(Said::Result(made, result)) => {
+                        made.into_iter().for_each(&mut take);
                         return Ok(Some(result));
                     }
                     Some(Said::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
@@ -110,11 +125,18 @@ impl ProgramLines {
                 }
             }
         };
-        let (mut sending, mut receiving) = (pin!(sending), pin!(receiving));
-        tokio::select! {
-            outcome = &mut receiving => outcome,
-            () = &mut sending => receiving.await,
-        }
+        let asked = {
+            let (mut sending, mut receiving) = (pin!(sending), pin!(receiving));
+            tokio::select! {
+                outcome = &mut receiving => outcome,
+                () = &mut sending => receiving.await,
+            }
+        };
+        Ok(asked?.map(|result| ProgramResult {
+            has_all_calls: result.has_all_calls || heard.has_all_calls,
+            answer: heard.answer,
+            ..result
+        }))
     }
 
     /// The error for an output that ended before the result.
@@ -198,7 +220,7 @@ fn said_by(value: &Value, short: &str) -> Result<Said, String> {
         let known = value.get("known").and_then(Value::as_bool);
         let has_all_calls =
             known.unwrap_or_else(|| value.get("predicted_trajectory").is_some_and(Value::is_array));
-        let end = ProgramResult { state, has_all_calls };
+        let end = ProgramResult { state, has_all_calls, ..ProgramResult::default() };
         return result(value).map(|events| Said::Result(events, end));
     }
     if value.get("author").is_some() || value.get("content").is_some() {

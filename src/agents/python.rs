@@ -6,9 +6,7 @@ use super::program::ProgramLines;
 use super::{
     Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
-use crate::domain::{Content, ProgramSpec};
-use crate::formats::adk::Event;
-use crate::process::clock::Stopwatch;
+use crate::domain::ProgramSpec;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -122,7 +120,6 @@ impl Session for PythonSession {
     }
 
     async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
         let prompt = turn.user.spoken_text();
         let request = json!({
             "prompt": prompt,
@@ -132,24 +129,15 @@ impl Session for PythonSession {
             "state": self.opening.state,
             "history": self.history,
         });
-        let mut answer = String::new();
-        let mut take = |mut event: Event| {
-            event.at = Some(began.elapsed().as_secs_f64());
-            let content = event.content.as_ref().filter(|_| !event.partial && event.is_final());
-            if let Some(text) = content.map(Content::spoken_text).filter(|text| !text.is_empty()) {
-                answer = text;
-            }
-            on_event(event);
-        };
         let Some(mut worker) = self.worker.take() else {
             return Err(AgentError::new(ErrorKind::Protocol, "the process of the conversation has ended"));
         };
-        let asked = worker.exchange(&format!("{request}\n"), turn.budget, &mut take).await;
+        let asked = worker.exchange(&format!("{request}\n"), turn.budget, on_event).await;
         match asked {
             Ok(Some(result)) => {
                 self.worker = Some(worker);
                 self.history.push(json!({"role": "user", "content": prompt}));
-                self.history.push(json!({"role": "assistant", "content": answer}));
+                self.history.push(json!({"role": "assistant", "content": result.answer}));
                 self.state = result.state.or(self.state.take());
                 Ok(TurnOutcome { has_all_calls: result.has_all_calls, ..TurnOutcome::ANSWERED })
             }

@@ -97,7 +97,7 @@ impl StubLine {
         Ok(StubLine {
             number,
             pattern: pattern.map_err(|error| {
-                format!("a rule for an argument is not accepted (is a regex valid?): {error}")
+                format!("the rule for an argument is not valid (check regular expressions): {error}")
             })?,
             written,
         })

@@ -9,7 +9,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use url::Url;
 
-/// The paths of cards: since version 0.3, and before.
+/// Paths of an agent's card on its server: the one since version 0.3, and the earlier one.
 const PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
 
 /// An agent's card, of any version.

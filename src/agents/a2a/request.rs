@@ -1,11 +1,11 @@
-//! The requests of Agent2Agent in its versions and bindings, and its errors.
+//! Requests of Agent2Agent for each version and binding, and the errors that servers report.
 
 use crate::domain::{A2aBinding, Content, Part};
 use reqwest::Method as HttpMethod;
 use serde_json::{Value, json};
 use url::Url;
 
-/// ADK's extension: with it, every event is an artifact of its own that names its author.
+/// The address of ADK's extension. With it, a server sends each event as a separate artifact with the event's author.
 pub(super) const EXTENSION: &str = "https://google.github.io/adk-docs/a2a/a2a-extension/";
 
 /// A version and a binding.

@@ -1,6 +1,6 @@
 //! Chat completions.
 
-use super::{AskedCall, Reply};
+use super::{AskedCall, Reply, failure};
 use crate::agents::messages::{content_text, history_messages, usage_of};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
@@ -39,13 +39,6 @@ pub(super) fn whole(remote: &Remote, answer: &Value) -> Result<Reply, AgentError
         return Err(remote.error(ErrorKind::Protocol, "the reply has no message"));
     };
     Ok(reply_of(message.clone(), answer))
-}
-
-fn failure(remote: &Remote, answer: &Value) -> Result<(), AgentError> {
-    match answer.get("error").is_some_and(|error| !error.is_null()) {
-        true => Err(remote.reported(answer, "the server reported an error")),
-        false => Ok(()),
-    }
 }
 
 /// Reads a reply piece by piece.

@@ -161,6 +161,16 @@ impl OpenaiSession {
     }
 }
 
+/// Fails if an answer of either interface reports an error.
+fn failure(remote: &Remote, answer: &Value) -> Result<(), AgentError> {
+    let has_failed =
+        answer["status"] == "failed" || answer.get("error").is_some_and(|error| !error.is_null());
+    match has_failed {
+        true => Err(remote.reported(answer, "the server reported an error without saying why")),
+        false => Ok(()),
+    }
+}
+
 #[async_trait]
 impl Session for OpenaiSession {
     fn id(&self) -> &str {

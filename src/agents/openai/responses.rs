@@ -1,6 +1,6 @@
 //! The Responses interface.
 
-use super::{AskedCall, Reply};
+use super::{AskedCall, Reply, failure};
 use crate::agents::messages::{content_text, history_messages, usage_of};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
@@ -62,15 +62,6 @@ pub(super) fn whole(remote: &Remote, response: &Value) -> Result<Reply, AgentErr
         return Err(remote.error(ErrorKind::Protocol, "the response has no output"));
     };
     Ok(reply_of(output, response))
-}
-
-fn failure(remote: &Remote, response: &Value) -> Result<(), AgentError> {
-    let failed =
-        response["status"] == "failed" || response.get("error").is_some_and(|error| !error.is_null());
-    match failed {
-        true => Err(remote.reported(response, "the response failed without saying why")),
-        false => Ok(()),
-    }
 }
 
 /// Reads a response item by item.

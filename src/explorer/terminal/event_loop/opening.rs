@@ -50,19 +50,17 @@ impl Loop {
         let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = looking;
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
-        let (run, chat, declined) = (None, None, BTreeSet::new());
-        let results_read = CancellationToken::new();
         let executor = EffectExecutor {
             workspace,
             opened,
             sets,
             since,
             back,
-            run,
+            run: None,
             places,
-            chat,
-            results_read,
-            declined,
+            chat: None,
+            results_read: CancellationToken::new(),
+            declined: BTreeSet::new(),
         };
         restore_list(&mut model, &remembered);
         let mut first = first_sets(&mut model, &executor, &remembered);
