@@ -75,6 +75,14 @@ impl Agent for AdkAgent {
         Ok(Box::new(session))
     }
 
+    /// ADK loads plugins with the first request to run the agent. A session that does not exist ends it before the agent
+    /// is asked anything.
+    async fn load_plugins(&self) {
+        let session = format!("evaltrail-none-{}", uuid::Uuid::new_v4());
+        let body = json!({"appName": self.app.name, "userId": "evaltrail", "sessionId": session, "newMessage": {"parts": []}});
+        let _ = self.app.call(Method::POST, &["run"], Some(body)).await;
+    }
+
     async fn hello(&self) -> AgentHello {
         let asked = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await;
         let info = asked.ok().and_then(|(_, text)| parse_answer(&text).ok()).unwrap_or_default();

@@ -2,6 +2,7 @@
 //! one result (see `docs/agents.md`).
 
 use super::program::ProgramLines;
+use super::tools::for_session;
 use super::{Agent, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{Invocation, ProgramSpec};
 use crate::formats::adk::write_content;
@@ -30,8 +31,10 @@ impl CommandAgent {
     }
 
     fn start(&self, opening: Opening) -> Result<CommandSession, AgentError> {
+        let variables = for_session(&self.spec.variables, &opening.session_id);
+        let spec = ProgramSpec { variables, ..self.spec.clone() };
         Ok(CommandSession {
-            lines: ProgramLines::start(&self.spec)?,
+            lines: ProgramLines::start(&spec)?,
             history: said_before(&opening),
             opening,
             state: None,

@@ -14,8 +14,10 @@ use super::python::PythonAgent;
 use super::remote::{Remote, setup};
 use super::server::Server;
 use super::sub_agent::SubAgentFolder;
+use super::tools::{Admission, Interception};
+use super::trace::TracedSession;
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
-use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec};
+use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -29,7 +31,7 @@ use tokio::sync::Mutex;
 pub struct Agents {
     /// The memory of the events that the agents sent.
     pub memory: Arc<RunMemory>,
-    places: Mutex<HashMap<AgentSpec, Arc<Place>>>,
+    places: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<Place>>>,
 }
 
 /// The connection of one agent.
@@ -62,8 +64,14 @@ impl Agents {
     /// Returns the agent. The first caller connects, within `limit` (the start of a server has its own limit);
     /// concurrent callers share the outcome. A server that evaltrail started and that has ended is restarted. A failure
     /// that would repeat is cached.
-    pub async fn connect(&self, spec: &AgentSpec, limit: Duration) -> Result<Arc<dyn Agent>, AgentError> {
-        let place = self.places.lock().await.entry(spec.clone()).or_default().clone();
+    pub async fn connect(
+        &self,
+        spec: &AgentSpec,
+        tools: &ToolsSpec,
+        limit: Duration,
+    ) -> Result<Arc<dyn Agent>, AgentError> {
+        let key = (spec.clone(), tools.clone());
+        let place = self.places.lock().await.entry(key).or_default().clone();
         let tried = place.tried.load(Ordering::Acquire);
         let mut connection = place.connection.lock().await;
         if let Some(agent) = connection.living().await {
@@ -73,7 +81,7 @@ impl Agents {
         if let Some(failed) = connection.failed.as_ref().filter(|_| connection.is_final || was_waited_for) {
             return Err(failed.clone());
         }
-        let outcome = connected(spec, limit).await;
+        let outcome = connected_with_tools(spec, tools, limit).await;
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
     }
@@ -138,6 +146,59 @@ struct ServedAgent {
     folder: Option<SubAgentFolder>,
 }
 
+/// A connected agent whose calls evaltrail sees before its tools do.
+#[derive(Debug)]
+struct InterceptedAgent {
+    agent: Box<dyn Agent>,
+    interception: Interception,
+}
+
+#[async_trait]
+impl Agent for InterceptedAgent {
+    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        let id = opening.session_id.clone();
+        let session = self.agent.open(opening).await?;
+        Ok(match self.interception.needs_trace() {
+            true => Box::new(TracedSession::new(session, &id)),
+            false => session,
+        })
+    }
+
+    async fn admit(&self, opening: &Opening) -> Option<Admission> {
+        Some(self.interception.admit(opening).await)
+    }
+
+    async fn hello(&self) -> AgentHello {
+        self.agent.hello().await
+    }
+
+    async fn died(&self) -> Option<String> {
+        self.agent.died().await
+    }
+
+    async fn finish(&self) {
+        self.agent.finish().await;
+    }
+}
+
+/// Connects to an agent whose tools are answered as specified.
+async fn connected_with_tools(
+    spec: &AgentSpec,
+    tools: &ToolsSpec,
+    limit: Duration,
+) -> Result<Box<dyn Agent>, AgentError> {
+    let mut spec = spec.clone();
+    let Some(interception) = Interception::of(&mut spec, tools).await? else {
+        return connected(&spec, limit).await;
+    };
+    let agent = connected(&spec, limit).await?;
+    agent.load_plugins().await;
+    if let Err(error) = interception.check() {
+        return Err(agent.explain(error).await);
+    }
+    Ok(Box::new(InterceptedAgent { agent, interception }))
+}
+
 #[async_trait]
 impl Agent for ServedAgent {
     /// The server's own words say less than its output, for example when the agent cannot be imported.
@@ -151,6 +212,17 @@ impl Agent for ServedAgent {
 
     async fn hello(&self) -> AgentHello {
         self.agent.hello().await
+    }
+
+    async fn load_plugins(&self) {
+        self.agent.load_plugins().await;
+    }
+
+    async fn explain(&self, error: AgentError) -> AgentError {
+        match self.server.lock().await.as_ref() {
+            Some(server) => server.explain(error),
+            None => error,
+        }
     }
 
     async fn died(&self) -> Option<String> {

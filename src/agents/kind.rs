@@ -1,9 +1,10 @@
 //! What every kind of agent provides: a connection that opens sessions, and sessions that run turns.
 
+use super::tools::Admission;
 use super::{AgentError, TurnBudget};
 use crate::domain::{Content, Invocation, TurnEnd};
 use crate::formats::adk::Event;
-use crate::stubs::StubFile;
+use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
@@ -18,6 +19,19 @@ pub trait Agent: Debug + Send + Sync {
     /// What the agent says about itself.
     async fn hello(&self) -> AgentHello {
         AgentHello::default()
+    }
+
+    /// Admits an attempt before it starts, if evaltrail sees the calls of the agent's tools: it may have to wait for others.
+    async fn admit(&self, _opening: &Opening) -> Option<Admission> {
+        None
+    }
+
+    /// Makes the agent's process load the plugins that it loads only with the agent.
+    async fn load_plugins(&self) {}
+
+    /// An error with what the output of the agent's server says about it.
+    async fn explain(&self, error: AgentError) -> AgentError {
+        error
     }
 
     /// Why the agent's server has ended; `None` while it runs, and for agents without a server that evaltrail started.
@@ -84,10 +98,8 @@ pub struct Opening {
     pub state: Map<String, Value>,
     /// The turns before the first one, as the case expects them.
     pub history: Vec<Invocation>,
-    /// The turns of the case, of which the recorded responses answer calls that the agent leaves to its caller.
-    pub expected: Arc<[Invocation]>,
-    /// Further recorded answers of tools.
-    pub stubs: Arc<StubFile>,
+    /// The agent's tools.
+    pub tools: Arc<AttemptTools>,
 }
 
 /// One turn of a conversation.

@@ -36,7 +36,8 @@ mod replay;
 mod server;
 mod sub_agent;
 mod token;
-mod tool_answers;
+mod tools;
+mod trace;
 
 pub use adk_session::{StoredSession, fetch_session};
 pub use adk_tools::declared_tools;
@@ -46,3 +47,4 @@ pub use error::{AgentError, ErrorKind};
 pub use http::{TemplateProbe, probe_template};
 pub use kind::{Agent, AgentHello, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome};
 pub use replay::Replay;
+pub use tools::Admission;

@@ -2,6 +2,7 @@
 
 use super::budget::parse_answer;
 use super::token::Tokens;
+use super::trace;
 use super::{AgentError, ErrorKind, TurnBudget};
 use crate::domain::{ServerSpec, with_variables};
 use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
@@ -102,7 +103,11 @@ impl Remote {
         // Keys are sent only to the server to which they belong.
         let is_same = url.origin() == self.base.origin();
         let request = || {
-            let request = self.client.request(method.clone(), url.clone()).headers(more.clone());
+            let request = self
+                .client
+                .request(method.clone(), url.clone())
+                .headers(more.clone())
+                .headers(trace::headers());
             let request = if is_same { request.headers(self.headers.clone()) } else { request };
             match body {
                 Some(body) => request.json(body),

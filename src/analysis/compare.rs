@@ -170,7 +170,7 @@ impl RunConditions {
     pub fn of(run: &RunState) -> RunConditions {
         let cases = || 0..run.plan.cases.len();
         RunConditions {
-            agents: run.plan.sets.iter().map(|set| set.agent.label()).collect(),
+            agents: run.plan.sets.iter().map(|set| set.agent_label()).collect(),
             judge: run.plan.judge.label(),
             expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
             variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
@@ -377,7 +377,7 @@ fn is_other_agent(before: &RunToCompare, a: usize, after: &RunToCompare, b: usiz
     let label = |run: &RunToCompare, case: usize| {
         let set = run.plan.cases.set(case);
         let known = run.conditions.and_then(|conditions| conditions.agents.get(set).cloned());
-        known.unwrap_or_else(|| run.plan.sets[set].agent.label())
+        known.unwrap_or_else(|| run.plan.sets[set].agent_label())
     };
     match before.conditions.or(after.conditions) {
         None => before.plan.set_of(a).agent != after.plan.set_of(b).agent,
@@ -470,6 +470,7 @@ mod tests {
         files.dedup();
         let set = |file: &&str| PlannedSet {
             stubs: None,
+            tools: Default::default(),
             id: file.to_string(),
             file: file.to_string(),
             path: file.into(),

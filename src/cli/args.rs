@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+use crate::domain::{StubMode, ToolFault};
 use crate::report::ReportFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -170,6 +171,16 @@ pub(super) struct RunArgs {
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
     #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter"])]
     pub(super) watch: bool,
+    /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
+    #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,
+          value_parser = parse_stub_mode)]
+    pub(super) stubs: Option<StubMode>,
+    /// Make tools fail: 'book_*=timeout:30s', search=error:503 or get=empty (repeatable)
+    #[arg(long, value_name = "TOOL=FAULT", value_parser = crate::config::parse_tool_fault)]
+    pub(super) tool_fault: Vec<ToolFault>,
+    /// Record what tools answer as stubs, in the file SET.tools.jsonl beside each set
+    #[arg(long, conflicts_with_all = ["tool_fault", "watch"])]
+    pub(super) record_tools: bool,
     /// Record what the agent does in a file that `replay:` can replay
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
@@ -484,6 +495,12 @@ pub(super) enum ColorWhen {
 pub(super) struct ReportTo {
     pub(super) format: ReportFormat,
     pub(super) file: PathBuf,
+}
+
+fn parse_stub_mode(text: &str) -> Result<StubMode, String> {
+    let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
+    let found = StubMode::NAMES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, mode)| *mode).ok_or_else(|| format!("write one of {names}"))
 }
 
 fn parse_report(text: &str) -> Result<ReportTo, String> {

@@ -6,6 +6,7 @@ use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
 use super::select::{only_changed, only_failed};
+use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::domain::{JudgeSpec, Query, RunOptions, RunState, clean_line};
 use crate::formats::recording::recording_line;
@@ -34,11 +35,14 @@ pub(super) fn run_selected(
         agent: args.agent.clone(),
         options: options(args, workspace),
         env: args.env.clone(),
+        stubs: args.stubs,
+        faults: args.tool_fault.clone(),
         ..request(cases, workspace, selections)?
     };
     let how = How {
         resume: args.resume,
         record: args.record.clone(),
+        record_tools: args.record_tools,
         agent: args.agent.clone(),
         fail_fast: args.fail_fast.map(|count| count as usize),
     };
@@ -60,6 +64,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
 struct How {
     resume: bool,
     record: Option<PathBuf>,
+    record_tools: bool,
     agent: Option<String>,
     /// No attempts are started after this number of attempts did not pass.
     fail_fast: Option<usize>,
@@ -126,6 +131,9 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         runtime.block_on(carry_to_the_end(cases, prepared, resumed, workspace, how.fail_fast))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     let all_written = finish(cases, how.record.as_deref(), &state)?;
+    if how.record_tools {
+        record_answers(&state, workspace)?;
+    }
     let broke = baseline.map(|baseline| runner::compared_with(&baseline, &state));
     if let Some((_, words)) = broke.as_ref().filter(|_| !cases.json) {
         say(words);
@@ -239,6 +247,18 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())
+}
+
+/// Records what tools answered beside the sets.
+fn record_answers(state: &RunState, workspace: &Workspace) -> anyhow::Result<()> {
+    let recordings = runner::record_tools(state, workspace).map_err(anyhow::Error::msg)?;
+    let jobs: Vec<_> = recordings.iter().filter_map(|recording| recording.job.clone()).collect();
+    if !jobs.is_empty() {
+        let done = make_asking(&workspace.root, "record the answers of tools", &jobs)?;
+        done.note.iter().for_each(|note| tell(note));
+    }
+    recordings.iter().for_each(|recording| tell(&recording.words));
+    Ok(())
 }
 
 /// Ignores the error if standard output was closed or is full: it does not count as a failure of the run.

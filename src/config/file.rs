@@ -4,7 +4,7 @@ use super::agents::AgentTable;
 use super::duration::parse_duration;
 use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use crate::domain::{AgentSpec, JudgeSpec, MatchRule, RunOptions};
+use crate::domain::{AgentSpec, JudgeSpec, MatchRule, RunOptions, ToolsSpec};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +20,8 @@ pub struct ConfigFile {
     pub agents: BTreeMap<String, AgentSpec>,
     /// Maximum number of concurrent attempts, for agents with a limit of their own.
     pub agent_jobs: BTreeMap<String, u32>,
+    /// How tools are answered, for agents that specify it.
+    pub agent_tools: BTreeMap<String, ToolsSpec>,
     /// Maximum number of concurrent attempts.
     pub jobs: Option<u32>,
     /// Time limit for one attempt.
@@ -103,10 +105,12 @@ impl ConfigFile {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigProblem(error.to_string()))?;
         let mut agents = BTreeMap::new();
         let mut agent_jobs = BTreeMap::new();
-        for (name, agent) in raw.agents {
+        let mut agent_tools = BTreeMap::new();
+        for (name, mut agent) in raw.agents {
+            let problem = |why: String| ConfigProblem(format!("[agents.{name}]: {why}"));
             agent_jobs.extend(agent.jobs().map(|jobs| (name.clone(), jobs)));
-            let spec =
-                agent.spec(&name, root).map_err(|why| ConfigProblem(format!("[agents.{name}]: {why}")))?;
+            agent_tools.extend(agent.tools(root).map_err(problem)?.map(|tools| (name.clone(), tools)));
+            let spec = agent.spec(&name, root).map_err(problem)?;
             agents.insert(name, spec);
         }
         raw.run.check().map_err(|why| ConfigProblem(format!("[run] {why}")))?;
@@ -118,6 +122,7 @@ impl ConfigFile {
         Ok(ConfigFile {
             agents,
             agent_jobs,
+            agent_tools,
             jobs: raw.run.jobs,
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,

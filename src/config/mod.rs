@@ -8,10 +8,12 @@ mod file;
 mod judge;
 mod metric;
 mod template;
+mod tool_fault;
 mod user;
 
 pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_command};
 pub use duration::parse_duration;
 pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};
+pub use tool_fault::parse_tool_fault;
 pub use user::{OneOrMore, USER_FILE_NAME, UserConfig};

@@ -4,7 +4,7 @@
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
 //! is reached). The compiler names the matches that need another arm.
 
-use super::{ProgramSpec, ServerSpec};
+use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -120,6 +120,40 @@ impl AgentSpec {
                 AgentServer::Url(_) => None,
             },
         }
+    }
+
+    /// Whether the agent leaves calls of tools to its caller.
+    pub fn leaves_calls_to_caller(&self) -> bool {
+        matches!(self, AgentSpec::Server(spec) if spec.leaves_calls_to_caller())
+    }
+
+    /// Why the agent's tools cannot be answered as specified; `None` if they can.
+    pub fn cannot_intercept(&self, tools: &ToolsSpec) -> Option<String> {
+        if !tools.intercepts() {
+            return None;
+        }
+        if self.leaves_calls_to_caller() && tools.stubs == StubMode::Live {
+            return Some("this agent leaves all calls to evaltrail, which has no live tools".into());
+        }
+        let asks = match self {
+            AgentSpec::Adk { server, .. } => matches!(server, AgentServer::Start(_)),
+            AgentSpec::Python { .. } | AgentSpec::Saved | AgentSpec::Kept => true,
+            _ => self.leaves_calls_to_caller(),
+        };
+        if asks || (self.program().is_some() && !tools.mcp.is_empty()) {
+            return None;
+        }
+        Some(match (self.program(), self.kind()) {
+            (None, "replay") => "a recording replays its tools too: stubs and faults do not apply".into(),
+            (None, kind) => format!(
+                "the tools of an agent at an address run in its own process; for stubs and faults, let evaltrail start it \
+                 (start = ... in [agents.NAME], kind {kind:?})"
+            ),
+            (Some(_), kind) => format!(
+                "evaltrail sees the tools of agents of kind {kind:?} only through MCP: set stubs.mcp.VARIABLE in \
+                 [agents.NAME] to the address of the MCP server that the agent takes from the environment variable"
+            ),
+        })
     }
 
     /// The URL of a server that is already running, if the agent is reached through one.

@@ -39,6 +39,7 @@ mod run_state;
 mod score;
 pub mod stored_path;
 mod template;
+mod tools;
 mod transcript;
 mod user;
 
@@ -82,5 +83,6 @@ pub use score::{
     case_status,
 };
 pub use template::JudgeTemplate;
+pub use tools::{McpSource, MissingAnswer, StubMode, ToolFailure, ToolFault, ToolUse, ToolsSpec};
 pub use transcript::Transcript;
 pub use user::UserSpec;

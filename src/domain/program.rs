@@ -15,12 +15,15 @@ pub struct ProgramSpec {
     /// values are not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
+    /// Environment variables that evaltrail sets when it starts the program. They are not stored.
+    #[serde(skip)]
+    pub variables: Vec<(String, String)>,
 }
 
 impl ProgramSpec {
     /// A program without additional environment variables.
     pub fn new(argv: Vec<String>, cwd: PathBuf) -> ProgramSpec {
-        ProgramSpec { argv, cwd, env: Vec::new() }
+        ProgramSpec { argv, cwd, ..ProgramSpec::default() }
     }
 
     /// The command line to display in a trust question. `is_set` returns whether an environment variable is set:

@@ -289,22 +289,26 @@ impl A2aBinding {
 }
 
 impl ServerSpec {
-    /// A short name for a headline. It says so if calls are answered from stubs, because the results depend on them.
+    /// A short name for a headline.
     pub fn label(&self) -> String {
         let kind = match &self.protocol {
             Protocol::Openai(settings) => format!("openai {}", settings.model),
             protocol => protocol.name().to_string(),
         };
-        let stubs = match &self.protocol {
-            Protocol::Openai(settings) if !settings.hosted => ", tools from stubs",
-            Protocol::AgUi(settings) if settings.tools.is_some() => ", the client's tools from stubs",
-            _ => "",
-        };
         match &self.server {
-            AgentServer::Url(url) => format!("{kind} at {}{stubs}", without_secrets(url)),
+            AgentServer::Url(url) => format!("{kind} at {}", without_secrets(url)),
             AgentServer::Start(program) => {
-                format!("{kind} by {}{stubs}", program.argv.first().map_or("", String::as_str))
+                format!("{kind} by {}", program.argv.first().map_or("", String::as_str))
             }
+        }
+    }
+
+    /// Whether the agent leaves calls of tools to its caller.
+    pub fn leaves_calls_to_caller(&self) -> bool {
+        match &self.protocol {
+            Protocol::Openai(settings) => !settings.hosted,
+            Protocol::AgUi(settings) => settings.tools.is_some(),
+            _ => false,
         }
     }
 

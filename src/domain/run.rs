@@ -2,7 +2,7 @@
 
 use super::{
     AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric, Status,
-    UserSpec, Variant,
+    ToolUse, ToolsSpec, UserSpec, Variant,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ impl RunPlan {
     pub fn agent_label(&self) -> String {
         let mut labels: Vec<String> = Vec::new();
         for set in &self.sets {
-            let label = set.agent.label();
+            let label = set.agent_label();
             if !labels.contains(&label) {
                 labels.push(label);
             }
@@ -101,6 +101,23 @@ pub struct PlannedSet {
     /// SHA-256 of the file of stubs beside the set, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stubs: Option<String>,
+    /// How the agent's tools are answered.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tools: ToolsSpec,
+}
+
+fn is_default(tools: &ToolsSpec) -> bool {
+    *tools == ToolsSpec::default()
+}
+
+impl PlannedSet {
+    /// The agent for a headline, with how its tools are answered: results depend on both.
+    pub fn agent_label(&self) -> String {
+        match self.tools.label() {
+            Some(tools) => format!("{}, {tools}", self.agent.label()),
+            None => self.agent.label(),
+        }
+    }
 }
 
 /// Identifies a case within its file across versions of the file.
@@ -217,6 +234,9 @@ pub struct Attempt {
     /// then contain this turn only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// How the calls of tools were answered, if evaltrail saw them before the tools did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use: Option<ToolUse>,
 }
 
 impl Attempt {
@@ -244,6 +264,7 @@ impl Attempt {
             user_id: String::new(),
             tries: 1,
             turn: None,
+            tool_use: None,
         }
     }
 

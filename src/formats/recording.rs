@@ -182,6 +182,7 @@ mod tests {
             session_id: String::new(),
             user_id: String::new(),
             tries: 1,
+            tool_use: None,
             turn: None,
         };
         let again = &read_recording(&recording_line(&attempt)).unwrap()[0];

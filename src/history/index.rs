@@ -395,7 +395,7 @@ fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan: &RunPlan) 
         path: set.path.clone(),
         cases,
         is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
-        agent: set.agent.label(),
+        agent: set.agent_label(),
         criteria: criteria_words(&set.criteria),
         results,
     }

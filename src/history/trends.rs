@@ -128,6 +128,7 @@ mod tests {
     fn plan(run_id: &str, workspace: &Path, ids: &[&str]) -> RunPlan {
         let set = PlannedSet {
             stubs: None,
+            tools: Default::default(),
             id: "s".into(),
             file: "s.json".into(),
             path: workspace.join("s.json"),

@@ -177,6 +177,7 @@ impl<'a> Rescorer<'a> {
             variables: attempt.variables.clone(),
             session_id: attempt.session_id.clone(),
             user_id: attempt.user_id.clone(),
+            tool_use: attempt.tool_use.clone(),
             ..*attempt
         };
         list.scorer.evaluate(&mut again, |at| list.known(at, attempt));

@@ -82,6 +82,7 @@ impl Program {
             name.to_str().is_some_and(|name| is_usual(name) || spec.env.iter().any(|named| named == name))
         });
         command.env_clear().envs(variables).current_dir(&spec.cwd);
+        command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);

@@ -71,6 +71,7 @@ mod tests {
     fn what_cannot_be_read_any_more_is_in_no_report() {
         let set = PlannedSet {
             stubs: None,
+            tools: Default::default(),
             id: "s".into(),
             file: "s".into(),
             path: "/s".into(),

@@ -12,8 +12,9 @@ use crate::judge::{Judges, Programs, SimulatedUser};
 use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
 use crate::net::Backoff;
 use crate::process::clock::{Stopwatch, timeout};
-use crate::stubs::StubFile;
+use crate::stubs::{AttemptTools, StubFile};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,6 +183,7 @@ impl Shared {
         attempt.latency_s = kept.latency_s;
         attempt.session_id = kept.session_id.clone();
         attempt.user_id = kept.user_id.clone();
+        attempt.tool_use = kept.tool_use.clone();
         self.score(attempt, tell).await;
     }
 
@@ -253,16 +255,7 @@ impl Shared {
         attempt.expected_state = case.final_session_state.clone();
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
-        let set = self.plan.cases.set(attempt.key.case);
-        let opening = Opening {
-            history: history.to_vec(),
-            stubs: self.stubs[set].clone(),
-            expected: match history {
-                [] => attempt.expected.clone(),
-                before => before.iter().chain(attempt.expected.iter()).cloned().collect(),
-            },
-            ..opening_of(case, attempt.key.attempt)
-        };
+        let opening = Opening { history: history.to_vec(), ..opening_of(case, attempt.key.attempt) };
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
             true => Some(self.pinned_turn(&opening.session_id).await),
@@ -270,7 +263,10 @@ impl Shared {
         };
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
+            let tools = Arc::new(self.tools_of(attempt, history));
+            let opening = Opening { tools: tools.clone(), ..opening.clone() };
             let talk = self.one_try(attempt, &speaker, &opening, tell).await;
+            attempt.tool_use = tools.tool_use();
             attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
             attempt.actual_state = talk.state;
@@ -289,6 +285,17 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// The tools of an attempt. The responses that the case records are stubs, also those of the turns before.
+    fn tools_of(&self, attempt: &Attempt, history: &[Invocation]) -> AttemptTools {
+        let set = self.plan.cases.set(attempt.key.case);
+        let turns: Cow<'_, [Invocation]> = match history {
+            [] => Cow::Borrowed(&attempt.expected),
+            before => before.iter().chain(attempt.expected.iter()).cloned().collect(),
+        };
+        let spec = &self.plan.sets[set].tools;
+        AttemptTools::new(spec, self.stubs[set].clone(), &attempt.eval_id, &turns)
     }
 
     async fn pinned_turn(&self, session_id: &str) -> tokio::sync::OwnedMutexGuard<()> {
@@ -314,10 +321,12 @@ impl Shared {
         let spec = &self.plan.set_of(attempt.key.case).agent;
         // The time to start a server does not count as time of the attempt.
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
-        let agent = match self.agents.connect(spec, limit).await {
+        let tools = &self.plan.set_of(attempt.key.case).tools;
+        let agent = match self.agents.connect(spec, tools, limit).await {
             Ok(agent) => agent,
             Err(error) => return TryOutcome { outcome: Err(error), ..talk },
         };
+        let _admission = agent.admit(opening).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = UnderWay::default();
         let began = Stopwatch::start();
@@ -330,7 +339,7 @@ impl Shared {
             let taken = run_turns(
                 session.as_mut(),
                 (speaker, &turn_budget),
-                &opening.eval_id,
+                (&opening.eval_id, &opening.tools),
                 &mut talk.turns,
                 &mut under_way,
                 tell,

@@ -3,7 +3,7 @@
 use super::attempt::Tell;
 use super::conversation::{TurnRequest, UnderWay, run_turn};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
-use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions};
+use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, ToolsSpec};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ async fn converse(
     mut words: mpsc::Receiver<String>,
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {
-    let agent = agents.connect(spec, CONNECTS_WITHIN).await?;
+    let agent = agents.connect(spec, &ToolsSpec::default(), CONNECTS_WITHIN).await?;
     let mut session = agent.open(opening).await?;
     let _ = events.send(ChatEvent::Opened).await;
     let mut done = Vec::new();

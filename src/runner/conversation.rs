@@ -6,6 +6,7 @@ use crate::domain::{Content, Invocation, Part, Progress, value_text};
 use crate::formats::adk::{Event, invocation_of};
 use crate::judge::{Judges, Playing, SimulatedUser};
 use crate::process::clock::Stopwatch;
+use crate::stubs::AttemptTools;
 use std::time::Duration;
 
 /// The source of the user's messages.
@@ -76,7 +77,7 @@ impl Speaker<'_> {
 pub(super) async fn run_turns(
     session: &mut dyn Session,
     (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
-    eval_id: &str,
+    (eval_id, tools): (&str, &AttemptTools),
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
@@ -91,7 +92,13 @@ pub(super) async fn run_turns(
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
         *under_way = UnderWay::of(user);
         let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
-        run_turn(session, asked, done, under_way, tell).await?;
+        tools.begin_turn(turn);
+        let taken = run_turn(session, asked, done, under_way, tell).await;
+        // An agent may hide an answer that is missing, or report it in its own words.
+        if let Some(why) = tools.failure() {
+            return Err(AgentError::new(ErrorKind::Agent, why));
+        }
+        taken?;
     }
 }
 

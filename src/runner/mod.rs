@@ -26,6 +26,8 @@ mod outbox;
 mod past;
 mod plan;
 mod preflight;
+mod record_tools;
+mod redaction;
 mod report;
 mod results;
 mod scoring;
@@ -39,6 +41,7 @@ pub use chat::{ChatEvent, chat};
 pub use export::export;
 pub use past::{case_trends, history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
+pub use record_tools::{ToolRecording, record_tools};
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,

@@ -4,7 +4,7 @@ use super::past::past_results;
 use crate::analysis::PassCount;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
-    Quarantine, Query, RunOptions, RunPlan, Subject, causes_of_first_failure,
+    Quarantine, Query, RunOptions, RunPlan, StubMode, Subject, ToolFault, ToolsSpec, causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -58,6 +58,10 @@ pub struct Request {
     pub options: RunOptions,
     /// Environment variables to pass to programs, in addition to those that the configuration names.
     pub env: Vec<String>,
+    /// Whether tools are answered from stubs; as the configuration specifies when `None`.
+    pub stubs: Option<StubMode>,
+    /// Failures that tools are made to have.
+    pub faults: Vec<ToolFault>,
     /// The judge.
     pub judge: JudgeSpec,
 }
@@ -262,8 +266,10 @@ fn plan_set(
         Some(app) => app_folder(workspace, set, app),
         None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
     };
+    let tools = tools_of(workspace, request, &agent_name, &agent)?;
     let planned = PlannedSet {
         stubs: None,
+        tools,
         id: open.file.id.clone(),
         file: set.shown.clone(),
         path: set.path.clone(),
@@ -277,6 +283,30 @@ fn plan_set(
         user: user_for(workspace, set, request.config.as_deref()),
     };
     Ok((planned, indices))
+}
+
+/// How the agent's tools are answered. The error is a message.
+fn tools_of(
+    workspace: &Workspace,
+    request: &Request,
+    agent_name: &str,
+    agent: &AgentSpec,
+) -> Result<ToolsSpec, String> {
+    if matches!(agent, AgentSpec::Saved | AgentSpec::Kept) {
+        return Ok(ToolsSpec::default());
+    }
+    let configured = workspace.config.agent_tools.get(agent_name).cloned().unwrap_or_default();
+    let stubs = request.stubs.unwrap_or(configured.stubs);
+    let stubs = match stubs {
+        StubMode::Off if agent.leaves_calls_to_caller() && request.stubs.is_none() => StubMode::Fail,
+        StubMode::Off if agent.leaves_calls_to_caller() => StubMode::Live,
+        stubs => stubs,
+    };
+    let tools = ToolsSpec { stubs, faults: request.faults.clone(), ..configured };
+    match agent.cannot_intercept(&tools) {
+        Some(why) => Err(format!("{agent_name}: {why}")),
+        None => Ok(tools),
+    }
 }
 
 fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf> {

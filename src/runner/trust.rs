@@ -3,7 +3,7 @@
 
 use super::plan::Prepared;
 use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec};
+use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ToolsSpec};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
 use crate::metrics::{JudgeOptions, JudgedMetric};
@@ -64,6 +64,7 @@ pub fn trust_questions(
     for set in &plan.sets {
         if !asked.is_some_and(is_agent_address) {
             questions.extend(agent_questions(workspace, &set.agent));
+            questions.extend(mcp_questions(workspace, &set.tools));
         }
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
             if let (Some(program), Some(line)) = (custom.program(), custom.command_line(is_set)) {
@@ -112,6 +113,16 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
         _ => start_question(workspace, program.command_line(is_set), program, None),
     }));
     questions
+}
+
+/// The questions for the MCP servers to which the calls of tools are passed on.
+fn mcp_questions(workspace: &Workspace, tools: &ToolsSpec) -> Vec<TrustQuestion> {
+    let urls = tools.mcp.values().filter_map(|source| source.url.as_deref());
+    let of = |url: &str| {
+        let line = format!("pass calls of tools on to the MCP server at {}", shown_address(url));
+        question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root)
+    };
+    urls.map(of).collect()
 }
 
 /// The question for a Python agent. The permission applies to the current content of its module.

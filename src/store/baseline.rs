@@ -219,6 +219,7 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
 fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
     PlannedSet {
         stubs: None,
+        tools: Default::default(),
         id: set.id,
         file: set.file,
         path: workspace.join(set.path),

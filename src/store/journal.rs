@@ -493,6 +493,7 @@ mod tests {
             started: "2026-01-01T00:00:00Z".into(),
             sets: vec![PlannedSet {
                 stubs: None,
+                tools: Default::default(),
                 id: "s".into(),
                 file: "s".into(),
                 path: "/s".into(),

@@ -187,6 +187,7 @@ mod tests {
     fn plan(workspace: &Path) -> RunPlan {
         let set = PlannedSet {
             stubs: None,
+            tools: Default::default(),
             id: "s".into(),
             file: "s".into(),
             path: workspace.join("a/s.json"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// The answers that are available to one attempt of a case. The lines of the file for the case come first, then the
 /// responses that the case itself records, then the other lines of the file.
+#[derive(Default)]
 pub struct AttemptStubs {
     file: Arc<StubFile>,
     /// How often each line of the file answered.
@@ -110,6 +111,14 @@ impl AttemptStubs {
             .or_else(|| find(recorded, false, false))?;
         self.recorded[at].is_used = true;
         Some(self.recorded[at].response.clone())
+    }
+
+    /// The answer of the line for the same tool that differs in the fewest places. A line that is used up answers again.
+    pub fn nearest(&mut self, turn: usize, call: &ToolCall) -> Option<StubAnswer> {
+        let lines = self.file.lines.iter().enumerate();
+        let open = lines.filter(|(_, line)| self.is_open(line, turn) && line.pattern.is_about(&call.name));
+        let at = open.min_by_key(|(_, line)| line.pattern.differences(call).len())?.0;
+        Some(self.take(at))
     }
 
     fn unanswered(&self, turn: usize, call: &ToolCall) -> Unanswered {

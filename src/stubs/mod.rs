@@ -3,6 +3,10 @@
 
 mod attempt;
 mod file;
+mod record;
+mod tools;
 
 pub use attempt::{AttemptStubs, StubAnswer, Unanswered};
 pub use file::{StubError, StubFile, StubLine};
+pub use record::{NewStubs, stub_line};
+pub use tools::{AttemptTools, SeenCall, ToolAnswer};

@@ -187,7 +187,7 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     argv.extend(words.map(String::from));
     argv.push(agents_dir.display().to_string());
     let env = ADK_KEYS.map(String::from).to_vec();
-    let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env });
+    let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env, ..ProgramSpec::default() });
     Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string(), agent_name: None }))
 }
 

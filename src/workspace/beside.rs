@@ -50,9 +50,9 @@ pub fn read_stubs(set: &Path) -> Result<SetStubs, String> {
     Ok(SetStubs { file: Arc::new(file), digest: Some(fingerprint(&[text.as_bytes()])) })
 }
 
-/// The files that are edited together with a set: the set, its notes, and the criteria of its folder.
-pub fn edited_with(set: &Path) -> [PathBuf; 3] {
-    [set.to_path_buf(), notes_path(set), set.with_file_name("test_config.json")]
+/// The files that are edited together with a set: the set, its notes, its stubs, and the criteria of its folder.
+pub fn edited_with(set: &Path) -> [PathBuf; 4] {
+    [set.to_path_buf(), notes_path(set), stubs_path(set), set.with_file_name("test_config.json")]
 }
 
 /// Reads the notes of a set; they are empty when there is no file.

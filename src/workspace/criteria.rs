@@ -151,7 +151,7 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
         DefinedKind::Judged(template) => CustomMetric::Judged(template),
         DefinedKind::MaxCalls { tool, max } => CustomMetric::MaxCalls { tool, max },
         DefinedKind::Command { argv, env, timeout_ms } => {
-            let program = ProgramSpec { argv, cwd: workspace.root.clone(), env };
+            let program = ProgramSpec { argv, cwd: workspace.root.clone(), env, ..ProgramSpec::default() };
             CustomMetric::Command(MetricProgram { program, timeout_ms })
         }
         DefinedKind::Python { function, convention, python: named, env, timeout_ms } => {
@@ -164,5 +164,5 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
 /// The workspace's Python, run in the workspace's root folder.
 fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> ProgramSpec {
     let python = named.unwrap_or_else(|| find_python(&workspace.root).display().to_string());
-    ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env }
+    ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env, ..ProgramSpec::default() }
 }

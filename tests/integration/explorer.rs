@@ -54,6 +54,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
     let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
     let set = PlannedSet {
         stubs: None,
+        tools: Default::default(),
         user: Default::default(),
         id: "watering".into(),
         file: view.path.shown.clone(),
@@ -110,6 +111,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         session_id: String::new(),
         user_id: String::new(),
         tries: 1,
+        tool_use: None,
         turn: None,
     })
 }

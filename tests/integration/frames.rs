@@ -83,6 +83,7 @@ fn plan(model: &Model) -> RunPlan {
         let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
             stubs: None,
+            tools: Default::default(),
             user: Default::default(),
             id: file.id.clone(),
             file: view.path.shown.clone(),
@@ -164,6 +165,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         session_id: "s".into(),
         user_id: "u".into(),
         tries: 1,
+        tool_use: None,
         turn: None,
     }
 }
@@ -505,6 +507,7 @@ fn hostile() -> (Model, String) {
         session_id: bad.clone(),
         user_id: bad.clone(),
         tries: 1,
+        tool_use: None,
         turn: None,
     };
     let key = attempt.key;

@@ -215,6 +215,7 @@ impl World {
             started: format!("2026-02-01T00:{:02}:{:02}Z", self.runs / 60, self.runs % 60),
             sets: vec![PlannedSet {
                 stubs: None,
+                tools: Default::default(),
                 user: Default::default(),
                 id: "s".into(),
                 file: self.sets[set].shown.clone(),

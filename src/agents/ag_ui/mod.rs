@@ -9,11 +9,12 @@ use super::budget::EVENT;
 use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
 use super::remote::Remote;
-use super::tool_answers::ToolAnswers;
+use super::tools::answer_for_caller;
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
+use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ struct AgUiSession {
     thread: String,
     messages: Vec<Value>,
     state: Value,
-    answers: ToolAnswers,
+    tools: Arc<AttemptTools>,
     /// The ids of what the agent stopped for.
     interrupts: Vec<String>,
 }
@@ -61,13 +62,12 @@ impl Agent for AgUiAgent {
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
-        let answers = ToolAnswers::of(&opening);
         Ok(Box::new(AgUiSession {
             place: self.place.clone(),
             thread: uuid::Uuid::new_v4().to_string(),
             messages: history_messages(&opening.history).into_iter().map(in_form_of_ag_ui).collect(),
             state: opening.state.into(),
-            answers,
+            tools: opening.tools,
             interrupts: Vec::new(),
         }))
     }
@@ -140,7 +140,6 @@ impl AgUiSession {
     /// Answers the calls of the client's tools. Returns whether there were any.
     async fn answer(
         &mut self,
-        turn: usize,
         open: Vec<ToolCall>,
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<bool, AgentError> {
@@ -149,7 +148,7 @@ impl AgUiSession {
         let open: Vec<ToolCall> = open.into_iter().filter(is_declared).collect();
         let has_any = !open.is_empty();
         for call in open {
-            let answer = self.answers.answer(turn, &call).await?;
+            let answer = answer_for_caller(&self.tools, &call).await?;
             self.messages.push(json!({
                 "id": new_id(), "role": "tool", "toolCallId": call.id, "content": text_of(&answer),
             }));
@@ -183,7 +182,7 @@ impl Session for AgUiSession {
                     emit(event_with("agent", vec![Part::text(words)]));
                     return Ok(TurnOutcome { end: TurnEnd::Interrupted, ..TurnOutcome::ANSWERED });
                 }
-                Some(Ending::Finished) if self.answer(turn.number, open, &mut emit).await? => {}
+                Some(Ending::Finished) if self.answer(open, &mut emit).await? => {}
                 Some(Ending::Finished) => return Ok(TurnOutcome::ANSWERED),
                 None => {
                     let why = "the stream ended before the run was finished";

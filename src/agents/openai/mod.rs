@@ -8,7 +8,7 @@ use super::adk_tools::declared_by;
 use super::budget::EVENT;
 use super::messages::{call_part, event_with, response_part, text_of};
 use super::remote::{Remote, setup};
-use super::tool_answers::ToolAnswers;
+use super::tools::answer_for_caller;
 use super::{
     Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
@@ -16,6 +16,7 @@ use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd, Usage};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
+use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -45,7 +46,7 @@ struct OpenaiSession {
     id: String,
     /// The messages, or the items, so far.
     said: Vec<Value>,
-    answers: ToolAnswers,
+    tools: Arc<AttemptTools>,
 }
 
 /// What the model replied in one step.
@@ -111,8 +112,7 @@ impl Agent for OpenaiAgent {
             OpenaiApi::Chat => chat::beginning(&place.settings, &opening.history),
             OpenaiApi::Responses => responses::beginning(&opening.history),
         };
-        let answers = ToolAnswers::of(&opening);
-        Ok(Box::new(OpenaiSession { place, id: opening.session_id, said, answers }))
+        Ok(Box::new(OpenaiSession { place, id: opening.session_id, said, tools: opening.tools }))
     }
 }
 
@@ -142,14 +142,13 @@ impl OpenaiSession {
     /// Answers the calls of a reply.
     async fn answer(
         &mut self,
-        turn: usize,
         calls: Vec<AskedCall>,
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
         for asked in calls {
             let part = call_part(&asked.name, Some(&asked.id), &asked.arguments.clone().into());
             let Some(call) = part.call else { continue };
-            let answer = self.answers.answer(turn, &call).await?;
+            let answer = answer_for_caller(&self.tools, &call).await?;
             let text = text_of(&answer);
             self.said.push(match self.place.settings.api {
                 OpenaiApi::Chat => chat::result(&asked.id, &text),
@@ -207,7 +206,7 @@ impl Session for OpenaiSession {
             if reply.calls.is_empty() {
                 return Ok(TurnOutcome { end, has_all_calls: !is_partial });
             }
-            self.answer(turn.number, reply.calls, &mut emit).await?;
+            self.answer(reply.calls, &mut emit).await?;
         }
         let why = format!(
             "the model did not stop calling tools within {} steps (max_steps)",

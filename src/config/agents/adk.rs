@@ -28,7 +28,12 @@ impl AdkTable {
                 if !argv.iter().any(|word| word.contains("{port}")) {
                     return Err("start must contain {port}, which is replaced by a free port".into());
                 }
-                AgentServer::Start(ProgramSpec { argv, cwd: root.to_path_buf(), env: self.env })
+                AgentServer::Start(ProgramSpec {
+                    argv,
+                    cwd: root.to_path_buf(),
+                    env: self.env,
+                    ..ProgramSpec::default()
+                })
             }
             _ => return Err("an adk agent has either a url or a start command".into()),
         };

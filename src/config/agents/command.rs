@@ -17,7 +17,12 @@ pub(crate) struct CommandTable {
 impl CommandTable {
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
         let argv = split_command(&self.command).map_err(|error| error.0)?;
-        Ok(AgentSpec::Command(ProgramSpec { argv, cwd: root.to_path_buf(), env: self.env }))
+        Ok(AgentSpec::Command(ProgramSpec {
+            argv,
+            cwd: root.to_path_buf(),
+            env: self.env,
+            ..ProgramSpec::default()
+        }))
     }
 }
 

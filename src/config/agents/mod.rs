@@ -8,10 +8,12 @@ mod command;
 mod python;
 mod replay;
 mod server;
+mod stubs;
 
 pub use command::split_command;
 
-use crate::domain::{AgentSpec, Protocol};
+use self::stubs::StubsKey;
+use crate::domain::{AgentSpec, Protocol, ToolsSpec};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -27,10 +29,16 @@ type ParseAddress = fn(&str, &Path) -> Result<AgentSpec, AgentSpecError>;
 const ADDRESSES: &[(&str, ParseAddress)] =
     &[("adk+", adk::parse), ("cmd:", command::parse), ("python:", python::parse), ("replay:", replay::parse)];
 
-/// An agent in `evaltrail.toml`, by its `kind`.
+/// An agent in `evaltrail.toml`: the keys of its kind, and those of every agent.
 #[derive(Deserialize)]
 #[serde(try_from = "toml::Table")]
-pub(super) enum AgentTable {
+pub(super) struct AgentTable {
+    kind: KindTable,
+    stubs: Option<StubsKey>,
+}
+
+/// An agent in `evaltrail.toml`, by its `kind`.
+enum KindTable {
     Adk(adk::AdkTable),
     Command(command::CommandTable),
     Replay(replay::ReplayTable),
@@ -43,18 +51,26 @@ impl TryFrom<toml::Table> for AgentTable {
     type Error = String;
 
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        let stubs = table.remove("stubs").map(StubsKey::read).transpose()?;
+        Ok(AgentTable { kind: KindTable::read(table)?, stubs })
+    }
+}
+
+impl KindTable {
+    /// Reads the keys of a kind. The error is a message.
+    fn read(mut table: toml::Table) -> Result<KindTable, String> {
         let kind = match table.remove("kind") {
             Some(toml::Value::String(kind)) => kind,
             _ => return Err(format!("kind is missing: write one of {}", kinds())),
         };
         let wrong = |error: toml::de::Error| error.message().to_string();
         Ok(match kind.as_str() {
-            "adk" => AgentTable::Adk(table.try_into().map_err(wrong)?),
-            "command" => AgentTable::Command(table.try_into().map_err(wrong)?),
-            "python" => AgentTable::Python(table.try_into().map_err(wrong)?),
-            "replay" => AgentTable::Replay(table.try_into().map_err(wrong)?),
+            "adk" => KindTable::Adk(table.try_into().map_err(wrong)?),
+            "command" => KindTable::Command(table.try_into().map_err(wrong)?),
+            "python" => KindTable::Python(table.try_into().map_err(wrong)?),
+            "replay" => KindTable::Replay(table.try_into().map_err(wrong)?),
             kind if Protocol::NAMES.contains(&kind) => {
-                AgentTable::Server(Box::new(server::ServerTable::of(kind, table)?))
+                KindTable::Server(Box::new(server::ServerTable::of(kind, table)?))
             }
             _ => return Err(format!("{kind:?} is not a kind of agent; the kinds are {}", kinds())),
         })
@@ -70,23 +86,28 @@ fn kinds() -> String {
 impl AgentTable {
     /// Maximum number of concurrent attempts, if the agent has a limit of its own.
     pub(super) fn jobs(&self) -> Option<u32> {
-        match self {
-            AgentTable::Adk(table) => table.jobs,
-            AgentTable::Command(table) => table.jobs,
-            AgentTable::Python(table) => table.jobs,
-            AgentTable::Replay(table) => table.jobs,
-            AgentTable::Server(table) => table.jobs,
+        match &self.kind {
+            KindTable::Adk(table) => table.jobs,
+            KindTable::Command(table) => table.jobs,
+            KindTable::Python(table) => table.jobs,
+            KindTable::Replay(table) => table.jobs,
+            KindTable::Server(table) => table.jobs,
         }
+    }
+
+    /// How the agent's tools are answered, if the file says it; paths are relative to `root`. The error is a message.
+    pub(super) fn tools(&mut self, root: &Path) -> Result<Option<ToolsSpec>, String> {
+        self.stubs.take().map(|stubs| stubs.spec(root)).transpose()
     }
 
     /// The agent of this name; paths are relative to `root`. The error is a message.
     pub(super) fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
-        match self {
-            AgentTable::Adk(table) => table.spec(name, root),
-            AgentTable::Command(table) => table.spec(root),
-            AgentTable::Python(table) => table.spec(root),
-            AgentTable::Replay(table) => Ok(table.spec(root)),
-            AgentTable::Server(table) => table.spec(root),
+        match self.kind {
+            KindTable::Adk(table) => table.spec(name, root),
+            KindTable::Command(table) => table.spec(root),
+            KindTable::Python(table) => table.spec(root),
+            KindTable::Replay(table) => Ok(table.spec(root)),
+            KindTable::Server(table) => table.spec(root),
         }
     }
 }

@@ -20,7 +20,12 @@ impl PythonTable {
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
         let function = checked(&self.function).map_err(|error| error.0)?;
         let argv = self.python.as_deref().map(split_command).transpose().map_err(|error| error.0)?;
-        let program = ProgramSpec { argv: argv.unwrap_or_default(), cwd: root.to_path_buf(), env: self.env };
+        let program = ProgramSpec {
+            argv: argv.unwrap_or_default(),
+            cwd: root.to_path_buf(),
+            env: self.env,
+            ..ProgramSpec::default()
+        };
         Ok(AgentSpec::Python { function, program })
     }
 }

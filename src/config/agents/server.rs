@@ -49,7 +49,12 @@ impl ServerTable {
         let CommonKeys { url, start, path, env, headers, idle, token_command, .. } = self.common;
         let program = |command: &str, env: &[String]| {
             let argv = split_command(command).map_err(|error| error.0)?;
-            Ok::<_, String>(ProgramSpec { argv, cwd: root.to_path_buf(), env: env.to_vec() })
+            Ok::<_, String>(ProgramSpec {
+                argv,
+                cwd: root.to_path_buf(),
+                env: env.to_vec(),
+                ..ProgramSpec::default()
+            })
         };
         let server = match (url, start) {
             (Some(url), None) if path.is_none() => AgentServer::Url(checked(&url)?),

@@ -172,6 +172,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
         scenario: None,
         variables: serde_json::Map::new(),
         variants: Vec::new(),
+        tool_use: None,
         key,
         eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
         status: match error {

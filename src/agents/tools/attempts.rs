@@ -1,0 +1,76 @@
+//! The attempts that are under way at an agent, to which calls of its tools belong.
+
+use crate::stubs::AttemptTools;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The attempts that are under way.
+#[derive(Debug)]
+pub(super) struct OpenAttempts {
+    /// By the id of the session.
+    open: Mutex<HashMap<String, Arc<AttemptTools>>>,
+    /// Lets one attempt run at a time, until a call has said to which attempt it belongs. `None` if every call says it.
+    gate: Option<Arc<Semaphore>>,
+    is_gate_open: AtomicBool,
+}
+
+/// An attempt that is under way. Its calls are answered until this is dropped.
+#[derive(Debug)]
+pub struct Admission {
+    attempts: Arc<OpenAttempts>,
+    id: String,
+    #[expect(dead_code, reason = "released with the admission")]
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl OpenAttempts {
+    /// `is_sure` tells whether every call says to which attempt it belongs.
+    pub(super) fn new(is_sure: bool) -> OpenAttempts {
+        let gate = (!is_sure).then(|| Arc::new(Semaphore::new(1)));
+        OpenAttempts { open: Mutex::default(), gate, is_gate_open: AtomicBool::new(false) }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Arc<AttemptTools>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Admits an attempt, when its calls can be told apart from those of others.
+    pub(super) async fn admit(self: &Arc<Self>, id: &str, tools: Arc<AttemptTools>) -> Admission {
+        let permit = match &self.gate {
+            Some(gate) => gate.clone().acquire_owned().await.ok(),
+            None => None,
+        };
+        self.open().insert(id.to_string(), tools);
+        Admission { attempts: self.clone(), id: id.to_string(), permit }
+    }
+
+    /// The attempt of a session.
+    pub(super) fn of_session(&self, id: &str) -> Option<Arc<AttemptTools>> {
+        self.open().get(id).cloned()
+    }
+
+    /// The attempt of a call that says to which session it belongs. From then on, attempts need not wait for each other.
+    pub(super) fn told_by_call(&self, id: &str) -> Option<Arc<AttemptTools>> {
+        let found = self.of_session(id)?;
+        if let Some(gate) = &self.gate
+            && !self.is_gate_open.swap(true, Ordering::Relaxed)
+        {
+            gate.add_permits(Semaphore::MAX_PERMITS / 2);
+        }
+        Some(found)
+    }
+
+    /// The only attempt that is under way.
+    pub(super) fn only(&self) -> Option<Arc<AttemptTools>> {
+        let open = self.open();
+        open.values().next().filter(|_| open.len() == 1).cloned()
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.attempts.open().remove(&self.id);
+    }
+}

@@ -1,0 +1,63 @@
+//! Makes the process of an agent ask evaltrail before its tools run.
+
+use super::adk_plugin::PluginFolder;
+use super::attempts::Admission;
+use super::server::ToolServer;
+use crate::agents::remote::setup;
+use crate::agents::{AgentError, Opening};
+use crate::domain::{AgentSpec, ToolsSpec};
+
+/// What makes the process of an agent ask. It lasts as long as this.
+#[derive(Debug)]
+pub(crate) struct Interception {
+    server: ToolServer,
+    #[expect(dead_code, reason = "deleted with the interception")]
+    plugin: Option<PluginFolder>,
+    /// Whether the process must say that it asks before the first attempt.
+    greets: bool,
+}
+
+impl Interception {
+    /// Prepares the program of an agent. Returns `None` if its tools are its own affair, or its caller's.
+    pub(crate) async fn of(
+        spec: &mut AgentSpec,
+        tools: &ToolsSpec,
+    ) -> Result<Option<Interception>, AgentError> {
+        if !tools.intercepts() || (spec.leaves_calls_to_caller() && tools.mcp.is_empty()) {
+            return Ok(None);
+        }
+        if let Some(why) = spec.cannot_intercept(tools) {
+            return Err(setup(why));
+        }
+        let (is_adk, is_python) =
+            (matches!(spec, AgentSpec::Adk { .. }), matches!(spec, AgentSpec::Python { .. }));
+        let is_per_attempt = matches!(spec, AgentSpec::Command(_));
+        let server = ToolServer::start(tools, is_adk || is_python || is_per_attempt).await?;
+        let plugin = is_adk.then(PluginFolder::write).transpose()?;
+        if let Some(program) = spec.program_mut() {
+            server.tell_addresses(program, is_per_attempt);
+            plugin.iter().for_each(|plugin| plugin.load_into(program));
+        }
+        Ok(Some(Interception { server, plugin, greets: is_adk || is_python }))
+    }
+
+    /// Fails if the agent's process must ask, and has not said that it does: its tools would run.
+    pub(crate) fn check(&self) -> Result<(), AgentError> {
+        if !self.greets || self.server.is_greeted() {
+            return Ok(());
+        }
+        Err(setup(
+            "the agent's process does not ask evaltrail before it calls tools, so they would run; no case was run",
+        ))
+    }
+
+    /// Whether calls are told apart by the trace context.
+    pub(crate) fn needs_trace(&self) -> bool {
+        !self.greets && self.server.has_mcp()
+    }
+
+    /// Admits an attempt, when its calls can be told apart from those of others.
+    pub(crate) async fn admit(&self, opening: &Opening) -> Admission {
+        self.server.admit(&opening.session_id, opening.tools.clone()).await
+    }
+}

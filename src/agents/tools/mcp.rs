@@ -1,0 +1,282 @@
+//! Stands in for an MCP server: answers the calls of its tools, and passes on, or answers, everything else.
+
+use super::attempts::OpenAttempts;
+use super::server::{Body, empty, reply, whole};
+use crate::agents::AgentError;
+use crate::agents::openai::declarations_in;
+use crate::agents::remote::setup;
+use crate::domain::{McpSource, StubMode, ToolCall};
+use crate::net::http::client;
+use crate::stubs::{AttemptTools, ToolAnswer};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{HeaderMap, HeaderName};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+use std::io;
+use std::sync::Arc;
+use url::Url;
+
+/// The versions of the protocol that are answered without the real server.
+const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// The headers that are passed on to the real server, and back.
+const PASSED_ON: [&str; 10] = [
+    "accept",
+    "authorization",
+    "baggage",
+    "content-type",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "traceparent",
+];
+/// The name under which the id of the attempt's session is sent as W3C baggage.
+pub(crate) const BAGGAGE: &str = "evaltrail.attempt";
+/// The maximum size of the reply of the real server to a call that is noted, in bytes.
+const LONGEST_REPLY: usize = 32 << 20;
+const METHOD_NOT_FOUND: i32 = -32601;
+
+/// Stands in for one MCP server.
+#[derive(Debug)]
+pub(super) struct McpStandIn {
+    /// The real server.
+    real: Option<(reqwest::Client, Url)>,
+    /// The declarations of the tools, if the real server is asked for calls at most.
+    declared: Option<Vec<Value>>,
+    attempts: Arc<OpenAttempts>,
+}
+
+impl McpStandIn {
+    /// Errors: the declarations cannot be read, or the address is not valid.
+    pub(super) fn new(
+        source: &McpSource,
+        stubs: StubMode,
+        attempts: Arc<OpenAttempts>,
+    ) -> Result<McpStandIn, AgentError> {
+        let real = source.url.as_ref().map(|url| {
+            let url = Url::parse(url).map_err(|error| setup(format!("{url}: {error}")))?;
+            Ok((client(&url).map_err(setup)?, url))
+        });
+        let may_run = matches!(stubs, StubMode::Off | StubMode::Live);
+        let declared = source.declarations.as_deref().filter(|_| source.url.is_none() || !may_run);
+        Ok(McpStandIn {
+            real: real.transpose()?,
+            declared: declared.map(declarations_in).transpose()?,
+            attempts,
+        })
+    }
+
+    /// Answers a request. `session` is the session in its path, if its process belongs to one attempt.
+    pub(super) async fn answer(&self, request: Request<Incoming>, session: Option<&str>) -> Response<Body> {
+        let (method, headers) = (request.method().clone(), request.headers().clone());
+        let session = session.map(decoded);
+        if method != Method::POST {
+            return match self.declared {
+                Some(_) => empty(StatusCode::METHOD_NOT_ALLOWED),
+                None => self.pass_on(method, &headers, Bytes::new(), None).await,
+            };
+        }
+        let Some(body) = whole(request).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
+        let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if message["method"] == "tools/call" && message.get("id").is_some() {
+            return self.answer_call(&message, &headers, body, session.as_deref()).await;
+        }
+        match &self.declared {
+            Some(declared) => answer_alone(&message, declared),
+            None => self.pass_on(method, &headers, body, None).await,
+        }
+    }
+
+    async fn answer_call(
+        &self,
+        message: &Value,
+        headers: &HeaderMap,
+        body: Bytes,
+        session: Option<&str>,
+    ) -> Response<Body> {
+        let params = &message["params"];
+        let tool = params["name"].as_str().unwrap_or_default();
+        let call = ToolCall::new(tool, params["arguments"].as_object().cloned());
+        let Some(attempt) = self.attempt_of(params, headers, session) else {
+            let why = "evaltrail cannot tell to which attempt this call belongs, because more than one is under way";
+            return answered(message, &Err(why.into()));
+        };
+        if attempt.is_allowed(&call) {
+            return self.pass_on(Method::POST, headers, body, None).await;
+        }
+        let seen = attempt.saw_call(call.clone());
+        let result = match attempt.answer(&call) {
+            ToolAnswer::Live => {
+                let note = CallNote { attempt, at: seen, id: message["id"].clone() };
+                return self.pass_on(Method::POST, headers, body, Some(note)).await;
+            }
+            ToolAnswer::Missing(why) => Err(why),
+            ToolAnswer::Given { result, after } => {
+                tokio::time::sleep(after).await;
+                result
+            }
+        };
+        let shown = result.clone().unwrap_or_else(|words| json!({"error": words}));
+        attempt.saw_result(seen, shown);
+        answered(message, &result)
+    }
+
+    fn attempt_of(
+        &self,
+        params: &Value,
+        headers: &HeaderMap,
+        session: Option<&str>,
+    ) -> Option<Arc<AttemptTools>> {
+        if let Some(session) = session {
+            return self.attempts.of_session(session);
+        }
+        let in_header = headers.get("baggage").and_then(|value| value.to_str().ok());
+        let baggage = params["_meta"]["baggage"].as_str().or(in_header).unwrap_or_default();
+        let members = baggage.split(',').filter_map(|member| member.trim().split_once('='));
+        let named = members.filter(|(name, _)| *name == BAGGAGE).map(|(_, value)| value).next();
+        match named {
+            Some(value) => self.attempts.told_by_call(&decoded(value.split(';').next().unwrap_or_default())),
+            None => self.attempts.only(),
+        }
+    }
+
+    /// Passes a request on to the real server, and its reply back as it arrives.
+    async fn pass_on(
+        &self,
+        method: Method,
+        headers: &HeaderMap,
+        body: Bytes,
+        note: Option<CallNote>,
+    ) -> Response<Body> {
+        let Some((client, url)) = &self.real else { return empty(StatusCode::NOT_FOUND) };
+        let asked = client.request(method, url.clone()).headers(passed_on(headers)).body(body).send();
+        let Ok(got) = asked.await else { return empty(StatusCode::BAD_GATEWAY) };
+        let mut response = empty(got.status());
+        *response.headers_mut() = passed_on(got.headers());
+        let mut copy = note.map(|note| (note, BytesMut::new()));
+        let pieces = got.bytes_stream().map(Some).chain(futures_util::stream::once(async { None }));
+        let frames = pieces.filter_map(move |piece| {
+            let frame = match piece {
+                Some(Ok(piece)) => {
+                    if let Some((_, copy)) = copy.as_mut().filter(|(_, copy)| copy.len() < LONGEST_REPLY) {
+                        copy.extend_from_slice(&piece);
+                    }
+                    Some(Ok(Frame::data(piece)))
+                }
+                Some(Err(error)) => Some(Err(io::Error::other(error))),
+                None => {
+                    if let Some((note, copy)) = copy.take() {
+                        note.take(&copy);
+                    }
+                    None
+                }
+            };
+            std::future::ready(frame)
+        });
+        *response.body_mut() = StreamBody::new(frames).boxed_unsync();
+        response
+    }
+}
+
+/// A call whose result is noted when the real server has replied.
+struct CallNote {
+    attempt: Arc<AttemptTools>,
+    at: usize,
+    id: Value,
+}
+
+impl CallNote {
+    /// Reads the reply: one message, or events of which one is the result.
+    fn take(self, reply: &[u8]) {
+        let text = String::from_utf8_lossy(reply);
+        let in_events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let messages = std::iter::once(text.as_ref()).chain(in_events);
+        let mut messages = messages.filter_map(|text| serde_json::from_str::<Value>(text.trim()).ok());
+        if let Some(message) = messages.find(|message| message["id"] == self.id) {
+            self.attempt.saw_result(self.at, result_of(&message));
+        }
+    }
+}
+
+/// The result of a tool in the reply to a call: its structured content, or its texts.
+fn result_of(message: &Value) -> Value {
+    let result = &message["result"];
+    if let Some(structured) = result.get("structuredContent").filter(|content| !content.is_null()) {
+        return structured.clone();
+    }
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    let text = texts.join("\n");
+    let value = serde_json::from_str(&text).unwrap_or_else(|_| text.into());
+    match (result["isError"] == true, message.get("error")) {
+        (true, _) => json!({"error": value}),
+        (_, Some(error)) => json!({"error": error["message"]}),
+        _ => value,
+    }
+}
+
+fn passed_on(headers: &HeaderMap) -> HeaderMap {
+    let passed = PASSED_ON.iter().map(|name| HeaderName::from_static(name));
+    passed.filter_map(|name| Some((name.clone(), headers.get(&name)?.clone()))).collect()
+}
+
+fn decoded(text: &str) -> String {
+    let pairs = format!("id={}", text.replace('+', "%2B"));
+    url::form_urlencoded::parse(pairs.as_bytes())
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+/// The reply to a call. An error of a tool is part of the result.
+fn answered(message: &Value, result: &Result<Value, String>) -> Response<Body> {
+    let (text, is_error) = match result {
+        Ok(Value::String(text)) => (text.clone(), false),
+        Ok(value) => (value.to_string(), false),
+        Err(words) => (words.clone(), true),
+    };
+    let mut content = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
+    if let Ok(value) = result
+        && value.is_object()
+    {
+        content["structuredContent"] = value.clone();
+    }
+    reply(&json!({"jsonrpc": "2.0", "id": message["id"], "result": content}))
+}
+
+/// The answer to a message without the real server.
+fn answer_alone(message: &Value, declared: &[Value]) -> Response<Body> {
+    let Some(id) = message.get("id") else { return empty(StatusCode::ACCEPTED) };
+    let result = match message["method"].as_str() {
+        Some("initialize") => {
+            let asked = message["params"]["protocolVersion"].as_str();
+            let version = asked.filter(|asked| VERSIONS.contains(asked)).unwrap_or(VERSIONS[3]);
+            json!({
+                "protocolVersion": version,
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "evaltrail", "version": env!("CARGO_PKG_VERSION")},
+            })
+        }
+        Some("ping") => json!({}),
+        Some("tools/list") => json!({"tools": declared.iter().map(declaration).collect::<Vec<_>>()}),
+        _ => {
+            let error = json!({"code": METHOD_NOT_FOUND, "message": "Method not found"});
+            return reply(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        }
+    };
+    reply(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+}
+
+/// A declaration in MCP's form.
+fn declaration(declared: &Value) -> Value {
+    let schema = ["inputSchema", "parameters", "parametersJsonSchema"];
+    let schema = schema.iter().find_map(|key| declared.get(key)).cloned();
+    json!({
+        "name": declared["name"],
+        "description": declared.get("description").cloned().unwrap_or_else(|| "".into()),
+        "inputSchema": schema.unwrap_or_else(|| json!({"type": "object"})),
+    })
+}

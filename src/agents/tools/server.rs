@@ -1,0 +1,206 @@
+//! The server that is asked how calls are answered. It listens on this machine only, and its paths begin with a random
+//! token, so that only the processes that evaltrail started know it.
+
+use super::attempts::{Admission, OpenAttempts};
+use super::mcp::McpStandIn;
+use crate::agents::AgentError;
+use crate::agents::remote::setup;
+use crate::domain::{ProgramSpec, ToolCall, ToolsSpec};
+use crate::stubs::{AttemptTools, ToolAnswer};
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// The maximum size of a request, in bytes.
+const LONGEST_REQUEST: usize = 32 << 20;
+/// The environment variable that tells an agent's process the address.
+pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
+/// What stands for the id of the session in the address of an MCP server.
+const SESSION: &str = "{session}";
+
+/// The body of an answer.
+pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// The server. It stops when this is dropped.
+#[derive(Debug)]
+pub(crate) struct ToolServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    serving: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// The first part of every path.
+    token: String,
+    /// Whether the agent's process has said that it asks before each call.
+    is_greeted: AtomicBool,
+    attempts: Arc<OpenAttempts>,
+    /// By the environment variable from which the agent takes the address.
+    mcp: BTreeMap<String, McpStandIn>,
+}
+
+impl ToolServer {
+    /// Starts the server. `is_sure` tells whether every call says to which attempt it belongs.
+    pub(crate) async fn start(tools: &ToolsSpec, is_sure: bool) -> Result<ToolServer, AgentError> {
+        let failed = |error: io::Error| setup(format!("no port for the server of tools: {error}"));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let attempts = Arc::new(OpenAttempts::new(is_sure));
+        let mut mcp = BTreeMap::new();
+        for (variable, source) in &tools.mcp {
+            mcp.insert(variable.clone(), McpStandIn::new(source, tools.stubs, attempts.clone())?);
+        }
+        let shared = Arc::new(Shared {
+            token: uuid::Uuid::new_v4().simple().to_string(),
+            is_greeted: AtomicBool::new(false),
+            attempts,
+            mcp,
+        });
+        let serving = tokio::spawn(serve(listener, shared.clone()));
+        Ok(ToolServer { address, shared, serving })
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/{}", self.address, self.shared.token)
+    }
+
+    /// Tells the program its addresses, by environment variables. `{session}` in them stands for the id of the session if
+    /// the program has one process for each attempt.
+    pub(crate) fn tell_addresses(&self, program: &mut ProgramSpec, is_per_attempt: bool) {
+        program.variables.push((ADDRESS_VARIABLE.into(), self.url()));
+        for variable in self.shared.mcp.keys() {
+            let session = if is_per_attempt { format!("/{SESSION}") } else { String::new() };
+            program.variables.push((variable.clone(), format!("{}/mcp/{variable}{session}", self.url())));
+        }
+    }
+
+    /// Whether evaltrail stands in for MCP servers.
+    pub(crate) fn has_mcp(&self) -> bool {
+        !self.shared.mcp.is_empty()
+    }
+
+    /// Whether the agent's process has said that it asks before each call.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.shared.is_greeted.load(Ordering::Acquire)
+    }
+
+    /// Admits an attempt, when its calls can be told apart from those of others.
+    pub(crate) async fn admit(&self, session: &str, tools: Arc<AttemptTools>) -> Admission {
+        self.shared.attempts.admit(session, tools).await
+    }
+}
+
+/// The environment variables of the process of one attempt.
+pub(crate) fn for_session(variables: &[(String, String)], session: &str) -> Vec<(String, String)> {
+    let session: String = url::form_urlencoded::byte_serialize(session.as_bytes()).collect();
+    variables.iter().map(|(name, value)| (name.clone(), value.replace(SESSION, &session))).collect()
+}
+
+impl Drop for ToolServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let shared = shared.clone();
+        let answer = move |request| {
+            let shared = shared.clone();
+            async move { Ok::<_, Infallible>(shared.answer(request).await) }
+        };
+        connections.spawn(async move {
+            let connection = hyper::server::conn::http1::Builder::new();
+            let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+        });
+    }
+}
+
+impl Shared {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path().to_string();
+        let mut parts = path.trim_start_matches('/').split('/');
+        if parts.next() != Some(&self.token) {
+            return empty(StatusCode::NOT_FOUND);
+        }
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("mcp"), Some(variable), session) => match self.mcp.get(variable) {
+                Some(stand_in) => stand_in.answer(request, session).await,
+                None => empty(StatusCode::NOT_FOUND),
+            },
+            (Some("hello"), None, None) if request.method() == Method::POST => {
+                self.is_greeted.store(true, Ordering::Release);
+                reply(&json!({}))
+            }
+            (Some("call"), None, None) if request.method() == Method::POST => {
+                match whole(request).await.and_then(|body| serde_json::from_slice(&body).ok()) {
+                    Some(asked) => reply(&self.answer_call(&asked).await),
+                    None => empty(StatusCode::BAD_REQUEST),
+                }
+            }
+            _ => empty(StatusCode::NOT_FOUND),
+        }
+    }
+
+    /// How a call is answered: with `response`, `error` or `live`.
+    async fn answer_call(&self, asked: &Value) -> Value {
+        let session = asked["session"].as_str().unwrap_or_default();
+        let Some(attempt) = self.attempts.of_session(session) else {
+            return json!({"error": "evaltrail: this session is not part of the evaluation, or it has ended"});
+        };
+        let tool = asked["tool"].as_str().unwrap_or_default();
+        match attempt.answer(&ToolCall::new(tool, asked["args"].as_object().cloned())) {
+            ToolAnswer::Given { result, after } => {
+                tokio::time::sleep(after).await;
+                match result {
+                    Ok(response) => json!({"response": response}),
+                    Err(words) => json!({"error": words}),
+                }
+            }
+            ToolAnswer::Live => json!({"live": true}),
+            ToolAnswer::Missing(why) => json!({"error": why}),
+        }
+    }
+}
+
+/// The body of a request; `None` if it is incomplete or too long.
+pub(super) async fn whole(request: Request<Incoming>) -> Option<Bytes> {
+    Some(Limited::new(request.into_body(), LONGEST_REQUEST).collect().await.ok()?.to_bytes())
+}
+
+/// An answer in JSON.
+pub(super) fn reply(value: &Value) -> Response<Body> {
+    let mut response = empty(StatusCode::OK);
+    *response.body_mut() = full(value.to_string().into());
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
+    response
+}
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(full(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+fn full(bytes: Bytes) -> Body {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}

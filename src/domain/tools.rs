@@ -1,0 +1,167 @@
+//! How the tools of an agent are answered during an evaluation, and what came of it.
+
+use super::ToolCall;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How the tools of an agent are answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolsSpec {
+    /// Whether calls are answered from stubs, and what happens to a call without one.
+    pub stubs: StubMode,
+    /// The MCP servers that evaltrail stands in for, by the environment variable from which the agent takes the address.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp: BTreeMap<String, McpSource>,
+    /// Failures that tools are made to have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<ToolFault>,
+}
+
+/// Whether calls are answered from stubs, and what happens to a call that no stub answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StubMode {
+    /// The agent's tools run.
+    #[default]
+    Off,
+    /// The attempt is errored.
+    Fail,
+    /// The agent receives an error, and continues.
+    Error,
+    /// The agent's tool runs.
+    Live,
+    /// The nearest stub of the same tool answers.
+    Nearest,
+}
+
+/// What answers the requests of an agent to an MCP server that are not answered from stubs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpSource {
+    /// The URL of the real server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// A file with the declarations of the tools, for evaluations without the real server.
+    #[serde(with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    pub declarations: Option<PathBuf>,
+}
+
+/// A failure that tools are made to have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ToolFault {
+    /// The tools, with wildcards.
+    pub tool: String,
+    /// What happens to each call.
+    pub failure: ToolFailure,
+}
+
+/// How a tool fails.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolFailure {
+    /// With an error in these words.
+    Error(String),
+    /// With an error after this time, in milliseconds.
+    Timeout(u64),
+    /// With an empty answer.
+    Empty,
+}
+
+impl ToolsSpec {
+    /// Whether evaltrail must see the calls of tools that the agent runs by itself.
+    pub fn intercepts(&self) -> bool {
+        self.stubs != StubMode::Off || !self.mcp.is_empty() || !self.faults.is_empty()
+    }
+
+    /// How tools are answered, for a headline; `None` when the agent's tools run.
+    pub fn label(&self) -> Option<String> {
+        let stubs = match self.stubs {
+            StubMode::Off => None,
+            StubMode::Fail => Some("tools from stubs"),
+            StubMode::Error => Some("tools from stubs, else an error"),
+            StubMode::Live => Some("tools from stubs, else live"),
+            StubMode::Nearest => Some("tools from the nearest stubs"),
+        };
+        let faults: Vec<String> = self.faults.iter().map(ToolFault::words).collect();
+        let faults = (!faults.is_empty()).then(|| format!("faults: {}", faults.join(", ")));
+        let labels: Vec<String> = stubs.map(str::to_string).into_iter().chain(faults).collect();
+        (!labels.is_empty()).then(|| labels.join("; "))
+    }
+}
+
+impl StubMode {
+    /// The modes by their names.
+    pub const NAMES: [(&'static str, StubMode); 5] = [
+        ("off", StubMode::Off),
+        ("fail", StubMode::Fail),
+        ("error", StubMode::Error),
+        ("live", StubMode::Live),
+        ("nearest", StubMode::Nearest),
+    ];
+}
+
+impl ToolFault {
+    /// The fault as it is written: `book_*=timeout:30s`.
+    pub fn words(&self) -> String {
+        match &self.failure {
+            ToolFailure::Error(words) => format!("{}=error:{words}", self.tool),
+            ToolFailure::Timeout(ms) => format!("{}=timeout:{}s", self.tool, *ms as f64 / 1000.0),
+            ToolFailure::Empty => format!("{}=empty", self.tool),
+        }
+    }
+}
+
+/// How the calls of an attempt were answered that evaltrail saw before the tools did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolUse {
+    /// The number of calls that stubs answered.
+    pub stubbed: u32,
+    /// The number of calls that the agent's own tools answered.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub live: u32,
+    /// The number of calls that failed because a fault was requested.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub faults: u32,
+    /// The number of calls that received the answer of a stub for other arguments.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub nearest: u32,
+    /// The calls without an answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingAnswer>,
+    /// The numbers of the lines of the stub file that are for the case and answered no call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<usize>,
+}
+
+/// A call that no stub answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingAnswer {
+    /// The turn, from 1.
+    pub turn: usize,
+    /// The call.
+    pub call: ToolCall,
+    /// What is missing, with the nearest stub.
+    pub why: String,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl ToolUse {
+    /// The counts in words: `5 stubbed · 1 live · 0 missing`.
+    pub fn words(&self) -> String {
+        let also = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}"));
+        let counts = [
+            Some(format!("{} stubbed", self.stubbed)),
+            also(self.nearest, "nearest"),
+            also(self.faults, "made to fail"),
+            Some(format!("{} live", self.live)),
+            Some(format!("{} missing", self.missing.len())),
+        ];
+        counts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}

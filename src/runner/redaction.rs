@@ -1,0 +1,212 @@
+//! What is replaced before data leaves the machine, or goes to version control: secrets, and paths of folders.
+
+use crate::domain::{AgentSpec, RunPlan};
+use crate::formats::read_dotenv;
+use crate::store::read_text_file;
+use crate::workspace::Workspace;
+use regex::Regex;
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// A shorter value is not replaced, because it occurs in other texts, too.
+const SHORTEST_SECRET: usize = 8;
+/// Largest `.env` file that is read, in bytes.
+const LARGEST_DOTENV: u64 = 1 << 20;
+/// What takes the place of a secret.
+const REDACTED: &str = "[redacted]";
+/// Words in the names of variables with secrets.
+const SECRET_NAMES: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+
+/// Credentials that are recognised by their form: in addresses and headers, options of programs, keys of well-known
+/// services, tokens, private keys.
+static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?P<address>://)[^/@\s\x22]+@",
+        r"|(?P<before>(?i:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}",
+        r"|(?P<query>[?&;](?i:key|api_key|apikey|token|access_token|sig|signature|password|secret)=)[^&\s\x22]+",
+        r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|password)[A-Za-z-]*=)\S+",
+        r"|\bsk[-_][A-Za-z0-9_-]{16,}|\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|AIza[0-9A-Za-z_-]{30,}",
+        r"|ya29\.[0-9A-Za-z_-]{16,}|\bgh[pousr]_[0-9A-Za-z]{20,}|github_pat_[0-9A-Za-z_]{20,}|\bglpat-[0-9A-Za-z_-]{16,}",
+        r"|\bhf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[0-9A-Za-z-]{10,}",
+        r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        r"|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
+    ))
+    .expect("a valid pattern")
+});
+
+/// What is replaced.
+#[derive(Debug, Default)]
+pub(super) struct Redaction {
+    /// The longest first.
+    secrets: Vec<String>,
+    /// Folders, with what takes their place.
+    folders: Vec<(String, &'static str)>,
+}
+
+impl Redaction {
+    /// The secrets and folders of a workspace and a run: values of environment variables and of `.env` files whose names
+    /// say that they are secret, or that agents and judges are given.
+    pub(super) fn of(workspace: &Workspace, plan: &RunPlan) -> Redaction {
+        let mut folders: BTreeSet<PathBuf> = [workspace.root.clone()].into();
+        for set in &plan.sets {
+            folders.extend(set.path.parent().map(Path::to_path_buf));
+            folders.extend(set.app_dir.clone());
+        }
+        let text = |folder: &PathBuf| read_text_file(&folder.join(".env"), LARGEST_DOTENV).ok();
+        let files = folders.iter().filter_map(text);
+        let mut values: Vec<(String, String)> = files.flat_map(|text| read_dotenv(&text)).collect();
+        values.extend(
+            std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        );
+        let named = named_variables(plan);
+        let is_secret = |name: &str| {
+            let upper = name.to_uppercase();
+            named.contains(name) || SECRET_NAMES.iter().any(|word| upper.contains(word))
+        };
+        let secrets: BTreeSet<String> = values
+            .into_iter()
+            .filter(|(name, value)| is_secret(name) && value.trim().len() >= SHORTEST_SECRET)
+            .flat_map(|(_, value)| spellings(value.trim()))
+            .collect();
+        let mut secrets: Vec<String> = secrets.into_iter().collect();
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let folder = |path: PathBuf, shown| {
+            (path.components().count() > 2).then(|| (path.display().to_string(), shown))
+        };
+        let root = folder(workspace.root.clone(), ".");
+        let folders = root.into_iter().chain(home.and_then(|home| folder(home, "~"))).collect();
+        Redaction { secrets, folders }
+    }
+
+    /// The same, but paths stay as they are.
+    pub(super) fn of_secrets(self) -> Redaction {
+        Redaction { folders: Vec::new(), ..self }
+    }
+
+    /// Replaces in all texts and numbers of a value; keys of objects stay as they are.
+    pub(super) fn redact(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redacted(text),
+            Value::Number(number) => {
+                let text = number.to_string();
+                if self.secrets.contains(&text) {
+                    *value = REDACTED.into();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.redact(member)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        let mut text = text.to_string();
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), REDACTED);
+            }
+        }
+        for (folder, shown) in &self.folders {
+            text = without_folder(&text, folder, shown);
+        }
+        let keep = |found: &regex::Captures| {
+            let part = |name: &str| found.name(name).map_or("", |part| part.as_str()).to_string();
+            let address = part("address");
+            let at = if address.is_empty() { "" } else { "@" };
+            format!("{address}{}{}{}{REDACTED}{at}", part("before"), part("query"), part("option"))
+        };
+        CREDENTIALS.replace_all(&text, keep).into_owned()
+    }
+}
+
+/// The names of the variables that agents and judges of a run are given.
+fn named_variables(plan: &RunPlan) -> BTreeSet<String> {
+    let mut agents: Vec<AgentSpec> = plan.sets.iter().map(|set| set.agent.clone()).collect();
+    let programs =
+        agents.iter_mut().filter_map(|agent| agent.program_mut().map(|program| program.env.clone()));
+    let mut names: BTreeSet<String> = programs.flatten().collect();
+    names.extend(plan.judge.key_env.clone());
+    names
+}
+
+/// A secret as it is, and as it is in an address.
+fn spellings(value: &str) -> [String; 2] {
+    let url: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+    [value.to_string(), url]
+}
+
+/// A text in which a folder is replaced where it is a whole folder, and not the beginning of another name.
+fn without_folder(text: &str, folder: &str, shown: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(folder) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[folder.len()..];
+        let begins = before.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && !"/._-".contains(c));
+        let ends =
+            after.chars().next().is_none_or(|c| c == '/' || !(c.is_alphanumeric() || "._-".contains(c)));
+        out.push_str(before);
+        out.push_str(if begins && ends { shown } else { folder });
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn credentials_are_recognised_by_their_form() {
+        for (text, shown) in [
+            ("http://me:pass@host/x", "http://[redacted]@host/x"),
+            ("Authorization: Bearer abc.def-ghi_jkl", "Authorization: Bearer [redacted]"),
+            ("https://h/x?a=1&token=abc123&b=2", "https://h/x?a=1&token=[redacted]&b=2"),
+            ("serve --api-key=abc --port=1", "serve --api-key=[redacted] --port=1"),
+            ("key sk-proj-abcdefghijklmnop123 used", "key [redacted] used"),
+            ("ghp_abcdefghijklmnopqrst0123", "[redacted]"),
+            ("github_pat_abcdefghijklmnopqrst0123", "[redacted]"),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig-nature", "[redacted]"),
+            ("an ordinary text about a bearer of news", "an ordinary text about a bearer of news"),
+            ("https://example.com/a@b", "https://example.com/a@b"),
+            ("task-1234567890abcdefgh", "task-1234567890abcdefgh"),
+        ] {
+            assert_eq!(Redaction::default().redacted(text), shown);
+        }
+    }
+
+    #[test]
+    fn known_secrets_are_replaced_in_texts_and_numbers_and_not_in_keys() {
+        let secrets = ["a\"b/c+d \\e", "12345678", "expected"];
+        let secrets = secrets.into_iter().flat_map(spellings).collect();
+        let known = Redaction { secrets, folders: Vec::new() };
+        let mut value = json!({
+            "expected": {"text": "a\"b/c+d \\e", "order": 12345678, "other": 1.5},
+            "address": "?key=a%22b%2Fc%2Bd+%5Ce",
+        });
+        known.redact(&mut value);
+        let shown = json!({
+            "expected": {"text": "[redacted]", "order": "[redacted]", "other": 1.5},
+            "address": "?key=[redacted]",
+        });
+        assert_eq!(value, shown);
+    }
+
+    #[test]
+    fn only_whole_folders_are_replaced() {
+        for (text, shown) in [
+            ("/home/me/w/a.json: no", "./a.json: no"),
+            ("in /home/me/w", "in ."),
+            ("/home/me/words", "/home/me/words"),
+            ("http://x/home/me/w/a", "http://x/home/me/w/a"),
+        ] {
+            assert_eq!(without_folder(text, "/home/me/w", "."), shown);
+        }
+    }
+}

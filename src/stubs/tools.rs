@@ -1,0 +1,282 @@
+//! The tools of one attempt: decides how each call is answered, and counts what came of it.
+
+use super::attempt::AttemptStubs;
+use super::file::StubFile;
+use crate::diff::calls_equal;
+use crate::domain::{Invocation, MissingAnswer, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec};
+use crate::formats::vertex::PLAIN_INPUT;
+use crate::metrics::CallPattern;
+use serde_json::Value;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The tools of one attempt. All places that see the calls of an attempt share it.
+#[derive(Default)]
+pub struct AttemptTools {
+    spec: ToolsSpec,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    stubs: AttemptStubs,
+    /// The current turn, from 1.
+    turn: usize,
+    tool_use: ToolUse,
+    /// Why the attempt is errored.
+    failure: Option<String>,
+    /// The calls of the current turn that an MCP server or a tool's own process reported, with their results.
+    seen: Vec<SeenCall>,
+    /// The calls that may reach their tools and have not been seen there yet.
+    allowed: Vec<ToolCall>,
+}
+
+/// A call that was seen on its way to a tool, and its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenCall {
+    /// The call.
+    pub call: ToolCall,
+    /// The result; `None` while the tool runs.
+    pub result: Option<Value>,
+}
+
+/// How a call is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolAnswer {
+    /// In place of the tool, after the time that the tool takes.
+    Given {
+        /// The response, or the words of an error.
+        result: Result<Value, String>,
+        /// How long the tool takes.
+        after: Duration,
+    },
+    /// By the tool itself.
+    Live,
+    /// Not at all: the attempt is errored. The text says what is missing.
+    Missing(String),
+}
+
+impl fmt::Debug for AttemptTools {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("AttemptTools").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+impl AttemptTools {
+    /// The tools of an attempt of a case. `expected` are its turns, whose recorded responses are stubs too.
+    pub fn new(
+        spec: &ToolsSpec,
+        file: Arc<StubFile>,
+        eval_id: &str,
+        expected: &[Invocation],
+    ) -> AttemptTools {
+        let stubs = AttemptStubs::new(file, eval_id, expected);
+        AttemptTools { spec: spec.clone(), state: Mutex::new(State { stubs, ..State::default() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a turn, from 1.
+    pub fn begin_turn(&self, turn: usize) {
+        let mut state = self.state();
+        state.turn = turn;
+        state.seen.clear();
+        state.allowed.clear();
+    }
+
+    /// How a call is answered that an agent makes.
+    pub fn answer(&self, call: &ToolCall) -> ToolAnswer {
+        let mut state = self.state();
+        if let Some(failure) = self.fault_of(call) {
+            state.tool_use.faults += 1;
+            return failed(failure);
+        }
+        match self.spec.stubs {
+            StubMode::Off => state.live(call),
+            mode => state.from_stubs(call, mode),
+        }
+    }
+
+    /// How a call is answered that an agent leaves to its caller: there is no tool that could run.
+    pub fn answer_for_caller(&self, call: &ToolCall) -> ToolAnswer {
+        let mut state = self.state();
+        if let Some(failure) = self.fault_of(call) {
+            state.tool_use.faults += 1;
+            return failed(failure);
+        }
+        match self.spec.stubs {
+            StubMode::Off | StubMode::Live => state.from_stubs(call, StubMode::Fail),
+            mode => state.from_stubs(call, mode),
+        }
+    }
+
+    fn fault_of(&self, call: &ToolCall) -> Option<&ToolFailure> {
+        let fits = |tool: &str| CallPattern::new(tool, None, false).is_ok_and(|one| one.is_about(&call.name));
+        self.spec.faults.iter().find(|fault| fits(&fault.tool)).map(|fault| &fault.failure)
+    }
+
+    /// Whether a call was allowed to reach its tool before: it is seen a second time, by the tool's server.
+    pub fn is_allowed(&self, call: &ToolCall) -> bool {
+        let mut state = self.state();
+        let at = state.allowed.iter().position(|one| calls_equal(one, call, false));
+        at.map(|at| state.allowed.swap_remove(at)).is_some()
+    }
+
+    /// Notes a call on its way to a tool. Returns its position, for [`AttemptTools::saw_result`].
+    pub fn saw_call(&self, call: ToolCall) -> usize {
+        let mut state = self.state();
+        state.seen.push(SeenCall { call, result: None });
+        state.seen.len() - 1
+    }
+
+    /// Notes the result of a call of this turn.
+    pub fn saw_result(&self, at: usize, result: Value) {
+        if let Some(seen) = self.state().seen.get_mut(at) {
+            seen.result = Some(result);
+        }
+    }
+
+    /// The calls of this turn that were seen on their way to a tool.
+    pub fn seen(&self) -> Vec<SeenCall> {
+        self.state().seen.clone()
+    }
+
+    /// Why the attempt is errored: a call had no answer.
+    pub fn failure(&self) -> Option<String> {
+        self.state().failure.clone()
+    }
+
+    /// What came of the calls; `None` when evaltrail saw none of them.
+    pub fn tool_use(&self) -> Option<ToolUse> {
+        let state = self.state();
+        let mut tool_use = state.tool_use.clone();
+        let is_used = self.spec.intercepts() || tool_use != ToolUse::default();
+        if self.spec.stubs != StubMode::Off || tool_use.stubbed > 0 {
+            tool_use.unused = state.stubs.unused();
+        }
+        is_used.then_some(tool_use)
+    }
+}
+
+impl State {
+    fn live(&mut self, call: &ToolCall) -> ToolAnswer {
+        self.tool_use.live += 1;
+        self.allowed.push(call.clone());
+        ToolAnswer::Live
+    }
+
+    fn from_stubs(&mut self, call: &ToolCall, mode: StubMode) -> ToolAnswer {
+        let turn = self.turn.max(1);
+        let why = match self.stubs.answer(turn, call) {
+            Ok(answer) => {
+                self.tool_use.stubbed += 1;
+                return ToolAnswer::Given { result: answer.result, after: answer.after };
+            }
+            Err(why) => why.to_string(),
+        };
+        if has_broken_arguments(call) {
+            self.tool_use.stubbed += 1;
+            return given(Err("the arguments are not JSON".into()));
+        }
+        if mode == StubMode::Live {
+            return self.live(call);
+        }
+        if mode == StubMode::Nearest
+            && let Some(answer) = self.stubs.nearest(turn, call)
+        {
+            self.tool_use.nearest += 1;
+            return ToolAnswer::Given { result: answer.result, after: answer.after };
+        }
+        self.tool_use.missing.push(MissingAnswer { turn, call: call.clone(), why: why.clone() });
+        if mode == StubMode::Error {
+            return given(Err(why));
+        }
+        self.failure.get_or_insert_with(|| why.clone());
+        ToolAnswer::Missing(why)
+    }
+}
+
+fn given(result: Result<Value, String>) -> ToolAnswer {
+    ToolAnswer::Given { result, after: Duration::ZERO }
+}
+
+fn failed(failure: &ToolFailure) -> ToolAnswer {
+    match failure {
+        ToolFailure::Error(words) => given(Err(words.clone())),
+        ToolFailure::Empty => given(Ok(Value::Object(Default::default()))),
+        ToolFailure::Timeout(ms) => {
+            let after = Duration::from_millis(*ms);
+            ToolAnswer::Given { result: Err("the tool did not answer in time".into()), after }
+        }
+    }
+}
+
+/// Whether the arguments were a text that is not JSON. A tool would answer such a call with an error.
+fn has_broken_arguments(call: &ToolCall) -> bool {
+    call.args.as_ref().is_some_and(|args| args.len() == 1 && args.contains_key(PLAIN_INPUT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ToolFault;
+    use serde_json::json;
+
+    fn tools(stubs: StubMode, faults: Vec<ToolFault>) -> AttemptTools {
+        let lines = [
+            json!({"tool": "get", "args": {"city": "Oslo"}, "response": {"temp": 4}}),
+            json!({"tool": "get", "args": {"city": "Bergen"}, "case": "c", "response": {"temp": 3}}),
+        ];
+        let text = lines.map(|line| line.to_string()).join("\n");
+        let spec = ToolsSpec { stubs, faults, ..ToolsSpec::default() };
+        AttemptTools::new(&spec, Arc::new(StubFile::parse(&text).unwrap()), "c", &[])
+    }
+
+    fn get(city: &str) -> ToolCall {
+        ToolCall::new("get", json!({"city": city}).as_object().cloned())
+    }
+
+    #[test]
+    fn each_mode_answers_a_call_without_a_stub_in_its_own_way() {
+        let answer = |mode| {
+            let tools = tools(mode, Vec::new());
+            tools.begin_turn(1);
+            assert_eq!(tools.answer(&get("Oslo")), given(Ok(json!({"temp": 4}))));
+            (tools.answer(&get("Rome")), tools)
+        };
+        let (missing, tools) = answer(StubMode::Fail);
+        let why =
+            "no answer is recorded for get {\"city\":\"Rome\"}; nearest: line 1 of the stubs, city differs";
+        assert_eq!(missing, ToolAnswer::Missing(why.into()));
+        assert_eq!(tools.failure().as_deref(), Some(why));
+        let used = tools.tool_use().unwrap();
+        assert_eq!(
+            (used.words().as_str(), used.unused.as_slice()),
+            ("1 stubbed · 0 live · 1 missing", &[2][..])
+        );
+        assert_eq!(used.missing[0].call, get("Rome"));
+
+        let (told, tools) = answer(StubMode::Error);
+        assert_eq!(
+            (told, tools.failure(), tools.tool_use().unwrap().missing.len()),
+            (given(Err(why.into())), None, 1)
+        );
+        let (live, tools) = answer(StubMode::Live);
+        assert_eq!((live, tools.tool_use().unwrap().live), (ToolAnswer::Live, 1));
+        let (nearest, tools) = answer(StubMode::Nearest);
+        assert_eq!((nearest, tools.tool_use().unwrap().nearest), (given(Ok(json!({"temp": 4}))), 1));
+    }
+
+    #[test]
+    fn a_fault_comes_before_every_answer() {
+        let fault = |tool: &str, failure| ToolFault { tool: tool.into(), failure };
+        let tools = tools(StubMode::Off, vec![fault("g*", ToolFailure::Error("503".into()))]);
+        assert_eq!(tools.answer(&get("Oslo")), given(Err("503".into())));
+        assert_eq!(tools.answer(&ToolCall::new("other", None)), ToolAnswer::Live);
+        let used = tools.tool_use().unwrap();
+        assert_eq!((used.faults, used.live, used.unused.len()), (1, 1, 0));
+    }
+}
