@@ -384,9 +384,17 @@ def main():
     except Unusable as error:
         write({"error": str(error)})
         return
+    if ADDRESS:
+        if not ask_before_tools():
+            write({"error": "the agent's module imports none of the libraries whose tools evaltrail can answer: LangChain, OpenAI Agents SDK, pydantic-ai, CrewAI"})
+            return
+        post("/hello", {})
     write({"ready": True})
     for line in requests:
         request = json.loads(line)
+        if ADDRESS:
+            ask_before_tools()
+            current["session"] = request.get("session_id", "")
         if "end" in request:
             sessions.pop(request["end"], None)
             continue

@@ -77,10 +77,14 @@ impl Agent for AdkAgent {
 
     /// ADK loads plugins with the first request to run the agent. A session that does not exist ends it before the agent
     /// is asked anything.
-    async fn load_plugins(&self) {
+    async fn load_plugins(&self) -> Result<(), AgentError> {
         let session = format!("evaltrail-none-{}", uuid::Uuid::new_v4());
         let body = json!({"appName": self.app.name, "userId": "evaltrail", "sessionId": session, "newMessage": {"parts": []}});
-        let _ = self.app.call(Method::POST, &["run"], Some(body)).await;
+        let (status, text) = self.app.call(Method::POST, &["run"], Some(body)).await?;
+        match status == StatusCode::INTERNAL_SERVER_ERROR {
+            true => Err(AgentError::new(ErrorKind::Setup, said(status, &text))),
+            false => Ok(()),
+        }
     }
 
     async fn hello(&self) -> AgentHello {

@@ -192,8 +192,8 @@ async fn connected_with_tools(
         return connected(&spec, limit).await;
     };
     let agent = connected(&spec, limit).await?;
-    agent.load_plugins().await;
-    if let Err(error) = interception.check() {
+    let loaded = agent.load_plugins().await.and_then(|()| interception.check());
+    if let Err(error) = loaded {
         return Err(agent.explain(error).await);
     }
     Ok(Box::new(InterceptedAgent { agent, interception }))
@@ -214,8 +214,8 @@ impl Agent for ServedAgent {
         self.agent.hello().await
     }
 
-    async fn load_plugins(&self) {
-        self.agent.load_plugins().await;
+    async fn load_plugins(&self) -> Result<(), AgentError> {
+        self.agent.load_plugins().await
     }
 
     async fn explain(&self, error: AgentError) -> AgentError {

@@ -26,8 +26,10 @@ pub trait Agent: Debug + Send + Sync {
         None
     }
 
-    /// Makes the agent's process load the plugins that it loads only with the agent.
-    async fn load_plugins(&self) {}
+    /// Makes the agent's process load the plugins that it loads only with the agent. Errors: it cannot load the agent.
+    async fn load_plugins(&self) -> Result<(), AgentError> {
+        Ok(())
+    }
 
     /// An error with what the output of the agent's server says about it.
     async fn explain(&self, error: AgentError) -> AgentError {

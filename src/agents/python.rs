@@ -13,7 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The program that imports the agent and runs it.
-const WORKER: &str = include_str!("../../assets/agent_worker.py");
+const WORKER: &str = concat!(
+    include_str!("../../assets/ask_evaltrail.py"),
+    include_str!("../../assets/agent_tools.py"),
+    include_str!("../../assets/agent_worker.py")
+);
 /// The time limit for importing the agent. Importing some libraries takes 15 s.
 const IMPORTS_WITHIN: Duration = Duration::from_secs(120);
 /// The memory limit of the line that says whether the agent could be imported, in bytes.

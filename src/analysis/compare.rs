@@ -64,6 +64,8 @@ pub enum ChangedCondition {
     Criteria,
     /// The agent.
     Agent,
+    /// How tools were answered: from stubs, from other stubs, or live.
+    Tools,
     /// The judge. Only for cases with a judged metric.
     Judge,
     /// The allowed variant that the score is based on: what the agent did may be allowed now, and was not before.
@@ -78,6 +80,7 @@ impl ChangedCondition {
         match self {
             ChangedCondition::Criteria => "criteria",
             ChangedCondition::Agent => "agent",
+            ChangedCondition::Tools => "answers of tools",
             ChangedCondition::Judge => "judge",
             ChangedCondition::Variant => "variant",
             ChangedCondition::Name => "name",
@@ -365,6 +368,7 @@ fn changed_conditions(
     let has = [
         (ChangedCondition::Criteria, old.criteria != new.criteria),
         (ChangedCondition::Agent, is_other_agent(before, a, after, b)),
+        (ChangedCondition::Tools, old.tools != new.tools || old.stubs != new.stubs),
         (ChangedCondition::Judge, judged && is_other_judge(before, after)),
         (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
         (ChangedCondition::Name, name_of(before, a) != name_of(after, b)),

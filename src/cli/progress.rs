@@ -88,6 +88,7 @@ fn doing(progress: &Progress) -> String {
         Progress::Says(text) | Progress::SaysMore(text) => clean_line(text).into_owned(),
         Progress::Calls(call) => clean_line(call).into_owned(),
         Progress::Answered { tool, .. } => format!("{} answered", clean_line(tool)),
+        Progress::Waiting(why) => format!("waiting: {why}"),
         Progress::Retrying { delay_ms, .. } => format!("retrying in {:.1}s", *delay_ms as f64 / 1000.0),
         Progress::Scoring => "scoring".into(),
         Progress::Judging { metric, answered, of, .. } => {

@@ -1,7 +1,10 @@
 //! Attempts that ended, as they are represented while evaltrail runs. A summary of each is in memory; the rest is
 //! read from its record when it is needed.
 
-use super::{Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status};
+use super::{
+    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status, ToolCounts, ToolUse,
+    TurnEnd,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -60,6 +63,10 @@ pub struct AttemptSummary {
     pub causes: Vec<Cause>,
     /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
     pub trajectory: u64,
+    /// How the agent ended the last turn.
+    pub end: TurnEnd,
+    /// How the calls of tools were answered, if evaltrail answered them.
+    pub tools: Option<ToolCounts>,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -96,6 +103,14 @@ impl AttemptSummary {
     /// The allowed variant of the trajectory that matched, if a score is based on one.
     pub fn variant(&self) -> Option<&str> {
         self.metrics.iter().find_map(|metric| metric.variant.as_deref())
+    }
+
+    /// What to know beside the outcome: that the agent did not complete the last request, and that tools were not all
+    /// answered by stubs. Empty if there is nothing.
+    pub fn remarks(&self) -> String {
+        let tools = self.tools.filter(|tools| !tools.is_all_stubbed()).map(ToolCounts::words);
+        let end = self.end.words().map(str::to_string);
+        end.into_iter().chain(tools).collect::<Vec<_>>().join("; ")
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
@@ -140,6 +155,8 @@ impl Attempt {
             first_failed_turn: first_failed_turn(self),
             causes: self.causes(),
             trajectory: trajectory_hash(self),
+            end: self.actual.last().map(|turn| turn.end).unwrap_or_default(),
+            tools: self.tool_use.as_ref().map(ToolUse::counts),
         }
     }
 }

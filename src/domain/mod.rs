@@ -83,6 +83,6 @@ pub use score::{
     case_status,
 };
 pub use template::JudgeTemplate;
-pub use tools::{McpSource, MissingAnswer, StubMode, ToolFailure, ToolFault, ToolUse, ToolsSpec};
+pub use tools::{McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec};
 pub use transcript::Transcript;
 pub use user::UserSpec;

@@ -354,6 +354,8 @@ pub enum Progress {
         /// The error that caused the retry.
         error: String,
     },
+    /// Waiting for another attempt of the same agent to end: why.
+    Waiting(String),
     /// Scores are being computed.
     Scoring,
     /// Requests to a judge are in progress.

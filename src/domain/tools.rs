@@ -128,6 +128,9 @@ pub struct ToolUse {
     /// The number of calls that received the answer of a stub for other arguments.
     #[serde(skip_serializing_if = "is_zero")]
     pub nearest: u32,
+    /// Whether a call did not say to which attempt it belongs, so that the agent's attempts run one at a time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_at_a_time: bool,
     /// The calls without an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingAnswer>,
@@ -151,16 +154,69 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// How many calls were answered in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCounts {
+    /// By stubs.
+    pub stubbed: u32,
+    /// By stubs for other arguments.
+    pub nearest: u32,
+    /// With a failure that was requested.
+    pub faults: u32,
+    /// By the agent's own tools.
+    pub live: u32,
+    /// Not at all.
+    pub missing: u32,
+    /// The number of stubs for the case that answered no call.
+    pub unused: u32,
+    /// Whether a call did not say to which attempt it belongs, so that the agent's attempts run one at a time.
+    pub one_at_a_time: bool,
+}
+
 impl ToolUse {
-    /// The counts in words: `5 stubbed · 1 live · 0 missing`.
-    pub fn words(&self) -> String {
+    /// The counts alone.
+    pub fn counts(&self) -> ToolCounts {
+        ToolCounts {
+            stubbed: self.stubbed,
+            nearest: self.nearest,
+            faults: self.faults,
+            live: self.live,
+            missing: self.missing.len() as u32,
+            unused: self.unused.len() as u32,
+            one_at_a_time: self.one_at_a_time,
+        }
+    }
+}
+
+impl ToolCounts {
+    /// The sum of two counts.
+    pub fn and(self, other: ToolCounts) -> ToolCounts {
+        ToolCounts {
+            stubbed: self.stubbed + other.stubbed,
+            nearest: self.nearest + other.nearest,
+            faults: self.faults + other.faults,
+            live: self.live + other.live,
+            missing: self.missing + other.missing,
+            unused: self.unused + other.unused,
+            one_at_a_time: self.one_at_a_time || other.one_at_a_time,
+        }
+    }
+
+    /// Whether all calls were answered by stubs for them.
+    pub fn is_all_stubbed(self) -> bool {
+        self.nearest + self.faults + self.live + self.missing == 0
+    }
+
+    /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.
+    pub fn words(self) -> String {
         let also = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}"));
         let counts = [
-            Some(format!("{} stubbed", self.stubbed)),
-            also(self.nearest, "nearest"),
+            Some(format!("tools: {} stubbed", self.stubbed)),
+            also(self.nearest, "from the nearest stub"),
             also(self.faults, "made to fail"),
             Some(format!("{} live", self.live)),
-            Some(format!("{} missing", self.missing.len())),
+            Some(format!("{} missing", self.missing)),
+            also(self.unused, if self.unused == 1 { "stub not used" } else { "stubs not used" }),
         ];
         counts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }

@@ -128,6 +128,10 @@ fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     if stubs(stored) != stubs(plan) {
         found.push("the recorded answers of tools".into());
     }
+    let tools = |plan: &RunPlan| plan.sets.iter().map(|set| set.tools.clone()).collect::<Vec<_>>();
+    if found.is_empty() && tools(stored) != tools(plan) {
+        found.push("how tools are answered".into());
+    }
     let users = |plan: &RunPlan| plan.sets.iter().map(|set| set.user.clone()).collect::<Vec<_>>();
     if users(stored) != users(plan) {
         found.push("the simulated user".into());

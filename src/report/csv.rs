@@ -15,6 +15,10 @@ const HEAD: &[&str] = &[
     "error",
     "prompt",
     "response",
+    "end",
+    "tools_stubbed",
+    "tools_live",
+    "tools_missing",
 ];
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
@@ -49,7 +53,10 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
         text(attempt.error.as_deref().unwrap_or_default()),
         text(&prompt),
         text(&response),
+        text(ended.end.words().unwrap_or_default()),
     ];
+    let tools = ended.tools.map(|tools| [tools.stubbed + tools.nearest, tools.live, tools.missing]);
+    cells.extend([0, 1, 2].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, quarantine_words};
+use super::{attempts_in_order, quarantine_words, run_remarks};
 use crate::domain::{EndedAttempt, Invocation, MetricResult, RunState, Status, clean, value_text};
 use crate::metrics::aggregates;
 use std::fmt::Write;
@@ -44,6 +44,9 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
         );
     }
     out.push_str("</p>\n");
+    for words in run_remarks(state) {
+        let _ = writeln!(out, "<p>{}</p>", text(&words));
+    }
     metrics(state, &mut out);
     if state.totals.passed < state.totals.ended() {
         let command = text(&export_command(&state.plan));
@@ -134,6 +137,10 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
     );
     if let Some(error) = &attempt.error {
         let _ = writeln!(out, "<pre class=\"errored\">{}</pre>", text(error));
+    }
+    let remarks = ended.remarks();
+    if !remarks.is_empty() {
+        let _ = writeln!(out, "<p>{}</p>", text(&remarks));
     }
     let quarantined = quarantine_words(state, ended);
     if !quarantined.is_empty() {

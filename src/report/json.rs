@@ -87,6 +87,9 @@ fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {
     if let Some(quarantine) = plan.cases.quarantine(attempt.key.case) {
         case["quarantine"] = json!(quarantine);
     }
+    if let Some(tools) = &attempt.tool_use {
+        case["tools"] = json!(tools);
+    }
     if ended.unsteady {
         case["unsteady"] = true.into();
     }

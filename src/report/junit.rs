@@ -61,7 +61,13 @@ fn case(
         .with_attribute(("classname", valid(set_id).as_str()))
         .with_attribute(("name", valid(&name).as_str()))
         .with_attribute(("time", format!("{:.3}", attempt.latency_s).as_str()));
-    let Some(kind) = element_of(state, attempt) else { return element.write_empty().map(|_| ()) };
+    let remarks = valid(&attempt.remarks());
+    let Some(kind) = element_of(state, attempt) else {
+        return match remarks.is_empty() {
+            true => element.write_empty().map(|_| ()),
+            false => element.write_inner_content(|writer| system_out(writer, &remarks)).map(|_| ()),
+        };
+    };
     let said = valid(&format!("{}{}", quarantine_words(state, attempt), why(attempt)));
     let first = said.lines().next().unwrap_or_default().to_string();
     let said = format!("{said}\n\nto open it: {}", valid(&open_command(&state.plan, &attempt.eval_id)));
@@ -71,9 +77,15 @@ fn case(
         if let Some(cause) = attempt.causes.first().filter(|_| kind != "skipped") {
             element = element.with_attribute(("type", valid(&cause.words()).as_str()));
         }
-        element.write_text_content(BytesText::new(&said)).map(|_| ())
+        element.write_text_content(BytesText::new(&said))?;
+        if remarks.is_empty() { Ok(()) } else { system_out(writer, &remarks) }
     })?;
     Ok(())
+}
+
+/// What to know beside the outcome.
+fn system_out(writer: &mut Writer<&mut dyn Write>, remarks: &str) -> io::Result<()> {
+    writer.create_element("system-out").write_text_content(BytesText::new(remarks)).map(|_| ())
 }
 
 /// The element for the result of an attempt; `None` if it passed. Failures of quarantined cases are skipped.

@@ -2,7 +2,7 @@
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, quarantine_words};
+use super::{attempts_in_order, quarantine_words, run_remarks, why_with_remarks};
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -40,6 +40,9 @@ pub(super) fn markdown_report(state: &RunState) -> String {
             let _ = write!(out, "{count} of those that did not pass are quarantined\n\n");
         }
     }
+    for words in run_remarks(state) {
+        let _ = writeln!(out, "{}\n", cell(&words));
+    }
     metrics_table(&aggregates(attempts_in_order(state)), &mut out);
     let bad = totals.ended() - totals.passed;
     if bad == 0 {
@@ -57,7 +60,7 @@ pub(super) fn markdown_report(state: &RunState) -> String {
             "| {} {} | {name} | {} |",
             attempt.status.glyph(),
             attempt.status.label(),
-            cell(&format!("{}{}", quarantine_words(state, attempt), attempt.reason()))
+            cell(&format!("{}{}", quarantine_words(state, attempt), why_with_remarks(attempt)))
         );
     }
     if bad > LISTED {

@@ -19,8 +19,33 @@ pub use github::github_annotations;
 pub use json::write_json_report;
 pub use text::{Paint, case_line, run_summary};
 
-use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status};
+use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, ToolCounts};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Why an attempt did not pass, with what to know beside it.
+fn why_with_remarks(attempt: &AttemptSummary) -> String {
+    let parts = [attempt.remarks(), attempt.reason().to_string()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// What to know about the results of a run as a whole: how the calls of tools were answered, and how many conversations
+/// ended without an answer of the agent.
+fn run_remarks(state: &RunState) -> Vec<String> {
+    let tools = state.finished.iter().filter_map(|attempt| attempt.tools).reduce(ToolCounts::and);
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    for words in state.finished.iter().filter_map(|attempt| attempt.end.words()) {
+        *ends.entry(words).or_default() += 1;
+    }
+    let ends = ends.into_iter().map(|(words, count)| match count {
+        1 => format!("1 conversation ended without an answer: {words}"),
+        count => format!("{count} conversations ended without an answer: {words}"),
+    });
+    let alone = tools.filter(|tools| tools.one_at_a_time).map(|_| {
+        "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong".into()
+    });
+    tools.map(ToolCounts::words).into_iter().chain(alone).chain(ends).collect()
+}
 
 /// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.
 fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {

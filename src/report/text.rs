@@ -68,6 +68,10 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
+    let remarks = attempt.remarks();
+    if !remarks.is_empty() {
+        let _ = write!(out, "\n    {}", paint.faint(&remarks));
+    }
     if attempt.status != attempt.adk_status && attempt.status != Status::Errored {
         let _ = write!(out, "\n    {}", paint.faint(&format!("ADK status: {}", attempt.adk_status.label())));
     }
@@ -118,7 +122,12 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
         format!("{} {}{}{}", paint.bold("evaltrail"), parts.join(", "), of_cases(state), paint.faint(&time));
     let (table, failures) =
         (metric_table(state, paint) + &repeats_table(state, paint), failures(state, paint));
-    format!("{table}{}{failures}{counts}{}", judged(state, paint), next_steps(state, paint))
+    format!(
+        "{table}{}{}{failures}{counts}{}",
+        judged(state, paint),
+        endings(state, paint),
+        next_steps(state, paint)
+    )
 }
 
 /// " of 26 attempts (13 cases, 2 each)" if cases were repeated, so that the counts add up to a known total.
@@ -245,6 +254,11 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
 fn judged(state: &RunState, paint: Paint) -> String {
     let spent = state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and);
     spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
+}
+
+/// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
+fn endings(state: &RunState, paint: Paint) -> String {
+    super::run_remarks(state).iter().map(|words| paint.faint(words) + "\n").collect()
 }
 
 /// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.

@@ -2,7 +2,7 @@
 
 use super::conversation::{Speaker, UnderWay, round, run_turns};
 use super::scoring::{Judged, judged_of};
-use crate::agents::{AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
+use crate::agents::{Admission, Agent, AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
     Invocation, MetricResult, Progress, RunPlan, Status, adk_status, case_status,
@@ -326,7 +326,7 @@ impl Shared {
             Ok(agent) => agent,
             Err(error) => return TryOutcome { outcome: Err(error), ..talk },
         };
-        let _admission = agent.admit(opening).await;
+        let _admission = admitted(agent.as_ref(), opening, tell).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = UnderWay::default();
         let began = Stopwatch::start();
@@ -380,6 +380,19 @@ impl Shared {
             attempt.variables = extra.clone();
         }
     }
+}
+
+/// Admits the attempt to its agent. Reports if it has to wait for others.
+async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl Tell) -> Option<Admission> {
+    let mut admitting = agent.admit(opening);
+    tokio::select! {
+        biased;
+        admission = &mut admitting => return admission,
+        () = std::future::ready(()) => {}
+    }
+    let why = "one case at a time, until a call of the agent's tools says to which case it belongs";
+    tell.tell(Progress::Waiting(why.into())).await;
+    admitting.await
 }
 
 fn now() -> String {

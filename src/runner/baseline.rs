@@ -88,7 +88,12 @@ pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
             words += &format!(", {} {label}", count(fate));
         }
     }
-    let conditions = [ChangedCondition::Criteria, ChangedCondition::Agent, ChangedCondition::Judge];
+    let conditions = [
+        ChangedCondition::Criteria,
+        ChangedCondition::Agent,
+        ChangedCondition::Tools,
+        ChangedCondition::Judge,
+    ];
     let changed: Vec<&str> = conditions
         .into_iter()
         .filter(|condition| found.cases.iter().any(|case| case.changed.contains(condition)))

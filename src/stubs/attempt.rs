@@ -145,14 +145,26 @@ impl AttemptStubs {
             }
         });
         let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
-        let call_name = call.name.clone();
-        let call = format!("{call_name} {args}");
-        let others = self.file.lines.iter().filter(|line| line.pattern.is_about(&call_name)).count();
-        let none = match others {
-            0 => "; none is recorded for this tool".to_string(),
-            count => format!("; {count} recorded for this tool are for other cases or turns"),
-        };
+        let none = self.elsewhere(call);
+        let call = format!("{} {args}", call.name);
         Unanswered { call, nearest: nearest.unwrap_or(none) }
+    }
+
+    /// What is recorded for a tool for other cases or turns, if nothing is for this one.
+    fn elsewhere(&self, call: &ToolCall) -> String {
+        let mut lines = self.file.lines.iter().filter(|line| line.pattern.is_about(&call.name)).peekable();
+        if lines.peek().is_none() {
+            return "; none is recorded for this tool".into();
+        }
+        let count = lines.clone().count();
+        match lines.find(|line| line.pattern.differences(call).is_empty()) {
+            Some(line) => {
+                let of = line.case().filter(|case| *case != self.eval_id);
+                let place = of.map_or("another turn".to_string(), |case| format!("the case {case}"));
+                format!("; line {} of the stubs answers it, but only for {place}", line.number)
+            }
+            None => format!("; {count} recorded for this tool are for other cases or turns"),
+        }
     }
 }
 

@@ -125,6 +125,11 @@ impl AttemptTools {
         at.map(|at| state.allowed.swap_remove(at)).is_some()
     }
 
+    /// Notes that a call did not say to which attempt it belongs.
+    pub fn saw_unnamed_call(&self) {
+        self.state().tool_use.one_at_a_time = true;
+    }
+
     /// Notes a call on its way to a tool. Returns its position, for [`AttemptTools::saw_result`].
     pub fn saw_call(&self, call: ToolCall) -> usize {
         let mut state = self.state();
@@ -149,15 +154,16 @@ impl AttemptTools {
         self.state().failure.clone()
     }
 
-    /// What came of the calls; `None` when evaltrail saw none of them.
+    /// What came of the calls; `None` when the agent's tools run as they are.
     pub fn tool_use(&self) -> Option<ToolUse> {
         let state = self.state();
         let mut tool_use = state.tool_use.clone();
-        let is_used = self.spec.intercepts() || tool_use != ToolUse::default();
+        let is_as_it_is =
+            self.spec.stubs == StubMode::Off && self.spec.faults.is_empty() && tool_use.stubbed == 0;
         if self.spec.stubs != StubMode::Off || tool_use.stubbed > 0 {
             tool_use.unused = state.stubs.unused();
         }
-        is_used.then_some(tool_use)
+        (!is_as_it_is).then_some(tool_use)
     }
 }
 
@@ -254,8 +260,8 @@ mod tests {
         assert_eq!(tools.failure().as_deref(), Some(why));
         let used = tools.tool_use().unwrap();
         assert_eq!(
-            (used.words().as_str(), used.unused.as_slice()),
-            ("1 stubbed · 0 live · 1 missing", &[2][..])
+            (used.counts().words().as_str(), used.unused.as_slice()),
+            ("tools: 1 stubbed · 0 live · 1 missing · 1 stub not used", &[2][..])
         );
         assert_eq!(used.missing[0].call, get("Rome"));
 

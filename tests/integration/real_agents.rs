@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The Python environments, in which `.ci/real-agents` installs the libraries.
-fn environment(name: &str) -> Option<PathBuf> {
+pub(crate) fn environment(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("EVALTRAIL_REAL_AGENTS").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| root().join(".real-agents")).join(name);
     let found = folder.join(".complete").is_file() && oracle().is_some();

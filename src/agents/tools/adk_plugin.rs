@@ -6,7 +6,8 @@ use crate::domain::ProgramSpec;
 use std::io::Write;
 use tempfile::TempDir;
 
-const PLUGIN: &str = include_str!("../../../assets/evaltrail_tools.py");
+const PLUGIN: &str =
+    concat!(include_str!("../../../assets/ask_evaltrail.py"), include_str!("../../../assets/adk_plugin.py"));
 
 /// The folder that contains the plugin. It is deleted when this is dropped.
 #[derive(Debug)]

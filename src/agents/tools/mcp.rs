@@ -140,7 +140,7 @@ impl McpStandIn {
         let named = members.filter(|(name, _)| *name == BAGGAGE).map(|(_, value)| value).next();
         match named {
             Some(value) => self.attempts.told_by_call(&decoded(value.split(';').next().unwrap_or_default())),
-            None => self.attempts.only(),
+            None => self.attempts.only().inspect(|attempt| attempt.saw_unnamed_call()),
         }
     }
 

@@ -159,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// How a call is answered: with `response`, `error` or `live`.
+    /// How a call is answered: `response`, `live`, or `error` if nothing answers it.
     async fn answer_call(&self, asked: &Value) -> Value {
         let session = asked["session"].as_str().unwrap_or_default();
         let Some(attempt) = self.attempts.of_session(session) else {
@@ -169,10 +169,8 @@ impl Shared {
         match attempt.answer(&ToolCall::new(tool, asked["args"].as_object().cloned())) {
             ToolAnswer::Given { result, after } => {
                 tokio::time::sleep(after).await;
-                match result {
-                    Ok(response) => json!({"response": response}),
-                    Err(words) => json!({"error": words}),
-                }
+                // Many libraries end the turn when a tool raises: an agent shows what it does only with an answer.
+                json!({"response": result.unwrap_or_else(|words| json!({"error": words}))})
             }
             ToolAnswer::Live => json!({"live": true}),
             ToolAnswer::Missing(why) => json!({"error": why}),

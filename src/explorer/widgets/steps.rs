@@ -18,6 +18,7 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
             lines.extend(said(&format!("{turn}  user"), user, width));
             lines
         }
+        Progress::Waiting(why) => wrap_line(&[span(&format!("   waited: {why}"), Tone::Note)], width),
         Progress::Retrying { delay_ms, error } => {
             let words = format!("   tried again after {:.1} s: {error}", *delay_ms as f64 / 1000.0);
             wrap_line(&[span(&words, Tone::Note)], width)

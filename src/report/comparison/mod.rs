@@ -79,6 +79,7 @@ impl ComparedRuns<'_> {
             });
         let changed = [
             ChangedCondition::Agent,
+            ChangedCondition::Tools,
             ChangedCondition::Criteria,
             ChangedCondition::Judge,
             ChangedCondition::Variant,

@@ -375,8 +375,20 @@ fn case_row(
         let decided = model.decided_words(case);
         let note = theme.within(style, theme.style(Role::Note));
         let used = put(buffer, x, row.y, columns.reason, &decided, note);
+        let remarks = attempt.remarks();
+        let remarks = if remarks.is_empty() { remarks } else { format!("{remarks}; ") };
+        let used = used + put(buffer, x + used, row.y, columns.reason.saturating_sub(used), &remarks, note);
         let look = theme.within(style, theme.status(attempt.status));
         put(buffer, x + used, row.y, columns.reason.saturating_sub(used), attempt.reason(), look);
+    } else if let Some(attempt) = worst {
+        put(
+            buffer,
+            x,
+            row.y,
+            columns.reason,
+            &attempt.remarks(),
+            theme.within(style, theme.style(Role::Note)),
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use crate::diff::{
     Alignment, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal,
     wrap_line, wrap_rows,
 };
-use crate::domain::{Invocation, ToolCall, Trajectory, clean_line};
+use crate::domain::{Invocation, ToolCall, ToolUse, Trajectory, clean_line};
 use crate::explorer::commands::TIMELINE;
 use crate::explorer::screens::case::body::{
     Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines, shown_response,
@@ -29,6 +29,9 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     if let Some(problem) = &compared.problem {
         builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
         builder.wide(&[words(problem, Tone::Note)]);
+    }
+    if let Some(tool_use) = compared.attempt.as_ref().and_then(|attempt| attempt.tool_use.as_ref()) {
+        builder.tools(tool_use);
     }
     let mut turns = Vec::new();
     for turn in &compared.turns {
@@ -103,6 +106,21 @@ impl Builder {
         self.calls(expected, actual);
         self.response(expected, actual);
         self.notes_on(actual);
+    }
+
+    /// How the calls of tools were answered, what is missing, and which stubs were not used.
+    fn tools(&mut self, tool_use: &ToolUse) {
+        self.note(&tool_use.counts().words());
+        for missing in &tool_use.missing {
+            self.wide(&[words(&format!("turn {}: {}", missing.turn, missing.why), Tone::Note)]);
+        }
+        if !tool_use.unused.is_empty() {
+            let lines: Vec<String> = tool_use.unused.iter().map(usize::to_string).collect();
+            self.note(&format!(
+                "lines of the stubs for this case that answered no call: {}",
+                lines.join(", ")
+            ));
+        }
     }
 
     fn piece(&mut self, piece: Piece, line: usize) {

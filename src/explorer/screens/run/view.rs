@@ -184,6 +184,7 @@ fn doing(progress: &Progress) -> (String, Role) {
         }
         Progress::Calls(call) => (call.chars().take(200).collect(), Role::Tool),
         Progress::Answered { tool, .. } => (format!("{tool} answered"), Role::Faint),
+        Progress::Waiting(why) => (format!("waiting: {why}"), Role::Note),
         Progress::Retrying { delay_ms, error } => {
             (format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0), Role::Note)
         }
