@@ -58,6 +58,7 @@ fn opening(set: &SetPath) {
         digest: open.digest,
         agent: Err("none".into()),
         notes: Ok(Default::default()),
+        stubs: None,
     });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));

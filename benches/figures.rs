@@ -171,7 +171,7 @@ fn many_in_a_model(cases: usize) -> Model {
         })
         .collect();
     let notes = Ok(Default::default());
-    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes });
+    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes, stubs: None });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     update(

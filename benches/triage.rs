@@ -65,6 +65,7 @@ fn grouping() {
 fn finished_run(cases: usize, fails: usize) -> RunState {
     let set = PlannedSet {
         stubs: None,
+        tools: Default::default(),
         id: "s".into(),
         file: "s.evalset.json".into(),
         path: "s.evalset.json".into(),
@@ -172,6 +173,7 @@ fn keys() {
         digest: "d".into(),
         agent: Ok("a".into()),
         notes: Ok(Default::default()),
+        stubs: None,
     };
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result: Ok(opened) })));

@@ -165,6 +165,9 @@ pub enum SetEffect {
     /// Collect the tools that the workspace and the set's agent use or declare. The reply is
     /// [`crate::explorer::SetMsg::ToolsCollected`].
     CollectTools(usize),
+    /// Look for the answers that calls of a case lacked in past runs. The reply is
+    /// [`crate::explorer::SetMsg::AnswersFound`].
+    FindAnswers(CaseRef, Arc<EndedAttempt>),
 }
 
 /// Effects on runs.

@@ -32,7 +32,8 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     view.loaded = ticket;
     let mut effects = Vec::new();
     match result {
-        Ok(OpenedSet { file, digest, agent, notes }) => {
+        Ok(OpenedSet { file, digest, agent, notes, stubs }) => {
+            view.stubs = stubs;
             view.agent = agent;
             effects.extend(put_notes(model, set, notes));
             if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {

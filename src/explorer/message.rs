@@ -86,6 +86,9 @@ pub enum SetMsg {
     Found(Vec<SetPath>),
     /// The tools that the workspace and the set's agent use or declare.
     ToolsCollected(Tools),
+    /// The reply to [`crate::explorer::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is
+    /// none.
+    AnswersFound(Result<(String, FileJob), String>),
 }
 
 /// Messages about results.
@@ -204,6 +207,8 @@ pub struct OpenedSet {
     pub agent: Result<String, String>,
     /// Notes that are stored next to the file, or why they cannot be read.
     pub notes: Result<Notes, String>,
+    /// The text of the file of stubs beside it.
+    pub stubs: Option<Arc<str>>,
 }
 
 /// Messages about a conversation with an agent.

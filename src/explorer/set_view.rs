@@ -21,6 +21,8 @@ pub struct SetView {
     pub agent: Result<String, String>,
     /// Notes that are stored next to the file.
     pub notes: Arc<Notes>,
+    /// The text of the file of stubs beside it.
+    pub stubs: Option<Arc<str>>,
     /// The most recently read version of the file. It is retained when the file can no longer be read, because the
     /// positions of cases refer to it.
     pub read: Option<Arc<SetFile>>,
@@ -72,6 +74,7 @@ impl SetView {
             state: SetState::Loading,
             agent: Err("not looked for yet".into()),
             notes: Arc::default(),
+            stubs: None,
             read: None,
             loaded: Ticket::default(),
             past: Vec::new(),

@@ -86,6 +86,7 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects
         }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
+        SetMsg::AnswersFound(found) => authoring::answers_found(model, found),
     }
 }
 

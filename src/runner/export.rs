@@ -9,6 +9,6 @@ use std::path::Path;
 /// that agents and judges are given, and texts that look like credentials, are replaced; so are the paths of the
 /// workspace and of the home folder.
 pub fn export(workspace: &Workspace, run: &LoadedRun, to: &Path) -> std::io::Result<()> {
-    let known = Redaction::of(workspace, &run.state.plan);
+    let known = Redaction::of(workspace, Some(&run.state.plan));
     export_run(run, &workspace.root, to, |line| known.redact(line))
 }

@@ -41,7 +41,7 @@ pub use chat::{ChatEvent, chat};
 pub use export::export;
 pub use past::{case_trends, history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
-pub use record_tools::{ToolRecording, record_tools};
+pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,

@@ -1,11 +1,15 @@
 //! Records what tools answered in a run in the files of stubs beside its sets.
 
+use super::past::history_of;
 use super::redaction::Redaction;
-use crate::domain::{RunState, Status};
+use crate::diff::calls_equal;
+use crate::domain::{MissingAnswer, RunState, Status, ToolCall};
 use crate::formats::json::TextChange;
 use crate::store::{FileAction, FileJob};
-use crate::stubs::{NewStubs, StubFile};
+use crate::stubs::{NewStubs, StubFile, stub_line, tool_answer_to};
 use crate::workspace::{Workspace, read_text, stubs_path};
+use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is added to the file of stubs of one set.
@@ -20,7 +24,7 @@ pub struct ToolRecording {
 /// Plans the recording of the answers of a finished run, set by set. Of each case, the first attempt that did not end with
 /// an error counts. Errors: the file, and why it cannot be read.
 pub fn record_tools(state: &RunState, workspace: &Workspace) -> Result<Vec<ToolRecording>, String> {
-    let redaction = Redaction::of(workspace, &state.plan).of_secrets();
+    let redaction = Redaction::of(workspace, Some(&state.plan)).of_secrets();
     (0..state.plan.sets.len()).map(|set| record_set(state, set, &redaction)).collect()
 }
 
@@ -28,10 +32,7 @@ fn record_set(state: &RunState, set: usize, redaction: &Redaction) -> Result<Too
     let path = stubs_path(&state.plan.sets[set].path);
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |why: String| format!("{}: {why}", path.display());
-    let text = match path.is_file() {
-        true => Some(read_text(&path).map_err(|error| failed(error.to_string()))?),
-        false => None,
-    };
+    let text = existing_text(&path)?;
     let file =
         StubFile::parse(text.as_deref().unwrap_or_default()).map_err(|error| failed(error.to_string()))?;
     let file = Arc::new(file);
@@ -47,6 +48,67 @@ fn record_set(state: &RunState, set: usize, redaction: &Redaction) -> Result<Too
     let words = words(&new, &name);
     let job = (!new.lines.is_empty()).then(|| FileJob { action: added(text, &new.text()), path });
     Ok(ToolRecording { job, words })
+}
+
+/// The maximum number of past runs in which answers are looked for.
+const RUNS_SEARCHED: usize = 30;
+
+/// Plans to add the answers that calls of a case lacked, as tools gave them in past runs of the set, the newest first: to
+/// the same case, else to another. Errors: no run has an answer, or the file of stubs cannot be read.
+pub fn add_missing_answers(
+    workspace: &Workspace,
+    set: &Path,
+    eval_id: &str,
+    missing: &[MissingAnswer],
+) -> Result<ToolRecording, String> {
+    let mut calls: Vec<&ToolCall> = Vec::new();
+    for one in missing {
+        if !calls.iter().any(|call| calls_equal(call, &one.call, false)) {
+            calls.push(&one.call);
+        }
+    }
+    let mut found: Vec<Option<Value>> = vec![None; calls.len()];
+    let history = history_of(workspace);
+    for head in history.ours().filter(|head| head.set(set).is_some()).take(RUNS_SEARCHED) {
+        let Ok(state) = history.run_state(head) else { continue };
+        for (call, answer) in calls.iter().zip(&mut found).filter(|(_, answer)| answer.is_none()) {
+            *answer = answer_in(&state, set, eval_id, call);
+        }
+    }
+    let redaction = Redaction::of(workspace, None).of_secrets();
+    let line_of = |call: &ToolCall, mut response: Value| {
+        redaction.redact(&mut response);
+        stub_line(call, &response, eval_id, None)
+    };
+    let lines: Vec<Value> =
+        calls.iter().zip(found).filter_map(|(call, answer)| Some(line_of(call, answer?))).collect();
+    if lines.is_empty() {
+        let call = calls.first().map(|call| call.name.clone()).unwrap_or_default();
+        return Err(format!(
+            "no run has an answer of {call} to this call; run the case once with --stubs=live"
+        ));
+    }
+    let path = stubs_path(set);
+    let text = existing_text(&path)?;
+    let words = format!("add {} of {} missing answers of tools for {eval_id}", lines.len(), calls.len());
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    Ok(ToolRecording { job: Some(FileJob { action: added(text, &lines), path }), words })
+}
+
+/// What a tool answered to a call in a run: in the same case, else in another of the set.
+fn answer_in(state: &RunState, set: &Path, eval_id: &str, call: &ToolCall) -> Option<Value> {
+    let plan = &state.plan;
+    let mut cases: Vec<usize> = (0..plan.cases.len()).filter(|case| plan.set_of(*case).path == set).collect();
+    cases.sort_by_key(|case| plan.cases.eval_id(*case) != eval_id);
+    let attempts = cases.into_iter().flat_map(|case| state.attempts_of(case));
+    attempts.filter_map(|attempt| attempt.read().ok()).find_map(|attempt| tool_answer_to(&attempt, call))
+}
+
+fn existing_text(path: &Path) -> Result<Option<String>, String> {
+    match path.is_file() {
+        true => read_text(path).map(Some).map_err(|error| format!("{}: {error}", path.display())),
+        false => Ok(None),
+    }
 }
 
 fn added(text: Option<String>, lines: &str) -> FileAction {

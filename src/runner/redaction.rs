@@ -49,9 +49,9 @@ pub(super) struct Redaction {
 impl Redaction {
     /// The secrets and folders of a workspace and a run: values of environment variables and of `.env` files whose names
     /// say that they are secret, or that agents and judges are given.
-    pub(super) fn of(workspace: &Workspace, plan: &RunPlan) -> Redaction {
+    pub(super) fn of(workspace: &Workspace, plan: Option<&RunPlan>) -> Redaction {
         let mut folders: BTreeSet<PathBuf> = [workspace.root.clone()].into();
-        for set in &plan.sets {
+        for set in plan.iter().flat_map(|plan| &plan.sets) {
             folders.extend(set.path.parent().map(Path::to_path_buf));
             folders.extend(set.app_dir.clone());
         }
@@ -62,7 +62,7 @@ impl Redaction {
             std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
         );
-        let named = named_variables(plan);
+        let named = plan.map(named_variables).unwrap_or_default();
         let is_secret = |name: &str| {
             let upper = name.to_uppercase();
             named.contains(name) || SECRET_NAMES.iter().any(|word| upper.contains(word))

@@ -62,6 +62,15 @@ impl NewStubs {
     }
 }
 
+/// What a tool answered to an equal call in an attempt; `None` if there is none, or only an error stood in for it.
+pub fn tool_answer_to(attempt: &Attempt, call: &ToolCall) -> Option<Value> {
+    if is_missing(attempt, call) {
+        return None;
+    }
+    let mut answered = attempt.actual.iter().flat_map(answered_calls);
+    answered.find(|one| calls_equal(&one.call, call, false)).map(|one| one.response)
+}
+
 /// The line of a call and its answer, for a case.
 pub fn stub_line(call: &ToolCall, response: &Value, eval_id: &str, times: Option<u32>) -> Value {
     let args: Map<String, Value> =

@@ -96,7 +96,7 @@ impl AttemptTools {
         }
         match self.spec.stubs {
             StubMode::Off => state.live(call),
-            mode => state.from_stubs(call, mode),
+            mode => state.stub_answer(call, mode),
         }
     }
 
@@ -108,8 +108,8 @@ impl AttemptTools {
             return failed(failure);
         }
         match self.spec.stubs {
-            StubMode::Off | StubMode::Live => state.from_stubs(call, StubMode::Fail),
-            mode => state.from_stubs(call, mode),
+            StubMode::Off | StubMode::Live => state.stub_answer(call, StubMode::Fail),
+            mode => state.stub_answer(call, mode),
         }
     }
 
@@ -174,7 +174,7 @@ impl State {
         ToolAnswer::Live
     }
 
-    fn from_stubs(&mut self, call: &ToolCall, mode: StubMode) -> ToolAnswer {
+    fn stub_answer(&mut self, call: &ToolCall, mode: StubMode) -> ToolAnswer {
         let turn = self.turn.max(1);
         let why = match self.stubs.answer(turn, call) {
             Ok(answer) => {

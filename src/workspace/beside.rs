@@ -50,6 +50,12 @@ pub fn read_stubs(set: &Path) -> Result<SetStubs, String> {
     Ok(SetStubs { file: Arc::new(file), digest: Some(fingerprint(&[text.as_bytes()])) })
 }
 
+/// The text of the file of a set's stubs, whether it is valid or not; `None` when there is none, or it cannot be read.
+pub fn stubs_text(set: &Path) -> Option<String> {
+    let path = stubs_path(set);
+    path.is_file().then(|| super::read_text(&path).ok()).flatten()
+}
+
 /// The files that are edited together with a set: the set, its notes, its stubs, and the criteria of its folder.
 pub fn edited_with(set: &Path) -> [PathBuf; 4] {
     [set.to_path_buf(), notes_path(set), stubs_path(set), set.with_file_name("test_config.json")]

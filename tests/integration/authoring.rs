@@ -77,6 +77,7 @@ impl Workshop {
                 digest: open.digest,
                 agent: Ok("a".into()),
                 notes: read_notes(&set.path),
+                stubs: None,
             });
             let ticket = self.model.ticket();
             update(&mut self.model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: at, ticket, result })));
@@ -605,6 +606,7 @@ fn files_that_are_not_adks_are_not_edited() {
         digest: open.digest,
         agent: Err("none".into()),
         notes: Ok(Default::default()),
+        stubs: None,
     });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));

@@ -35,6 +35,7 @@ fn load(model: &mut Model, set: usize) -> Vec<Effect> {
         digest: open.digest,
         agent: Ok("a".into()),
         notes: Ok(Default::default()),
+        stubs: None,
     });
     let ticket = model.ticket();
     update(model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })))

@@ -41,7 +41,8 @@ fn sample(size: (u16, u16)) -> Model {
         let open = open_set(&model.sets[set].path).unwrap();
         let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
         let notes = Ok(Default::default());
-        let result = Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes });
+        let result =
+            Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes, stubs: None });
         let ticket = model.ticket();
         update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })));
         let file = model.file(set).unwrap().clone();
@@ -473,6 +474,7 @@ fn hostile() -> (Model, String) {
         digest: "other".into(),
         agent: Ok(bad.clone()),
         notes: Ok(Default::default()),
+        stubs: None,
     });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));

@@ -163,7 +163,7 @@ impl World {
                 let open = open_set(path).unwrap();
                 let (file, digest) = (Arc::new(open.file), open.digest);
                 let notes = read_notes(&path.path);
-                let result = Ok(OpenedSet { file, digest, agent: Ok("a".into()), notes });
+                let result = Ok(OpenedSet { file, digest, agent: Ok("a".into()), notes, stubs: None });
                 Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result }))
             }
             Effect::Sets(SetEffect::Rediscover) => Msg::Sets(SetMsg::Found(self.sets.clone())),

@@ -198,7 +198,7 @@ fn calls_without_an_answer_fail_or_run_as_the_user_says() {
     let out =
         output(&mut desk.command(&["--stubs=live", "--report", "junit=r.xml", "--report", "markdown=r.md"]));
     let said = both(&out);
-    assert!(said.contains("tools: 0 stubbed · 9 live · 0 missing · 1 stub not used"), "{said}");
+    assert!(said.contains("tools: 0 stubbed · 10 live · 0 missing · 1 stub not used"), "{said}");
     assert!(desk.read("r.xml").contains("<system-out>tools: 0 stubbed · 1 live"), "{}", desk.read("r.xml"));
     assert!(desk.read("r.md").contains("tools from stubs, else live"), "{}", desk.read("r.md"));
 
@@ -336,7 +336,7 @@ fn parallel_cases_are_told_apart_by_the_trace_context() {
     let one_at_a_time = "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong";
     for propagates in [true, false] {
         if !propagates {
-            let without = with_sessions.replace("start = \"", "start = \"env OTEL_PROPAGATORS=none ");
+            let without = with_sessions.replace("start = \"", "start = \"env OTEL_PROPAGATORS=tracecontext ");
             desk.write("evaltrail.toml", &without);
         }
         let (report, said) = desk.run(&["-j", "8"]);

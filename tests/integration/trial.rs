@@ -63,6 +63,7 @@ fn model() -> Model {
         digest: String::new(),
         agent: Err("none".into()),
         notes: Ok(Default::default()),
+        stubs: None,
     });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
@@ -242,8 +243,13 @@ fn s_scores_and_metrics_and_statistics_open() {
     press(&mut model, "esc");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
-    let result =
-        Ok(OpenedSet { file, digest: "2".into(), agent: Err("none".into()), notes: Ok(Default::default()) });
+    let result = Ok(OpenedSet {
+        file,
+        digest: "2".into(),
+        agent: Err("none".into()),
+        notes: Ok(Default::default()),
+        stubs: None,
+    });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     let saved = vec![CaseRef { set: 0, index: 0 }];

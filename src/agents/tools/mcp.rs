@@ -1,7 +1,7 @@
 //! Stands in for an MCP server: answers the calls of its tools, and passes on, or answers, everything else.
 
 use super::attempts::OpenAttempts;
-use super::server::{Body, empty, reply, whole};
+use super::body::{Body, empty, reply, whole};
 use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;

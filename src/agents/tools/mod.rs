@@ -3,6 +3,7 @@
 
 mod adk_plugin;
 mod attempts;
+mod body;
 mod interception;
 mod mcp;
 mod server;

@@ -2,14 +2,12 @@
 //! token, so that only the processes that evaltrail started know it.
 
 use super::attempts::{Admission, OpenAttempts};
+use super::body::{Body, empty, reply, whole};
 use super::mcp::McpStandIn;
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
 use crate::domain::{ProgramSpec, ToolCall, ToolsSpec};
 use crate::stubs::{AttemptTools, ToolAnswer};
-use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -24,15 +22,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// The maximum size of a request, in bytes.
-const LONGEST_REQUEST: usize = 32 << 20;
 /// The environment variable that tells an agent's process the address.
 pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
 /// What stands for the id of the session in the address of an MCP server.
 const SESSION: &str = "{session}";
-
-/// The body of an answer.
-pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// The server. It stops when this is dropped.
 #[derive(Debug)]
@@ -176,29 +169,4 @@ impl Shared {
             ToolAnswer::Missing(why) => json!({"error": why}),
         }
     }
-}
-
-/// The body of a request; `None` if it is incomplete or too long.
-pub(super) async fn whole(request: Request<Incoming>) -> Option<Bytes> {
-    Some(Limited::new(request.into_body(), LONGEST_REQUEST).collect().await.ok()?.to_bytes())
-}
-
-/// An answer in JSON.
-pub(super) fn reply(value: &Value) -> Response<Body> {
-    let mut response = empty(StatusCode::OK);
-    *response.body_mut() = full(value.to_string().into());
-    let json = hyper::header::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
-    response
-}
-
-/// An answer without a body.
-pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(full(Bytes::new()));
-    *response.status_mut() = status;
-    response
-}
-
-fn full(bytes: Bytes) -> Body {
-    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }

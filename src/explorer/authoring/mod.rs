@@ -26,7 +26,7 @@ use crate::explorer::screens::case::body::PieceLine;
 use crate::explorer::screens::{browse, chat, edit, queue};
 use crate::explorer::{global, load, what_if};
 use crate::formats::{Edit, Notes, SetFile};
-use crate::store::fingerprint;
+use crate::store::{FileJob, fingerprint};
 use crate::workspace::notes_path;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,6 +35,9 @@ use std::sync::Arc;
 /// The difference under the cursor.
 pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else { return Vec::new() };
+    if let Some(attempt) = lacking_answers(model) {
+        return vec![Effect::Sets(SetEffect::FindAnswers(case.at, attempt.clone()))];
+    }
     let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
         let words = format!("nothing differs in turn {}", case.turn + 1);
         return global::notify(model, words, false);
@@ -52,6 +55,22 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
                 global::notify(model, why.into(), true)
             }
         },
+        Err(why) => global::notify(model, why, true),
+    }
+}
+
+/// The attempt on the screen, if calls of tools had no answer in it.
+pub(crate) fn lacking_answers(model: &Model) -> Option<&Arc<EndedAttempt>> {
+    model.shown_attempt().filter(|attempt| attempt.tools.is_some_and(|tools| tools.missing > 0))
+}
+
+/// Answers were found for calls that had none.
+pub(crate) fn answers_found(model: &mut Model, found: Result<(String, FileJob), String>) -> Vec<Effect> {
+    match found {
+        Ok((words, job)) => {
+            let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
+            show(model, proposal)
+        }
         Err(why) => global::notify(model, why, true),
     }
 }

@@ -8,11 +8,13 @@ use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::browse::state::{Node, Pane};
+use crate::explorer::set_view::SetView;
 use crate::formats::{Edit, Form, blank_set};
 use crate::store::{FileAction, FileJob};
-use crate::workspace::notes_path;
+use crate::workspace::{notes_path, stubs_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Proposes to delete the set under the cursor of the tree, else the selected cases.
 pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
@@ -39,13 +41,23 @@ pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect>
     show(model, proposal)
 }
 
+/// The path of a file beside a set.
+type PathBeside = fn(&Path) -> PathBuf;
+
+/// The files beside a set that belong to it: its notes, and its stubs.
+fn beside(view: &SetView) -> impl Iterator<Item = (PathBeside, &Arc<str>)> {
+    let files: [(PathBeside, &Option<Arc<str>>); 2] =
+        [(notes_path, &view.notes.text), (stubs_path, &view.stubs)];
+    files.into_iter().filter_map(|(path_of, text)| Some((path_of, text.as_ref()?)))
+}
+
 fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.file(set) else { return Vec::new() };
     let view = &model.sets[set];
     let mut jobs =
         vec![FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) }];
-    if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&view.path.path), action: FileAction::Delete(text.clone()) });
+    for (path_of, text) in beside(view) {
+        jobs.push(FileJob { path: path_of(&view.path.path), action: FileAction::Delete(text.clone()) });
     }
     let words = format!("delete the set {} and its {} cases", view.path.stem, file.len());
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
@@ -67,8 +79,8 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
     let mut jobs = vec![FileJob { path: to.clone(), action: FileAction::Create(text) }];
-    if let Some(notes) = &view.notes.text {
-        jobs.push(FileJob { path: notes_path(&to), action: FileAction::Create(notes.to_string()) });
+    for (path_of, text) in beside(view) {
+        jobs.push(FileJob { path: path_of(&to), action: FileAction::Create(text.to_string()) });
     }
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
     show(model, proposal)
@@ -87,17 +99,16 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
         Err(error) => return global::notify(model, error.to_string(), true),
     };
     let new = change.apply(file.text()).unwrap_or_default();
-    let (from_notes, to_notes) = (notes_path(&view.path.path), notes_path(&to));
     let seen =
         FileJob { path: view.path.path.clone(), action: FileAction::Change(file.shared_text(), change) };
     let words = format!("rename the set {} to {id}", view.path.stem);
     let mut jobs = vec![
-        FileJob { path: to, action: FileAction::Create(new) },
+        FileJob { path: to.clone(), action: FileAction::Create(new) },
         FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) },
     ];
-    if let Some(text) = &view.notes.text {
-        jobs.push(FileJob { path: to_notes, action: FileAction::Create(text.to_string()) });
-        jobs.push(FileJob { path: from_notes, action: FileAction::Delete(text.clone()) });
+    for (path_of, text) in beside(view) {
+        jobs.push(FileJob { path: path_of(&to), action: FileAction::Create(text.to_string()) });
+        jobs.push(FileJob { path: path_of(&view.path.path), action: FileAction::Delete(text.clone()) });
     }
     // What is shown is the change of the text, not a file that goes and one that comes.
     let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));

@@ -16,7 +16,7 @@ use crate::explorer::{global, overlays};
 
 pub static ACCEPT: Command = Command {
     name: "accept",
-    help: "accept the difference under the cursor as expected; the change of the file is shown first",
+    help: "accept the difference under the cursor as expected, or add the answer that a tool lacked; the change is shown first",
     hint: Some("accept"),
     scope: None,
     group: Group::Author,

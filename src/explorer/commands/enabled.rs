@@ -2,6 +2,7 @@
 
 use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
+use crate::explorer::authoring;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
@@ -211,6 +212,9 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
     is_written_here(model)?;
     if model.current_case().is_some_and(|case| model.is_superseded(case)) {
         return Err("the case is being run again; wait for its new result");
+    }
+    if authoring::lacking_answers(model).is_some() {
+        return Ok(());
     }
     has_differences(model)
 }

@@ -1,7 +1,8 @@
 //! Executes effects on tasks and blocking threads; their results come back as messages.
 
 use crate::agents::declared_tools;
-use crate::domain::{AgentSpec, SessionInput};
+use crate::domain::{AgentSpec, EndedAttempt, SessionInput};
+use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::EditEffect;
@@ -22,11 +23,15 @@ use crate::explorer::{
     changes_for_groups, reevaluated, requested_cases, rescored,
 };
 use crate::formats::SetFile;
-use crate::runner::{self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, agent_questions};
-use crate::store::{
-    EditLog, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
+use crate::runner::{
+    self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,
 };
-use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, watched_folders};
+use crate::store::{
+    EditLog, FileJob, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
+};
+use crate::workspace::{
+    SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text, watched_folders,
+};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,6 +97,10 @@ impl EffectExecutor {
                 }))
             }),
             SetEffect::CollectTools(set) => self.collect_tools(set),
+            SetEffect::FindAnswers(case, attempt) => self.elsewhere(move |context| {
+                let found = found_answers(context, case, &attempt);
+                Some(Msg::Sets(SetMsg::AnswersFound(found)))
+            }),
         }
     }
 
@@ -398,7 +407,8 @@ pub(crate) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: 
         let agent = agent_for(workspace, path, app.as_deref(), None);
         let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
         let notes = read_notes(&path.path);
-        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes }
+        let stubs = stubs_text(&path.path).map(Arc::from);
+        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes, stubs }
     });
     SetLoaded { set, ticket, result }
 }
@@ -434,4 +444,18 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
     let trust = Trust::load(Places::find().as_ref());
     agent_questions(workspace, agent).iter().all(|question| trust.allows(&question.fingerprint))
+}
+
+/// The change that adds the answers which calls of an attempt lacked.
+fn found_answers(
+    context: &TaskContext,
+    case: CaseRef,
+    attempt: &EndedAttempt,
+) -> Result<(String, FileJob), String> {
+    let attempt = attempt.read()?;
+    let missing = attempt.tool_use.as_ref().map_or(&[][..], |tool_use| &tool_use.missing);
+    let set = &context.sets[case.set].path;
+    let recording = add_missing_answers(&context.workspace, set, &attempt.eval_id, missing)?;
+    let job = recording.job.ok_or("nothing would change")?;
+    Ok((recording.words, job))
 }
