@@ -108,7 +108,9 @@ impl AttemptSummary {
     /// What to know beside the outcome: that the agent did not complete the last request, and that tools were not all
     /// answered by stubs. Empty if there is nothing.
     pub fn remarks(&self) -> String {
-        let tools = self.tools.filter(|tools| !tools.is_all_stubbed()).map(ToolCounts::words);
+        // The error of an errored attempt says what is missing.
+        let is_missing = |tools: &ToolCounts| tools.missing > 0 && self.error.is_none();
+        let tools = self.tools.filter(|tools| tools.is_mixed() || is_missing(tools)).map(ToolCounts::words);
         let end = self.end.words().map(str::to_string);
         end.into_iter().chain(tools).collect::<Vec<_>>().join("; ")
     }

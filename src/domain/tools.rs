@@ -202,9 +202,9 @@ impl ToolCounts {
         }
     }
 
-    /// Whether all calls were answered by stubs for them.
-    pub fn is_all_stubbed(self) -> bool {
-        self.nearest + self.faults + self.live + self.missing == 0
+    /// Whether calls were answered by anything but stubs for them.
+    pub fn is_mixed(self) -> bool {
+        self.nearest + self.faults + self.live > 0
     }
 
     /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.

@@ -3,6 +3,7 @@
 //! that a call that reaches one is noticed.
 #![cfg(unix)]
 
+use crate::common::terminal::Terminal;
 use crate::common::{adk_or_skip, both, copy_folder, evaltrail, oracle, output, text, wait_for};
 use crate::real_agents::environment;
 use serde_json::{Value, json};
@@ -414,4 +415,28 @@ fn servers_in(folder: &Path) -> Vec<PathBuf> {
             && String::from_utf8_lossy(&command).contains("api_server")
     };
     processes.filter(is_server).collect()
+}
+
+#[test]
+fn a_missing_answer_is_added_from_an_earlier_run() {
+    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let desk = Desk::of_adk(&adk, "");
+    desk.run(&[]);
+    let (report, _) = desk.run(&["--stubs"]);
+    assert_eq!(cases(&report)["weather"]["status"], "errored");
+    let folder = desk.folder.to_str().unwrap();
+    let mut terminal =
+        Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[folder], desk.place.path(), (150, 40));
+    terminal.wait_for("! weather");
+    terminal.keys("fweather\r");
+    terminal.wait_for("tools: 0 stubbed · 0 live · 1 missing");
+    terminal.keys("a");
+    terminal.wait_for("add 1 of 1 missing answers of tools for weather");
+    terminal.keys("\r");
+    terminal.wait_for("done: add 1 of 1 missing answers");
+    assert!(desk.read("cases.tools.jsonl").contains("\"temp_c\":4"), "{}", desk.read("cases.tools.jsonl"));
+    terminal.keys("qqq");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let (report, _) = desk.run(&["--stubs"]);
+    assert_eq!(cases(&report)["weather"]["status"], "passed");
 }

@@ -11,7 +11,7 @@ pub mod sets;
 pub(crate) use set_files::shown;
 
 use crate::diff::{Piece, accept_in_case};
-use crate::domain::{EndedAttempt, EvalCase, Invocation};
+use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
 use crate::explorer::effect::EditEffect;
@@ -59,9 +59,10 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// The attempt on the screen, if calls of tools had no answer in it.
+/// The attempt on the screen, if it is errored because calls of tools had no answer.
 pub(crate) fn lacking_answers(model: &Model) -> Option<&Arc<EndedAttempt>> {
-    model.shown_attempt().filter(|attempt| attempt.tools.is_some_and(|tools| tools.missing > 0))
+    let is_lacking = |attempt: &EndedAttempt| attempt.tools.is_some_and(|tools| tools.missing > 0);
+    model.shown_attempt().filter(|attempt| attempt.status == Status::Errored && is_lacking(attempt))
 }
 
 /// Answers were found for calls that had none.

@@ -3,7 +3,7 @@
 //! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
 use crate::diff::{Line, Piece};
-use crate::domain::{Attempt, Content, HumanVerdict, Invocation, MetricResult, Status};
+use crate::domain::{Attempt, Content, HumanVerdict, Invocation, MetricResult, Status, ToolUse};
 use crate::explorer::screens::case::compare::compare;
 use crate::explorer::screens::case::judged::judged_lines;
 use crate::explorer::screens::case::state::CaseMode;
@@ -158,6 +158,8 @@ pub struct Compared {
     pub has_run: bool,
     /// Expected and actual session state, shown after the last turn.
     pub states: Option<(Option<Value>, Option<Value>)>,
+    /// How the calls of tools were answered, shown before the first turn.
+    pub tools: Option<ToolUse>,
     /// The attempt, for the judges tab.
     pub attempt: Option<Arc<Attempt>>,
     /// Verdicts given by people on the attempt.

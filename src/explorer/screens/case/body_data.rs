@@ -59,6 +59,7 @@ pub(super) fn compared(
         people,
         problem: model.problem_of(case.at),
         states: states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()),
+        tools: attempt.tool_use.clone(),
         attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
     }
 }

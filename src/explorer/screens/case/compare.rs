@@ -30,7 +30,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
         builder.wide(&[words(problem, Tone::Note)]);
     }
-    if let Some(tool_use) = compared.attempt.as_ref().and_then(|attempt| attempt.tool_use.as_ref()) {
+    if let Some(tool_use) = &compared.tools {
         builder.tools(tool_use);
     }
     let mut turns = Vec::new();
