@@ -42,5 +42,6 @@ mod past_runs;
 mod queue;
 mod triage;
 mod templates;
+mod traces;
 mod trends;
 mod watch;

@@ -1,9 +1,8 @@
 //! Conversations from spans: each trace of a conversation is one turn.
 
 use super::TraceSpan;
-use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
-use crate::formats::json;
-use serde_json::Value;
+use super::turn::{TracedStep, TracedTurn, traced_turn};
+use crate::domain::{Content, Invocation, Part, ToolResponse, Trajectory};
 use std::collections::BTreeMap;
 
 /// A conversation that was read from traces.
@@ -19,29 +18,6 @@ pub struct Traced {
     pub missing: Vec<String>,
 }
 
-const CONVERSATION: &[&str] = &["gen_ai.conversation.id", "gcp.vertex.agent.session_id", "session.id"];
-const AGENT: &[&str] = &["gen_ai.agent.name", "gcp.vertex.agent.agent_name"];
-const TOOL: &[&str] = &["gen_ai.tool.name", "tool.name", "tool_name", "function.name", "ai.toolCall.name"];
-const CALL_ID: &[&str] = &["gen_ai.tool.call.id", "tool.call.id", "ai.toolCall.id"];
-const ARGUMENTS: &[&str] = &[
-    "gen_ai.tool.call.arguments",
-    "gcp.vertex.agent.tool_call_args",
-    "tool.arguments",
-    "tool_arguments",
-    "tool.input",
-    "ai.toolCall.args",
-    "input.value",
-];
-const RESULT: &[&str] = &[
-    "gen_ai.tool.call.result",
-    "gcp.vertex.agent.tool_response",
-    "tool.output",
-    "ai.toolCall.result",
-    "output.value",
-];
-const INPUT: &[&str] = &["gen_ai.input.messages", "gcp.vertex.agent.llm_request"];
-const OUTPUT: &[&str] = &["gen_ai.output.messages", "gcp.vertex.agent.llm_response"];
-
 /// The conversations in these spans, in the order in which they began.
 pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
     let mut by_trace: Vec<(String, Vec<&TraceSpan>)> = Vec::new();
@@ -54,169 +30,61 @@ pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
     let mut order = Vec::new();
     let mut found: BTreeMap<String, Traced> = BTreeMap::new();
     for (trace, spans) in by_trace {
-        let Some(turn) = turn_of(&spans) else { continue };
-        let id = spans.iter().find_map(|span| string(span, CONVERSATION)).unwrap_or(trace);
+        let Some(turn) = traced_turn(&spans) else { continue };
+        let id = turn.conversation.clone().unwrap_or(trace);
         if !order.contains(&id) {
             order.push(id.clone());
         }
         let traced = found.entry(id.clone()).or_insert_with(|| Traced { id, ..Traced::default() });
-        traced.agent = traced.agent.take().or_else(|| spans.iter().find_map(|span| string(span, AGENT)));
-        traced.missing.extend(missing(&spans, &turn, traced.turns.len() + 1));
-        traced.turns.push(turn);
+        traced.agent = traced.agent.take().or_else(|| turn.agent.clone());
+        traced.missing.extend(missing(&turn, traced.turns.len() + 1));
+        traced.turns.push(invocation(turn));
     }
     order.into_iter().filter_map(|id| found.remove(&id)).collect()
 }
 
-/// The turn of a trace; `None` if no span is from an agent.
-fn turn_of(spans: &[&TraceSpan]) -> Option<Invocation> {
-    let tools: Vec<&&TraceSpan> = spans.iter().filter(|span| is_tool(span)).collect();
-    let models: Vec<&&TraceSpan> =
-        spans.iter().filter(|span| first(span, INPUT).or(first(span, OUTPUT)).is_some()).collect();
-    let works = tools.len() + models.len() > 0 || spans.iter().any(|span| string(span, AGENT).is_some());
-    if !works {
-        return None;
-    }
-    let asked = models.iter().find_map(|span| stderr_tail(&messages(first(span, INPUT)?), "user"));
-    let (texts, said) = spoken(spans);
-    let (mut calls, mut responses) = (Vec::new(), Vec::new());
-    for span in tools {
-        let name = string(span, TOOL).unwrap_or_else(|| tool_in_name(&span.name));
-        let id = string(span, CALL_ID);
-        let args = first(span, ARGUMENTS).map(unquoted).and_then(|args| args.as_object().cloned());
-        if let Some(result) = first(span, RESULT).map(unquoted) {
-            let response = if result.is_object() { result } else { serde_json::json!({ "result": result }) };
-            responses.push(ToolResponse { id: id.clone(), name: name.clone(), response });
+fn invocation(turn: TracedTurn) -> Invocation {
+    let (mut calls, mut responses, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for step in turn.steps {
+        match step {
+            TracedStep::Said { author, text } => {
+                texts.push((author, vec![Part { text: Some(text), ..Part::default() }]));
+            }
+            TracedStep::Called { call, result, .. } => {
+                if let Some(result) = result {
+                    let response =
+                        if result.is_object() { result } else { serde_json::json!({ "result": result }) };
+                    responses.push(ToolResponse { id: call.id.clone(), name: call.name.clone(), response });
+                }
+                calls.push(call);
+            }
         }
-        calls.push(ToolCall { id, ..ToolCall::new(name, args) });
     }
-    Some(Invocation {
-        user: Content::text("user", asked.unwrap_or_default()),
-        final_response: said.map(|text| Content::text("model", text)),
+    Invocation {
+        user: Content::text("user", turn.user.unwrap_or_default()),
+        final_response: turn.response.map(|text| Content::text("model", text)),
         trajectory: Trajectory::Listed { calls, responses, texts },
         ..Invocation::default()
-    })
-}
-
-/// The intermediate messages, each with its author, and the final response, which is as in ADK the last message without
-/// a tool call. A span without an agent's name belongs to the agent named last before it.
-fn spoken(spans: &[&TraceSpan]) -> (Vec<(String, Vec<Part>)>, Option<String>) {
-    let mut said: Vec<(&TraceSpan, String, String, bool)> = Vec::new();
-    let mut author = String::new();
-    for span in spans {
-        author = string(span, AGENT).unwrap_or(author);
-        let Some(output) = first(span, OUTPUT).map(messages) else { continue };
-        let Some(words) = stderr_tail(&output, "") else { continue };
-        // Two nested spans may describe the same model call.
-        let is_twice = |(before, _, known, _): &(&TraceSpan, String, String, bool)| {
-            *known == words && before.name != span.name
-        };
-        if !said.last().is_some_and(is_twice) {
-            said.push((span, author.clone(), words, output.iter().any(has_calls)));
-        }
     }
-    let last = said.iter().rposition(|(_, _, _, has_calls)| !has_calls);
-    let response = last.map(|at| said.remove(at).2);
-    let text = |(_, author, words, _)| (author, vec![Part { text: Some(words), ..Part::default() }]);
-    (said.into_iter().map(text).collect(), response)
 }
 
-fn has_calls(message: &Value) -> bool {
-    let is_call = |part: &Value| {
-        part.get("type").and_then(Value::as_str) == Some("tool_call")
-            || ["function_call", "functionCall"]
-                .iter()
-                .any(|key| part.get(key).is_some_and(|call| !call.is_null()))
-    };
-    message.get("parts").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_call))
-}
-
-fn missing(spans: &[&TraceSpan], turn: &Invocation, number: usize) -> Vec<String> {
+fn missing(turn: &TracedTurn, number: usize) -> Vec<String> {
     let ask = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs";
     let mut missing = Vec::new();
-    if turn.user.scored_text().is_empty() {
+    if turn.user.is_none() {
         missing.push(format!("turn {number}: the trace does not contain the user's message; {ask}"));
     }
-    let has_arguments = |span: &&&TraceSpan| first(span, ARGUMENTS).is_some();
-    let tools = spans.iter().filter(|span| is_tool(span));
-    if tools.clone().count() > tools.filter(has_arguments).count() {
+    if turn.calls_without_arguments > 0 {
         missing.push(format!("turn {number}: the trace contains tool calls without arguments; {ask}"));
     }
     missing
-}
-
-/// The tool name in spans in which ADK only merges the results of parallel calls.
-const MERGED: &str = "(merged tools)";
-
-fn is_tool(span: &TraceSpan) -> bool {
-    if string(span, TOOL).as_deref() == Some(MERGED) {
-        return false;
-    }
-    let operation = span.attributes.get("gen_ai.operation.name").and_then(Value::as_str);
-    operation == Some("execute_tool")
-        || (operation.is_none() && (span.name.starts_with("execute_tool") || string(span, TOOL).is_some()))
-}
-
-fn tool_in_name(name: &str) -> String {
-    name.strip_prefix("execute_tool").unwrap_or(name).trim().to_string()
-}
-
-fn first<'a>(span: &'a TraceSpan, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().find_map(|key| span.attributes.get(*key)).filter(|value| !value.is_null())
-}
-
-fn string(span: &TraceSpan, keys: &[&str]) -> Option<String> {
-    first(span, keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_string)
-}
-
-/// The parsed value of a string that contains JSON; any other value as it is.
-fn unquoted(value: &Value) -> Value {
-    match value.as_str().map(json::parse) {
-        Some(Ok(parsed)) => parsed.value,
-        _ => value.clone(),
-    }
-}
-
-/// The messages in a list, in ADK's older request (`contents`) or in its response (`content`).
-fn messages(value: &Value) -> Vec<Value> {
-    let value = unquoted(value);
-    match &value {
-        Value::Array(list) => list.clone(),
-        Value::Object(map) => match map.get("contents") {
-            Some(Value::Array(list)) => list.clone(),
-            _ => map.get("content").cloned().into_iter().collect(),
-        },
-        _ => Vec::new(),
-    }
-}
-
-/// The text of the last message of a role that has one; of any role if `role` is empty. Tool responses are not texts.
-fn stderr_tail(messages: &[Value], role: &str) -> Option<String> {
-    let of_role = |message: &&Value| {
-        role.is_empty() || message.get("role").and_then(Value::as_str).is_none_or(|found| found == role)
-    };
-    messages.iter().rev().filter(of_role).find_map(|message| {
-        let parts = message.get("parts").and_then(Value::as_array)?;
-        let words: Vec<&str> = parts.iter().filter_map(words_of).collect();
-        (!words.is_empty()).then(|| words.join("\n"))
-    })
-}
-
-fn words_of(part: &Value) -> Option<&str> {
-    let kind = part.get("type").and_then(Value::as_str);
-    let thought = part.get("thought").and_then(Value::as_bool) == Some(true);
-    let text = match kind {
-        Some("text") => part.get("content"),
-        None if !thought => part.get("text"),
-        _ => None,
-    };
-    text.and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::formats::spans::read_spans;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// What google-adk 2.13 records for "Turn it off" with one call.
     fn attributes() -> [(&'static str, Value); 3] {
@@ -298,6 +166,8 @@ mod tests {
             trace: "t".into(),
             name: name.into(),
             start,
+            id: start.to_string(),
+            parent: String::new(),
             attributes: attributes.as_object().unwrap().clone(),
         };
         let output = |words: &str, call: bool| {

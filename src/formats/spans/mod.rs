@@ -1,27 +1,48 @@
-//! OpenTelemetry traces, read as conversations: OTLP's JSON (also one object per line, and Tempo's `batches`),
-//! Jaeger's JSON, and the list of spans of ADK's debug endpoint (`facts/vertex-and-protocols.md` 5).
+//! Traces of agents, read as conversations: OTLP as JSON (also one object per line, and Tempo's `batches`) and as Protobuf,
+//! Jaeger's JSON, the list of spans of ADK's debug endpoint, and runs of LangSmith. Spans follow OpenTelemetry's
+//! conventions for generative AI (ADK, pydantic-ai), OpenInference or Langfuse (`facts/agents.md` 10).
 //!
 //! ```text
-//! text ──read──▶ spans ──conversations──▶ turns: user, calls with their responses, response
+//! file ──read──▶ spans ──facts──▶ what each span says ──turn──▶ user, steps, response ──conversation──▶ turns of a case
 //! ```
 
 mod conversation;
+mod facts;
+mod langsmith;
+mod message;
+mod openinference;
+mod protobuf;
 mod read;
+mod turn;
 
 pub use conversation::{Traced, conversations};
+pub use protobuf::read_protobuf;
 pub use read::read_spans;
+pub use turn::{TracedStep, TracedTurn, traced_turn};
 
 use serde_json::{Map, Value};
 
 /// A span of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceSpan {
-    /// The trace's id.
+    /// The trace's id, in hexadecimal.
     pub trace: String,
+    /// The span's id.
+    pub id: String,
+    /// The id of the span that it is part of; empty for the outermost one.
+    pub parent: String,
     /// The span's name.
     pub name: String,
     /// When it began, in nanoseconds since the Unix epoch.
     pub start: u128,
     /// The attributes of the span and of its events.
     pub attributes: Map<String, Value>,
+}
+
+/// The parsed value of a text that contains JSON; any other value as it is.
+fn unquoted(value: &Value) -> Value {
+    match value.as_str().map(crate::formats::json::parse) {
+        Some(Ok(parsed)) => parsed.value,
+        _ => value.clone(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Reading of spans from files.
 
-use super::TraceSpan;
+use super::{TraceSpan, langsmith};
 use crate::formats::json;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,8 @@ pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
     let mut spans: Vec<TraceSpan> = documents.iter().flat_map(spans_of).collect();
     if spans.is_empty() {
         return Err(
-            "no spans found: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans".into(),
+            "no spans found: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans, LangSmith's are runs"
+                .into(),
         );
     }
     spans.sort_by_key(|span| span.start);
@@ -36,13 +37,14 @@ fn spans_of(document: &Value) -> Vec<TraceSpan> {
         let spans = traces.iter().filter_map(|trace| trace.get("spans")?.as_array());
         return spans.flatten().map(of_jaeger).collect();
     }
-    document
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|span| span.get("span_id").is_some())
-        .map(of_adk)
-        .collect()
+    if let Some(span) = langsmith::span_of(document) {
+        return vec![span];
+    }
+    let of_one = |one: &Value| match one.get("span_id") {
+        Some(_) => Some(of_adk(one)),
+        None => langsmith::span_of(one),
+    };
+    document.as_array().into_iter().flatten().filter_map(of_one).collect()
 }
 
 fn of_resource(resource: &Value) -> Vec<TraceSpan> {
@@ -59,6 +61,8 @@ fn of_otlp(span: &Value) -> TraceSpan {
     }
     TraceSpan {
         trace: text(span, "traceId"),
+        id: text(span, "spanId"),
+        parent: text(span, "parentSpanId"),
         name: text(span, "name"),
         start: nanos(span, "startTimeUnixNano"),
         attributes,
@@ -98,13 +102,24 @@ fn of_jaeger(span: &Value) -> TraceSpan {
         attributes.extend(pairs(log.get("fields")));
     }
     let start = nanos(span, "startTime") * 1000;
-    TraceSpan { trace: text(span, "traceID"), name: text(span, "operationName"), start, attributes }
+    let references = span.get("references").and_then(Value::as_array).into_iter().flatten();
+    let parent = references.filter(|one| one["refType"] == "CHILD_OF").map(|one| text(one, "spanID")).next();
+    TraceSpan {
+        trace: text(span, "traceID"),
+        id: text(span, "spanID"),
+        parent: parent.unwrap_or_default(),
+        name: text(span, "operationName"),
+        start,
+        attributes,
+    }
 }
 
 fn of_adk(span: &Value) -> TraceSpan {
     let attributes = span.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
     TraceSpan {
         trace: text(span, "trace_id"),
+        id: text(span, "span_id"),
+        parent: text(span, "parent_span_id"),
         name: text(span, "name"),
         start: nanos(span, "start_time"),
         attributes,

@@ -1,0 +1,166 @@
+//! The turn of a conversation that a trace is about.
+
+use super::TraceSpan;
+use super::facts::{SpanFacts, ToolFacts, facts_of};
+use crate::domain::ToolCall;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// A turn as a trace tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TracedTurn {
+    /// The conversation, if a span names it.
+    pub conversation: Option<String>,
+    /// The first agent that a span names.
+    pub agent: Option<String>,
+    /// The user's message, if a span contains it.
+    pub user: Option<String>,
+    /// What the agents did, in order.
+    pub steps: Vec<TracedStep>,
+    /// The final response, if a span contains it.
+    pub response: Option<String>,
+    /// The number of calls whose arguments no span contains.
+    pub calls_without_arguments: usize,
+}
+
+/// What an agent did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TracedStep {
+    /// It said something before its final response.
+    Said {
+        /// The agent.
+        author: String,
+        /// The text.
+        text: String,
+    },
+    /// It called a tool.
+    Called {
+        /// The agent.
+        author: String,
+        /// The call.
+        call: ToolCall,
+        /// The result, if a span contains it.
+        result: Option<Value>,
+    },
+}
+
+/// The turn of a trace, whose spans are in the order in which they began; `None` if no span is from an agent.
+pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
+    let facts: Vec<SpanFacts> = spans.iter().map(|span| facts_of(span)).collect();
+    let is_work = |one: &SpanFacts| {
+        one.tool.is_some() || !one.asked.is_empty() || !one.said.is_empty() || one.agent.is_some()
+    };
+    if !facts.iter().any(is_work) {
+        return None;
+    }
+    let authors = authors(spans, &facts);
+    let (said, response) = spoken(spans, &facts, &authors);
+    let (called, calls_without_arguments) = called(&facts, &authors);
+    let mut steps: Vec<(usize, TracedStep)> = said.into_iter().chain(called).collect();
+    steps.sort_by_key(|(at, _)| *at);
+    Some(TracedTurn {
+        conversation: facts.iter().find_map(|one| one.conversation.clone()),
+        agent: facts.iter().find_map(|one| one.agent.clone()),
+        user: asked(&facts),
+        steps: steps.into_iter().map(|(_, step)| step).collect(),
+        response: response.or_else(|| whole_response(&facts)),
+        calls_without_arguments,
+    })
+}
+
+/// The agent of each span: its own, else that of the span around it, else the one before.
+fn authors(spans: &[&TraceSpan], facts: &[SpanFacts]) -> Vec<String> {
+    let by_id: HashMap<&str, usize> =
+        spans.iter().enumerate().map(|(at, span)| (span.id.as_str(), at)).collect();
+    let mut before = String::new();
+    let author = |at: usize| {
+        let (mut here, mut steps) = (Some(at), 0);
+        while let Some(at) = here.filter(|_| steps < spans.len()) {
+            if let Some(agent) = &facts[at].agent {
+                before = agent.clone();
+                return agent.clone();
+            }
+            here = by_id.get(spans[at].parent.as_str()).copied().filter(|_| !spans[at].parent.is_empty());
+            steps += 1;
+        }
+        before.clone()
+    };
+    (0..spans.len()).map(author).collect()
+}
+
+/// The last message of the user in the first request to a model, else in that to the whole agent.
+fn asked(facts: &[SpanFacts]) -> Option<String> {
+    let of = |whole: bool| {
+        let mut spans = facts.iter().filter(move |one| one.is_whole == whole);
+        spans.find_map(|one| {
+            let user = one.asked.iter().rev().find(|message| message.is_user() && !message.text.is_empty());
+            user.map(|message| message.text.clone())
+        })
+    };
+    of(false).or_else(|| of(true))
+}
+
+/// The response of the whole agent.
+fn whole_response(facts: &[SpanFacts]) -> Option<String> {
+    let whole = facts.iter().find(|one| one.is_whole && !one.said.is_empty())?;
+    let last = whole.said.last().filter(|message| !message.is_user() && !message.text.is_empty())?;
+    Some(last.text.clone())
+}
+
+/// A text, and the position of its span.
+type Placed = (usize, TracedStep);
+
+/// What models said in between, and the final response: as in ADK, the last message without a call.
+fn spoken(spans: &[&TraceSpan], facts: &[SpanFacts], authors: &[String]) -> (Vec<Placed>, Option<String>) {
+    let mut said: Vec<(usize, &str, bool)> = Vec::new();
+    for (at, one) in facts.iter().enumerate().filter(|(_, one)| !one.is_whole) {
+        let Some(message) = one.said.iter().rev().find(|message| !message.text.is_empty()) else { continue };
+        // Two nested spans may describe the same call of a model.
+        let is_twice = said
+            .last()
+            .is_some_and(|(before, text, _)| *text == message.text && spans[*before].name != spans[at].name);
+        if !is_twice {
+            let has_calls = one.said.iter().any(|message| !message.calls.is_empty());
+            said.push((at, &message.text, has_calls));
+        }
+    }
+    let last = said.iter().rposition(|(_, _, has_calls)| !has_calls);
+    let response = last.map(|at| said.remove(at).1.to_string());
+    let step = |(at, text, _): (usize, &str, bool)| {
+        (at, TracedStep::Said { author: authors[at].clone(), text: text.to_string() })
+    };
+    (said.into_iter().map(step).collect(), response)
+}
+
+/// The calls: those of the spans of tools, with arguments that the models asked for where a span of a tool has none; else
+/// those that the models asked for. Also returns the number of calls without arguments.
+fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<Placed>, usize) {
+    let asked_for = facts.iter().enumerate().filter(|(_, one)| !one.is_whole);
+    let asked_for = asked_for.flat_map(|(at, one)| one.said.iter().map(move |message| (at, message)));
+    let mut asked_for: Vec<(usize, ToolCall)> = asked_for
+        .flat_map(|(at, message)| message.calls.iter().map(move |call| (at, call.clone())))
+        .collect();
+    let tools: Vec<(usize, &ToolFacts)> =
+        facts.iter().enumerate().filter_map(|(at, one)| Some((at, one.tool.as_ref()?))).collect();
+    if tools.is_empty() {
+        let lacking = asked_for.iter().filter(|(_, call)| call.args.is_none()).count();
+        let step = |(at, call): (usize, ToolCall)| {
+            (at, TracedStep::Called { author: authors[at].clone(), call, result: None })
+        };
+        return (asked_for.into_iter().map(step).collect(), lacking);
+    }
+    let mut lacking = 0;
+    let mut step = |(at, tool): (usize, &ToolFacts)| {
+        let is_same = |(_, call): &(usize, ToolCall)| {
+            call.name == tool.name && (tool.id.is_none() || call.id.is_none() || call.id == tool.id)
+        };
+        let known = asked_for.iter().position(is_same).map(|at| asked_for.remove(at).1);
+        let id = tool.id.clone().or_else(|| known.as_ref()?.id.clone());
+        let args = tool.args.clone().or_else(|| known?.args);
+        lacking += usize::from(args.is_none());
+        let call = ToolCall { id, ..ToolCall::new(&tool.name, args) };
+        (at, TracedStep::Called { author: authors[at].clone(), call, result: tool.result.clone() })
+    };
+    let steps = tools.into_iter().map(&mut step).collect();
+    (steps, lacking)
+}
