@@ -9,13 +9,13 @@ use super::command::CommandAgent;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
 use super::mcp::McpAgent;
+use super::observed::ObservedSession;
 use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
 use super::remote::{Remote, setup};
 use super::server::Server;
 use super::sub_agent::SubAgentFolder;
 use super::tools::{Admission, Interception};
-use super::trace::TracedSession;
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
@@ -156,10 +156,10 @@ struct InterceptedAgent {
 #[async_trait]
 impl Agent for InterceptedAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
-        let id = opening.session_id.clone();
+        let (id, tools) = (opening.session_id.clone(), opening.tools.clone());
         let session = self.agent.open(opening).await?;
-        Ok(match self.interception.needs_trace() {
-            true => Box::new(TracedSession::new(session, &id)),
+        Ok(match self.interception.observes() {
+            true => Box::new(ObservedSession::new(session, &id, tools, self.interception.traces().cloned())),
             false => session,
         })
     }

@@ -28,6 +28,7 @@ mod kind;
 mod langgraph;
 mod mcp;
 mod messages;
+mod observed;
 mod openai;
 mod program;
 mod python;

@@ -1,9 +1,12 @@
-//! Replays recorded events with their timing.
+//! Replays recorded events with their timing: those of a recording, or of traces.
 
+use super::messages::event_with;
+use super::observed::step_events;
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::Content;
+use crate::domain::{Content, Part};
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
+use crate::formats::spans::{TracedTurn, read_spans, traced_conversations};
 use crate::metrics::rouge1;
 use crate::store::read_text_file;
 use async_trait::async_trait;
@@ -43,7 +46,10 @@ impl Replay {
     pub fn read(path: &Path, speed: u32, fallback: Option<String>) -> Result<Replay, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
-        let attempts = read_recording(&text).map_err(setup)?;
+        let attempts = match read_recording(&text) {
+            Ok(attempts) => attempts,
+            Err(why) => traced_attempts(&text).ok_or_else(|| setup(why))?,
+        };
         let mut of_case: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, attempt) in attempts.iter().enumerate() {
             of_case.entry(attempt.eval_id.clone()).or_default().push(at);
@@ -57,6 +63,22 @@ impl Replay {
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
         ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }
     }
+}
+
+/// The conversations of a file of traces as recorded attempts; `None` if it is none.
+fn traced_attempts(text: &str) -> Option<Vec<RecordedAttempt>> {
+    let traced = traced_conversations(&read_spans(text).ok()?);
+    let turn = |traced: TracedTurn| {
+        let mut events = step_events(traced.steps);
+        events.extend(traced.response.map(|text| event_with("agent", vec![Part::text(text)])));
+        RecordedTurn { prompt: traced.user.unwrap_or_default(), events, ..RecordedTurn::default() }
+    };
+    let attempt = |(eval_id, turns): (String, Vec<TracedTurn>)| RecordedAttempt {
+        eval_id,
+        turns: turns.into_iter().map(turn).collect(),
+        state: None,
+    };
+    Some(traced.into_iter().map(attempt).collect())
 }
 
 /// The ROUGE-1 score from which two messages count as similar.

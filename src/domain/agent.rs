@@ -4,7 +4,7 @@
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
 //! is reached). The compiler names the matches that need another arm.
 
-use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec};
+use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec, TraceSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -129,6 +129,11 @@ impl AgentSpec {
 
     /// Why the agent's tools cannot be answered as specified; `None` if they can.
     pub fn cannot_intercept(&self, tools: &ToolsSpec) -> Option<String> {
+        if tools.traces == TraceSource::Started && self.program().is_none() {
+            return Some(
+                "an agent at an address exports its spans to an address of its own: write traces = \"HOST:PORT\"".into(),
+            );
+        }
         if !tools.intercepts() {
             return None;
         }

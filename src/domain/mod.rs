@@ -83,6 +83,8 @@ pub use score::{
     case_status,
 };
 pub use template::JudgeTemplate;
-pub use tools::{McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec};
+pub use tools::{
+    McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec, TraceSource,
+};
 pub use transcript::Transcript;
 pub use user::UserSpec;

@@ -17,6 +17,28 @@ pub struct ToolsSpec {
     /// Failures that tools are made to have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<ToolFault>,
+    /// Whether the calls of an agent that does not report them are taken from the spans that it exports.
+    #[serde(skip_serializing_if = "TraceSource::is_none")]
+    pub traces: TraceSource,
+}
+
+/// Where an agent exports its spans to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceSource {
+    /// Its spans are not received.
+    #[default]
+    None,
+    /// To an address that evaltrail tells the program which it starts.
+    Started,
+    /// To this address on this machine, `HOST:PORT`, for an agent that already runs.
+    At(String),
+}
+
+impl TraceSource {
+    fn is_none(&self) -> bool {
+        *self == TraceSource::None
+    }
 }
 
 /// Whether calls are answered from stubs, and what happens to a call that no stub answers.
@@ -86,7 +108,8 @@ impl ToolsSpec {
         };
         let faults: Vec<String> = self.faults.iter().map(ToolFault::words).collect();
         let faults = (!faults.is_empty()).then(|| format!("faults: {}", faults.join(", ")));
-        let labels: Vec<String> = stubs.map(str::to_string).into_iter().chain(faults).collect();
+        let traces = (!self.traces.is_none()).then(|| "calls from its spans".to_string());
+        let labels: Vec<String> = stubs.map(str::to_string).into_iter().chain(faults).chain(traces).collect();
         (!labels.is_empty()).then(|| labels.join("; "))
     }
 }

@@ -1,8 +1,13 @@
-//! Traces that real libraries wrote, read as conversations.
+//! Traces that real libraries wrote, read as conversations, and spans that agents export while they run.
+#![cfg(unix)]
 
-use crate::common::oracle;
+use crate::common::{both, copy_folder, evaltrail, oracle, output, text, wait_for};
+use crate::real_agents::environment;
 use evaltrail::formats::spans::{Traced, conversations, read_spans};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 /// The conversations in a trace of the oracle.
 fn traced(name: &str) -> Option<Vec<Traced>> {
@@ -71,4 +76,131 @@ fn traces_of_each_library_are_conversations() {
         assert_eq!(did.collect::<Value>(), calls, "{name}");
         assert_eq!(found[0].missing.is_empty(), user.is_some(), "{name}: {:?}", found[0].missing);
     }
+}
+
+/// ADK's server by a template that says nothing about calls.
+const SILENT: &str = r#"kind = "http"
+response = "$[-1].content.parts[-1].text"
+[agents.a.body]
+appName = "desk_app"
+userId = "u"
+sessionId = "{session_id}"
+newMessage = { role = "user", parts = [{ text = "{prompt}" }] }
+"#;
+
+/// The agent's configuration, its folder, and how its server is started on a port.
+fn silent_desk(environment: &Path) -> (tempfile::TempDir, PathBuf, String) {
+    let place = tempfile::tempdir().unwrap();
+    copy_folder(&oracle().unwrap().join("real"), place.path());
+    let folder = place.path().join("adk_isolated");
+    std::fs::copy(place.path().join("mcp_adk/cases.evalset.json"), folder.join("cases.evalset.json"))
+        .unwrap();
+    let memory = "--session_service_uri memory:// --artifact_service_uri memory://";
+    let start = format!(
+        "{} api_server --auto_create_session --port {{port}} {memory} .",
+        environment.join("bin/adk").display()
+    );
+    (place, folder, start)
+}
+
+fn run(place: &Path, folder: &Path) -> Value {
+    let mut command = evaltrail(place);
+    command.current_dir(folder).args([
+        "run",
+        "cases.evalset.json",
+        "--agent",
+        "a",
+        "--trust",
+        "--json",
+        "-j",
+        "8",
+    ]);
+    let out = output(&mut command);
+    serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
+}
+
+/// Compares the outcomes with those over ADK's own protocol.
+fn check(report: &Value, place: &Path) {
+    let verdicts = std::fs::read_to_string(place.join("mcp_adk/verdicts.json")).unwrap();
+    let verdicts: Value = serde_json::from_str(&verdicts).unwrap();
+    for case in report["cases"].as_array().unwrap() {
+        let id = case["eval_id"].as_str().unwrap();
+        // An error of a function ends the turn; one of an MCP server is an answer.
+        let expected =
+            if id == "tool_fails" { &json!("errored") } else { &verdicts["expected.json"][id]["status"] };
+        assert_eq!(&case["status"], expected, "{id}: {case}");
+    }
+}
+
+#[test]
+fn calls_of_a_silent_agent_are_those_of_its_spans() {
+    let Some(environment) = environment("mcp-adk") else { return };
+    let (place, folder, start) = silent_desk(&environment);
+    let config =
+        |traces: &str| format!("[agents.a]\nstart = \"{start}\"\npath = \"/run\"\n{traces}\n{SILENT}");
+    std::fs::write(folder.join("evaltrail.toml"), config("")).unwrap();
+    let unknown = run(place.path(), &folder);
+    assert_eq!(unknown["cases"][0]["status"], "not_evaluated", "{}", unknown["cases"][0]);
+    std::fs::write(folder.join("evaltrail.toml"), config("traces = true")).unwrap();
+    let report = run(place.path(), &folder);
+    check(&report, place.path());
+    assert_eq!(report["cases"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
+    let Some(environment) = environment("mcp-adk") else { return };
+    let (place, folder, start) = silent_desk(&environment);
+    let [port, traces] =
+        [(); 2].map(|()| std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port());
+    let command = start.replace("{port}", &port.to_string());
+    let words: Vec<&str> = command.split(' ').collect();
+    let mut server = std::process::Command::new(words[0])
+        .args(&words[1..])
+        .current_dir(&folder)
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{traces}"))
+        .env("OTEL_BSP_SCHEDULE_DELAY", "200")
+        .env("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
+        .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("the server", Duration::from_secs(60), || {
+        std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+    });
+    let config = format!(
+        "[agents.a]\nurl = \"http://127.0.0.1:{port}/run\"\ntraces = \"127.0.0.1:{traces}\"\n{SILENT}"
+    );
+    std::fs::write(folder.join("evaltrail.toml"), config).unwrap();
+    let report = run(place.path(), &folder);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    check(&report, place.path());
+}
+
+#[test]
+fn what_a_trace_says_is_scored_against_a_set() {
+    let Some(oracle) = oracle() else { return println!("SKIPPED: the oracle is missing") };
+    let place = tempfile::tempdir().unwrap();
+    copy_folder(&oracle.join("real/mcp_adk"), place.path());
+    std::fs::copy(oracle.join("real/traces/pydantic-ai-2.68.v5.otlp.json"), place.path().join("t.json"))
+        .unwrap();
+    let mut command = evaltrail(place.path());
+    command.current_dir(place.path()).args([
+        "run",
+        "cases.evalset.json:weather,hello",
+        "--agent",
+        "replay:t.json",
+        "--json",
+    ]);
+    let out = output(&mut command);
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+    assert_eq!(
+        (&report["cases"][0]["eval_id"], &report["cases"][0]["status"]),
+        (&json!("weather"), &json!("passed"))
+    );
+    assert_eq!(report["cases"][1]["status"], "errored", "the trace has no such message");
 }

@@ -3,9 +3,11 @@
 use super::adk_plugin::PluginFolder;
 use super::attempts::Admission;
 use super::server::ToolServer;
+use super::traces::TraceInbox;
 use crate::agents::remote::setup;
 use crate::agents::{AgentError, Opening};
-use crate::domain::{AgentSpec, ToolsSpec};
+use crate::domain::{AgentSpec, ToolsSpec, TraceSource};
+use std::sync::Arc;
 
 /// What makes the process of an agent ask. It lasts as long as this.
 #[derive(Debug)]
@@ -23,7 +25,9 @@ impl Interception {
         spec: &mut AgentSpec,
         tools: &ToolsSpec,
     ) -> Result<Option<Interception>, AgentError> {
-        if !tools.intercepts() || (spec.leaves_calls_to_caller() && tools.mcp.is_empty()) {
+        let leaves_all = spec.leaves_calls_to_caller() && tools.mcp.is_empty();
+        let intercepts = tools.intercepts() && !leaves_all;
+        if !intercepts && tools.traces == TraceSource::None {
             return Ok(None);
         }
         if let Some(why) = spec.cannot_intercept(tools) {
@@ -31,14 +35,15 @@ impl Interception {
         }
         let (is_adk, is_python) =
             (matches!(spec, AgentSpec::Adk { .. }), matches!(spec, AgentSpec::Python { .. }));
+        let asks = intercepts && (is_adk || is_python);
         let is_per_attempt = matches!(spec, AgentSpec::Command(_));
-        let server = ToolServer::start(tools, is_adk || is_python || is_per_attempt).await?;
-        let plugin = is_adk.then(PluginFolder::write).transpose()?;
+        let server = ToolServer::start(tools, asks || is_per_attempt || tools.mcp.is_empty()).await?;
+        let plugin = (asks && is_adk).then(PluginFolder::write).transpose()?;
         if let Some(program) = spec.program_mut() {
             server.tell_addresses(program, is_per_attempt);
             plugin.iter().for_each(|plugin| plugin.load_into(program));
         }
-        Ok(Some(Interception { server, plugin, greets: is_adk || is_python }))
+        Ok(Some(Interception { server, plugin, greets: asks }))
     }
 
     /// Fails if the agent's process must ask, and has not said that it does: its tools would run.
@@ -51,9 +56,14 @@ impl Interception {
         ))
     }
 
-    /// Whether calls are told apart by the trace context.
-    pub(crate) fn needs_trace(&self) -> bool {
-        !self.greets && self.server.has_mcp()
+    /// Whether turns are observed beside what the agent reports: by the spans that it exports, or by calls of MCP servers.
+    pub(crate) fn observes(&self) -> bool {
+        self.server.traces().is_some() || (!self.greets && self.server.has_mcp())
+    }
+
+    /// Receives the spans of turns, if they are asked for.
+    pub(crate) fn traces(&self) -> Option<&Arc<TraceInbox>> {
+        self.server.traces()
     }
 
     /// Admits an attempt, when its calls can be told apart from those of others.

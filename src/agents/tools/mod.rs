@@ -7,11 +7,13 @@ mod body;
 mod interception;
 mod mcp;
 mod server;
+mod traces;
 
 pub use attempts::Admission;
 pub(super) use interception::Interception;
 pub(super) use mcp::BAGGAGE;
 pub(super) use server::for_session;
+pub(super) use traces::TraceInbox;
 
 use super::{AgentError, ErrorKind};
 use crate::domain::ToolCall;

@@ -4,9 +4,10 @@
 use super::attempts::{Admission, OpenAttempts};
 use super::body::{Body, empty, reply, whole};
 use super::mcp::McpStandIn;
+use super::traces::TraceInbox;
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
-use crate::domain::{ProgramSpec, ToolCall, ToolsSpec};
+use crate::domain::{ProgramSpec, ToolCall, ToolsSpec, TraceSource};
 use crate::stubs::{AttemptTools, ToolAnswer};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -24,6 +25,18 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// The environment variable that tells an agent's process the address.
 pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
+/// The paths below which exporters of OpenTelemetry and of Langfuse send spans.
+const TRACE_PATHS: [&str; 2] = ["v1/traces", "api/public/otel/v1/traces"];
+/// The environment variables that make a program export its spans soon, with the arguments of tools.
+const EXPORT: [(&str, &str); 5] = [
+    ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+    ("OTEL_BSP_SCHEDULE_DELAY", "200"),
+    ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"),
+    ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT"),
+    ("ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS", "true"),
+];
+/// The environment variables that take the address to which spans are sent.
+const EXPORT_TO: [&str; 3] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"];
 /// What stands for the id of the session in the address of an MCP server.
 const SESSION: &str = "{session}";
 
@@ -32,7 +45,7 @@ const SESSION: &str = "{session}";
 pub(crate) struct ToolServer {
     address: SocketAddr,
     shared: Arc<Shared>,
-    serving: JoinHandle<()>,
+    serving: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -44,6 +57,7 @@ struct Shared {
     attempts: Arc<OpenAttempts>,
     /// By the environment variable from which the agent takes the address.
     mcp: BTreeMap<String, McpStandIn>,
+    traces: Option<Arc<TraceInbox>>,
 }
 
 impl ToolServer {
@@ -62,8 +76,14 @@ impl ToolServer {
             is_greeted: AtomicBool::new(false),
             attempts,
             mcp,
+            traces: (tools.traces != TraceSource::None).then(Arc::default),
         });
-        let serving = tokio::spawn(serve(listener, shared.clone()));
+        let mut serving = vec![tokio::spawn(serve(listener, shared.clone(), true))];
+        if let TraceSource::At(place) = &tools.traces {
+            let failed = |error: io::Error| setup(format!("traces cannot be received at {place}: {error}"));
+            let listener = TcpListener::bind(place).await.map_err(failed)?;
+            serving.push(tokio::spawn(serve(listener, shared.clone(), false)));
+        }
         Ok(ToolServer { address, shared, serving })
     }
 
@@ -75,10 +95,20 @@ impl ToolServer {
     /// the program has one process for each attempt.
     pub(crate) fn tell_addresses(&self, program: &mut ProgramSpec, is_per_attempt: bool) {
         program.variables.push((ADDRESS_VARIABLE.into(), self.url()));
+        if self.shared.traces.is_some() {
+            let set = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
+            program.variables.extend(EXPORT.map(set));
+            program.variables.extend(EXPORT_TO.map(|name| (name.to_string(), self.url())));
+        }
         for variable in self.shared.mcp.keys() {
             let session = if is_per_attempt { format!("/{SESSION}") } else { String::new() };
             program.variables.push((variable.clone(), format!("{}/mcp/{variable}{session}", self.url())));
         }
+    }
+
+    /// Receives the spans of turns, if they are asked for.
+    pub(crate) fn traces(&self) -> Option<&Arc<TraceInbox>> {
+        self.shared.traces.as_ref()
     }
 
     /// Whether evaltrail stands in for MCP servers.
@@ -105,11 +135,12 @@ pub(crate) fn for_session(variables: &[(String, String)], session: &str) -> Vec<
 
 impl Drop for ToolServer {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.serving.iter().for_each(JoinHandle::abort);
     }
 }
 
-async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+/// Answers requests. With `has_token`, the token is the first part of their paths; else only spans are received.
+async fn serve(listener: TcpListener, shared: Arc<Shared>, has_token: bool) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -117,7 +148,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
         let shared = shared.clone();
         let answer = move |request| {
             let shared = shared.clone();
-            async move { Ok::<_, Infallible>(shared.answer(request).await) }
+            async move { Ok::<_, Infallible>(shared.answer(request, has_token).await) }
         };
         connections.spawn(async move {
             let connection = hyper::server::conn::http1::Builder::new();
@@ -127,22 +158,31 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let path = request.uri().path().to_string();
-        let mut parts = path.trim_start_matches('/').split('/');
-        if parts.next() != Some(&self.token) {
+    async fn answer(&self, request: Request<Incoming>, has_token: bool) -> Response<Body> {
+        let path = request.uri().path().trim_start_matches('/').to_string();
+        let (token, rest) = path.split_once('/').unwrap_or((&path, ""));
+        let rest = if has_token { rest } else { path.as_str() };
+        let is_post = request.method() == Method::POST;
+        if has_token && token != self.token {
             return empty(StatusCode::NOT_FOUND);
         }
-        match (parts.next(), parts.next(), parts.next()) {
-            (Some("mcp"), Some(variable), session) => match self.mcp.get(variable) {
-                Some(stand_in) => stand_in.answer(request, session).await,
+        if let Some(traces) = self.traces.as_ref().filter(|_| is_post && TRACE_PATHS.contains(&rest)) {
+            return traces.receive(request).await;
+        }
+        if !has_token {
+            return empty(StatusCode::NOT_FOUND);
+        }
+        let parts: Vec<&str> = rest.split('/').collect();
+        match parts.as_slice() {
+            ["mcp", variable, session @ ..] if session.len() < 2 => match self.mcp.get(*variable) {
+                Some(stand_in) => stand_in.answer(request, session.first().copied()).await,
                 None => empty(StatusCode::NOT_FOUND),
             },
-            (Some("hello"), None, None) if request.method() == Method::POST => {
+            ["hello"] if is_post => {
                 self.is_greeted.store(true, Ordering::Release);
                 reply(&json!({}))
             }
-            (Some("call"), None, None) if request.method() == Method::POST => {
+            ["call"] if is_post => {
                 match whole(request).await.and_then(|body| serde_json::from_slice(&body).ok()) {
                     Some(asked) => reply(&self.answer_call(&asked).await),
                     None => empty(StatusCode::BAD_REQUEST),

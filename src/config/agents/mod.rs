@@ -13,7 +13,7 @@ mod stubs;
 pub use command::split_command;
 
 use self::stubs::StubsKey;
-use crate::domain::{AgentSpec, Protocol, ToolsSpec};
+use crate::domain::{AgentSpec, Protocol, ToolsSpec, TraceSource};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -35,6 +35,7 @@ const ADDRESSES: &[(&str, ParseAddress)] =
 pub(super) struct AgentTable {
     kind: KindTable,
     stubs: Option<StubsKey>,
+    traces: TraceSource,
 }
 
 /// An agent in `evaltrail.toml`, by its `kind`.
@@ -52,7 +53,8 @@ impl TryFrom<toml::Table> for AgentTable {
 
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
         let stubs = table.remove("stubs").map(StubsKey::read).transpose()?;
-        Ok(AgentTable { kind: KindTable::read(table)?, stubs })
+        let traces = table.remove("traces").map_or(Ok(TraceSource::None), stubs::trace_source)?;
+        Ok(AgentTable { kind: KindTable::read(table)?, stubs, traces })
     }
 }
 
@@ -95,9 +97,13 @@ impl AgentTable {
         }
     }
 
-    /// How the agent's tools are answered, if the file says it; paths are relative to `root`. The error is a message.
+    /// How the agent's tools are seen and answered, if the file says it; paths are relative to `root`. The error is a message.
     pub(super) fn tools(&mut self, root: &Path) -> Result<Option<ToolsSpec>, String> {
-        self.stubs.take().map(|stubs| stubs.spec(root)).transpose()
+        let tools = self.stubs.take().map(|stubs| stubs.spec(root)).transpose()?;
+        if self.traces == TraceSource::None {
+            return Ok(tools);
+        }
+        Ok(Some(ToolsSpec { traces: std::mem::take(&mut self.traces), ..tools.unwrap_or_default() }))
     }
 
     /// The agent of this name; paths are relative to `root`. The error is a message.

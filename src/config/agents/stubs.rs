@@ -1,6 +1,6 @@
-//! How the tools of an agent are answered: the key `stubs` of any agent.
+//! How the tools of an agent are seen and answered: the keys `stubs` and `traces` of any agent.
 
-use crate::domain::{McpSource, StubMode, ToolsSpec};
+use crate::domain::{McpSource, StubMode, ToolsSpec, TraceSource};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,25 @@ struct McpTable {
     declarations: Option<PathBuf>,
 }
 
+/// `traces = true`, or `"HOST:PORT"` of this machine. The error is a message.
+pub(super) fn trace_source(value: toml::Value) -> Result<TraceSource, String> {
+    let wrong =
+        "traces: expected true, or the HOST:PORT of this machine to which the agent exports its spans";
+    match value {
+        toml::Value::Boolean(true) => Ok(TraceSource::Started),
+        toml::Value::Boolean(false) => Ok(TraceSource::None),
+        toml::Value::String(place) => {
+            let url = Url::parse(&format!("http://{place}")).ok();
+            let is_here = |url: &Url| matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+            match url.filter(is_here).and_then(|url| url.port()) {
+                Some(_) => Ok(TraceSource::At(place.replace("localhost", "127.0.0.1"))),
+                None => Err(format!("{wrong}; {place:?} is not one")),
+            }
+        }
+        _ => Err(wrong.into()),
+    }
+}
+
 impl StubsKey {
     /// Reads the key. The error is a message.
     pub(super) fn read(value: toml::Value) -> Result<StubsKey, String> {
@@ -66,7 +85,7 @@ impl StubsKey {
         Ok(ToolsSpec {
             stubs: table.unmatched.unwrap_or(StubMode::Fail),
             mcp: mcp.collect::<Result<_, String>>()?,
-            faults: Vec::new(),
+            ..ToolsSpec::default()
         })
     }
 }

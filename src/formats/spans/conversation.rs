@@ -3,7 +3,7 @@
 use super::TraceSpan;
 use super::turn::{TracedStep, TracedTurn, traced_turn};
 use crate::domain::{Content, Invocation, Part, ToolResponse, Trajectory};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// A conversation that was read from traces.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,27 +20,37 @@ pub struct Traced {
 
 /// The conversations in these spans, in the order in which they began.
 pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
-    let mut by_trace: Vec<(String, Vec<&TraceSpan>)> = Vec::new();
+    let conversation = |(id, turns): (String, Vec<TracedTurn>)| {
+        let missing = turns.iter().enumerate().flat_map(|(at, turn)| missing(turn, at + 1)).collect();
+        let agent = turns.iter().find_map(|turn| turn.agent.clone());
+        Traced { id, agent, missing, turns: turns.into_iter().map(invocation).collect() }
+    };
+    traced_conversations(spans).into_iter().map(conversation).collect()
+}
+
+/// The turns of each conversation, which is named by its id, or by that of its trace if it has none.
+pub fn traced_conversations(spans: &[TraceSpan]) -> Vec<(String, Vec<TracedTurn>)> {
+    let mut by_trace: Vec<(&str, Vec<&TraceSpan>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for span in spans {
-        match by_trace.iter_mut().find(|(trace, _)| *trace == span.trace) {
-            Some((_, found)) => found.push(span),
-            None => by_trace.push((span.trace.clone(), vec![span])),
-        }
+        let place = *places.entry(&span.trace).or_insert_with(|| {
+            by_trace.push((&span.trace, Vec::new()));
+            by_trace.len() - 1
+        });
+        by_trace[place].1.push(span);
     }
-    let mut order = Vec::new();
-    let mut found: BTreeMap<String, Traced> = BTreeMap::new();
+    let mut found: Vec<(String, Vec<TracedTurn>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (trace, spans) in by_trace {
         let Some(turn) = traced_turn(&spans) else { continue };
-        let id = turn.conversation.clone().unwrap_or(trace);
-        if !order.contains(&id) {
-            order.push(id.clone());
-        }
-        let traced = found.entry(id.clone()).or_insert_with(|| Traced { id, ..Traced::default() });
-        traced.agent = traced.agent.take().or_else(|| turn.agent.clone());
-        traced.missing.extend(missing(&turn, traced.turns.len() + 1));
-        traced.turns.push(invocation(turn));
+        let id = turn.conversation.clone().unwrap_or_else(|| trace.to_string());
+        let place = *places.entry(id.clone()).or_insert_with(|| {
+            found.push((id, Vec::new()));
+            found.len() - 1
+        });
+        found[place].1.push(turn);
     }
-    order.into_iter().filter_map(|id| found.remove(&id)).collect()
+    found
 }
 
 fn invocation(turn: TracedTurn) -> Invocation {

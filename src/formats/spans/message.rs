@@ -119,8 +119,12 @@ mod tests {
         let call = ToolCall { id: Some("1".into()), ..ToolCall::new("get", args) };
         let expected = Message { role: "ai".into(), text: "hi".into(), calls: vec![call] };
         for form in forms {
-            assert_eq!(messages(&json!([form])), [expected.clone()], "{form}");
-            assert_eq!(messages(&json!([[form]]).to_string().into()), [expected.clone()], "{form}");
+            assert_eq!(messages(&json!([form])), std::slice::from_ref(&expected), "{form}");
+            assert_eq!(
+                messages(&json!([[form]]).to_string().into()),
+                std::slice::from_ref(&expected),
+                "{form}"
+            );
         }
     }
 }

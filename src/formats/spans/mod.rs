@@ -9,13 +9,14 @@
 mod conversation;
 mod facts;
 mod langsmith;
+mod library;
 mod message;
 mod openinference;
 mod protobuf;
 mod read;
 mod turn;
 
-pub use conversation::{Traced, conversations};
+pub use conversation::{Traced, conversations, traced_conversations};
 pub use protobuf::read_protobuf;
 pub use read::read_spans;
 pub use turn::{TracedStep, TracedTurn, traced_turn};

@@ -1,7 +1,8 @@
 //! The turn of a conversation that a trace is about.
 
 use super::TraceSpan;
-use super::facts::{SpanFacts, ToolFacts, facts_of};
+use super::facts::{SpanFacts, ToolFacts};
+use super::library::facts_of;
 use crate::domain::ToolCall;
 use serde_json::Value;
 use std::collections::HashMap;
