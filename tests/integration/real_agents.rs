@@ -70,6 +70,19 @@ impl RealServer {
         stream.write_all(request.as_bytes()).is_ok() && stream.read_exact(&mut answer).is_ok()
     }
 
+    /// The server's answer in JSON to a request with this body.
+    fn post(&self, path: &str, body: &str) -> Value {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let length = body.len();
+        let head = "Host: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json";
+        write!(stream, "POST {path} HTTP/1.0\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (_, json) = answer.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+
     fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("server.log")).unwrap_or_default()
     }
@@ -325,6 +338,61 @@ fn graphs_on_a_langgraph_server() {
     ];
     mode("langgraph+http://127.0.0.1:{port}", &cases).check(&server);
     mode("langgraph+http://127.0.0.1:{port}#assistant=plain&input=question", &["plain"]).check(&server);
+    graph_over_a2a(&server);
+}
+
+/// LangGraph's A2A mixes both versions of the protocol, sends each text in growing snapshots, and names tools without
+/// their arguments: the responses are whole, and the calls are unknown.
+fn graph_over_a2a(server: &RealServer) {
+    let found = server.post("/assistants/search", r#"{"graph_id": "desk"}"#);
+    let assistant = found[0]["assistant_id"].as_str().unwrap();
+    let agent = format!("a2a+http://127.0.0.1:{}/a2a/{assistant}", server.port);
+    let home = tempfile::tempdir().unwrap();
+    let mut command = evaltrail(home.path());
+    command.current_dir(server.path("langgraph")).args(["run", "--json", "--agent", &agent]);
+    let out = output(command.arg("cases.evalset.json:weather,hello,memory,crash"));
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+    for case in report["cases"].as_array().unwrap() {
+        if case["eval_id"] == "crash" {
+            assert_eq!(case["error"], "the model broke on purpose");
+            continue;
+        }
+        assert_eq!(case["status"], "not_evaluated", "{case}");
+        for turn in case["invocations"].as_array().unwrap() {
+            assert_eq!(turn["actual"]["response"], turn["expected"]["response"], "{case}");
+            assert_eq!(turn["actual"]["calls_known"], false, "{case}");
+        }
+    }
+}
+
+#[test]
+fn adk_with_the_tools_of_an_mcp_server() {
+    let Some(environment) = environment("mcp-adk") else { return };
+    let memory = ["--session_service_uri", "memory://", "--artifact_service_uri", "memory://"];
+    let args: Vec<&str> = ["api_server", "--port", "{port}"].into_iter().chain(memory).chain(["."]).collect();
+    let server = RealServer::start(&environment, "mcp_adk", "adk", &args);
+    let agent = "adk+http://127.0.0.1:{port}/desk_mcp";
+    Mode { folder: "mcp_adk", agent, expected: "expected.json", cases: &[] }.check(&server);
+}
+
+#[test]
+fn an_mcp_server_of_the_real_library_as_an_agent() {
+    let Some(environment) = environment("mcp-adk") else { return };
+    let server = RealServer::start(&environment, "mcp_adk", "python", &["tools_server.py", "http", "{port}"]);
+    let agent = format!("mcp+http://127.0.0.1:{}/mcp#tool=add_note", server.port);
+    let home = tempfile::tempdir().unwrap();
+    let mut command = evaltrail(home.path());
+    command.current_dir(server.path("mcp_adk")).args(["run", "--json", "--agent", &agent]);
+    let out = output(command.arg("cases.evalset.json:hello"));
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+    let said = report["cases"][0]["invocations"][0]["actual"]["response"].as_str().unwrap_or_default();
+    assert_eq!(
+        serde_json::from_str::<Value>(said).ok(),
+        Some(serde_json::json!({"saved": true})),
+        "{report}"
+    );
 }
 
 #[test]
