@@ -7,6 +7,7 @@ use crate::formats::adk::Event;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -54,6 +55,19 @@ pub struct AgentHello {
     pub about: Vec<(&'static str, String)>,
     /// The tools that it declares.
     pub tools: Vec<DeclaredTool>,
+}
+
+impl AgentHello {
+    /// The tools, each with the names of its arguments, in a line; `None` if it declares none.
+    pub fn tool_words(&self) -> Option<String> {
+        let shown = |(name, arguments): &DeclaredTool| match arguments.is_empty() {
+            true => name.clone(),
+            false => format!("{name}({})", arguments.join(", ")),
+        };
+        // Agents may share a tool.
+        let tools: BTreeSet<String> = self.tools.iter().map(shown).collect();
+        (!tools.is_empty()).then(|| format!("tools: {}", tools.into_iter().collect::<Vec<_>>().join(", ")))
+    }
 }
 
 /// A tool's name and its arguments' names.

@@ -8,15 +8,12 @@ use super::trust;
 use crate::agents::{AgentHello, Opening, TemplateProbe, greet, probe_template};
 use crate::config::is_agent_address;
 use crate::domain::{AgentSpec, Invocation, clean, clean_line, value_text};
-use crate::runner::{ChatEvent, agent_questions, chat};
+use crate::runner::{ChatEvent, ListedAgent, agent_questions, chat, list_agents};
 use crate::store::{Places, Trust};
-use crate::workspace::{Workspace, named_agents};
+use crate::workspace::Workspace;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// The time limit for an agent in the list to answer.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// The time limit for the agent that is checked to answer, in addition to the start of its server.
 const CHECKS_WITHIN: Duration = Duration::from_secs(30);
 /// The maximum length of a reply that is displayed, in characters.
@@ -30,22 +27,10 @@ pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// An agent of the list.
-struct Listed {
-    name: String,
-    spec: Result<AgentSpec, String>,
-    /// Whether the agent answers, if it was asked.
-    state: String,
-    answers: Option<bool>,
-    hello: Option<AgentHello>,
-}
-
 async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let trust = Trust::load(Places::find().as_ref());
-    let asking =
-        named_agents(&workspace).into_iter().map(|(name, spec)| listed(&workspace, &trust, name, spec));
-    let found: Vec<Listed> = futures_util::future::join_all(asking).await;
+    let found = list_agents(&workspace, &trust).await;
     if args.json {
         let agents: Vec<Value> = found.iter().map(as_json).collect();
         say_json(&serde_json::to_string_pretty(&agents)?);
@@ -59,57 +44,17 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     }
     let paint = paint(ColorWhen::Auto);
     for one in &found {
-        let label = one.spec.as_ref().map_or_else(|why| why.clone(), AgentSpec::label);
-        say(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&label)));
+        say(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&one.label())));
         say(&paint.faint(&format!("  {}", clean_line(&one.state))));
-        if let Some(line) = one.hello.as_ref().and_then(tools_of) {
-            say(&paint.faint(&format!("  {line}")));
+        if let Some(line) = one.hello.as_ref().and_then(AgentHello::tool_words) {
+            say(&paint.faint(&format!("  {}", clean_line(&line))));
         }
     }
     say(&paint.faint("evaltrail agents check NAME --prompt TEXT sends a message to one"));
     Ok(Exit::Success)
 }
 
-/// An agent with its state. Only a running server that may be contacted is.
-async fn listed(
-    workspace: &Workspace,
-    trust: &Trust,
-    name: String,
-    spec: Result<AgentSpec, String>,
-) -> Listed {
-    let (state, answers, hello) = match &spec {
-        Err(_) => ("cannot be used".to_string(), None, None),
-        Ok(spec) if spec.address().is_none() => (started_words(spec).to_string(), None, None),
-        Ok(spec) => {
-            let questions = agent_questions(workspace, spec);
-            match questions.iter().all(|question| trust.allows(&question.fingerprint)) {
-                false => (
-                    "not contacted: it needs your permission; agents check asks for it".to_string(),
-                    None,
-                    None,
-                ),
-                true => match greet(spec, ANSWERS_WITHIN).await {
-                    Ok(hello) if !hello.was_asked => {
-                        ("asked only with a message".to_string(), None, Some(hello))
-                    }
-                    Ok(hello) => ("answers".to_string(), Some(true), Some(hello)),
-                    Err(error) => (error.message, Some(false), None),
-                },
-            }
-        }
-    };
-    Listed { name, spec, state, answers, hello }
-}
-
-fn started_words(spec: &AgentSpec) -> &'static str {
-    match spec {
-        AgentSpec::Replay { .. } => "a recording",
-        AgentSpec::Command(_) => "started for each attempt",
-        _ => "started for a run",
-    }
-}
-
-fn as_json(one: &Listed) -> Value {
+fn as_json(one: &ListedAgent) -> Value {
     let tools =
         one.hello.as_ref().map(|hello| json!(hello.tools.iter().map(|(name, _)| name).collect::<Vec<_>>()));
     json!({
@@ -150,8 +95,8 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
     for (key, words) in &hello.about {
         say(&format!("  {}  {}", paint.faint(&format!("{key:10}")), clean_line(words)));
     }
-    if let Some(line) = tools_of(&hello) {
-        say(&format!("  {line}"));
+    if let Some(line) = hello.tool_words() {
+        say(&format!("  {}", clean_line(&line)));
     }
     let Some(prompt) = &args.prompt else { return Ok(Exit::Success) };
     match probe_template(&spec, prompt).await {
@@ -163,17 +108,6 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
             Ok(Exit::Failures)
         }
     }
-}
-
-/// The tools, each with the names of its arguments.
-fn tools_of(hello: &AgentHello) -> Option<String> {
-    let shown = |(name, arguments): &(String, Vec<String>)| match arguments.is_empty() {
-        true => clean_line(name).into_owned(),
-        false => clean_line(&format!("{name}({})", arguments.join(", "))).into_owned(),
-    };
-    // Agents may share a tool.
-    let tools: BTreeSet<String> = hello.tools.iter().map(shown).collect();
-    (!tools.is_empty()).then(|| format!("tools: {}", tools.into_iter().collect::<Vec<_>>().join(", ")))
 }
 
 /// Displays what was sent, what came back, and what each path of the template found in it. It is a failure if the path of

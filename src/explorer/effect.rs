@@ -1,6 +1,6 @@
 //! Effects: requests for side effects, as data.
 
-use crate::domain::{AttemptKey, CancelReason, Decision, EndedAttempt, HumanVerdict, SessionInput};
+use crate::domain::{AttemptKey, CancelReason, Decision, EndedAttempt, HumanVerdict, SessionInput, StubMode};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
@@ -53,6 +53,8 @@ pub struct RunOverrides {
     pub jobs: Option<u32>,
     /// The agent, as a name or address in the syntax of `run --agent`.
     pub agent: Option<String>,
+    /// Whether tools are answered from stubs, as for `run --stubs`.
+    pub stubs: Option<StubMode>,
     /// The judge model, in the syntax of `run --judge`.
     pub judge: Option<String>,
     /// Number of judge samples for each question, if the criterion does not specify it.
@@ -165,6 +167,9 @@ pub enum SetEffect {
     /// Collect the tools that the workspace and the set's agent use or declare. The reply is
     /// [`crate::explorer::SetMsg::ToolsCollected`].
     CollectTools(usize),
+    /// List the agents of the workspace with what each says about itself. The reply is
+    /// [`crate::explorer::SetMsg::AgentsListed`].
+    ListAgents,
     /// Look for the answers that calls of a case lacked in past runs. The reply is
     /// [`crate::explorer::SetMsg::AnswersFound`].
     FindAnswers(CaseRef, Arc<EndedAttempt>),

@@ -86,6 +86,8 @@ pub enum SetMsg {
     Found(Vec<SetPath>),
     /// The tools that the workspace and the set's agent use or declare.
     ToolsCollected(Tools),
+    /// The agents of the workspace, each with its name, how it is reached, and its state with its tools.
+    AgentsListed(Vec<AgentLine>),
     /// The reply to [`crate::explorer::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is
     /// none.
     AnswersFound(Result<(String, FileJob), String>),
@@ -299,4 +301,15 @@ impl MouseKind {
             MouseKind::ScrollDown => Some(Motion::Down),
         }
     }
+}
+
+/// An agent of the workspace in a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentLine {
+    /// The name under which it can be run.
+    pub name: String,
+    /// How it is reached, or why it cannot be.
+    pub label: String,
+    /// Whether it runs, and its tools.
+    pub state: String,
 }

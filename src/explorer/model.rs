@@ -7,6 +7,7 @@ use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
 use crate::explorer::effect::{ReadFiles, RunOverrides};
+use crate::explorer::message::AgentLine;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node};
@@ -100,6 +101,8 @@ pub struct Model {
     pub judge: Option<String>,
     /// The agents found in the workspace or named in its configuration.
     pub agents: Vec<String>,
+    /// What the agents of the workspace say about themselves, as far as they were asked.
+    pub agent_lines: Vec<AgentLine>,
     /// The name of the user, for decisions; may be empty.
     pub author: String,
     /// The current decisions on failures.
@@ -233,6 +236,7 @@ impl Model {
             awaited_body: None,
             judge: None,
             agents: Vec::new(),
+            agent_lines: Vec::new(),
             author: String::new(),
             decisions: Decisions::default(),
             queue: None,

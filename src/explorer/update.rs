@@ -86,6 +86,10 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects
         }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
+        SetMsg::AgentsListed(agents) => {
+            model.agent_lines = agents;
+            Vec::new()
+        }
         SetMsg::AnswersFound(found) => authoring::answers_found(model, found),
     }
 }

@@ -11,6 +11,7 @@
 //! dispatcher puts their events in order, has them written to the journal before they are shown, and decides which
 //! attempts may still start. It never waits for the disk (`journal`) or for the listener (`outbox`).
 
+mod agents;
 mod attempt;
 mod baseline;
 mod batches;
@@ -34,6 +35,7 @@ mod scoring;
 mod start;
 mod trust;
 
+pub use agents::{ListedAgent, list_agents};
 pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};

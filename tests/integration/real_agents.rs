@@ -33,13 +33,19 @@ struct RealServer {
 impl RealServer {
     /// Starts a server in a folder of the oracle. `{port}` in the arguments is replaced by the port.
     fn start(environment: &Path, folder: &str, program: &str, args: &[&str]) -> RealServer {
+        RealServer::start_prepared(folder, &environment.join("bin").join(program), args, |_| {})
+    }
+
+    /// The same for a program at a path, after its folder was prepared.
+    fn start_prepared(folder: &str, program: &Path, args: &[&str], prepare: impl Fn(&Path)) -> RealServer {
         let place = tempfile::tempdir().unwrap();
         copy_folder(&oracle().unwrap().join("real"), place.path());
+        prepare(&place.path().join(folder));
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let log = std::fs::File::create(place.path().join("server.log")).unwrap();
-        let programs = environment.join("bin");
+        let programs = program.parent().unwrap();
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
-        let child = Command::new(programs.join(program))
+        let child = Command::new(program)
             .args(args.iter().map(|arg| arg.replace("{port}", &port.to_string())))
             .current_dir(place.path().join(folder))
             .env("PATH", path)
@@ -374,6 +380,45 @@ fn adk_with_the_tools_of_an_mcp_server() {
     let server = RealServer::start(&environment, "mcp_adk", "adk", &args);
     let agent = "adk+http://127.0.0.1:{port}/desk_mcp";
     Mode { folder: "mcp_adk", agent, expected: "expected.json", cases: &[] }.check(&server);
+}
+
+/// ADK for JavaScript sends times in milliseconds, and failures of the agent as events.
+#[test]
+fn adk_for_javascript() {
+    if !crate::common::has_program("npm") {
+        return println!("SKIPPED: npm was not found");
+    }
+    let Some(environment) = environment("adk-js") else { return };
+    let node = Path::new("/").join("usr/bin/env");
+    let args = ["node", "cli.js", "api_server", "-h", "127.0.0.1", "-p", "{port}", "agents"];
+    let server = RealServer::start_prepared("adk_js", &node, &args, |folder| {
+        std::os::unix::fs::symlink(environment.join("node_modules"), folder.join("node_modules")).unwrap();
+        let cli = "import './node_modules/@google/adk-devtools/dist/esm/cli_entrypoint.js';\n";
+        std::fs::write(folder.join("cli.js"), cli).unwrap();
+    });
+    let home = tempfile::tempdir().unwrap();
+    let mut command = evaltrail(home.path());
+    let agent = format!("adk+http://127.0.0.1:{}/desk_js", server.port);
+    command.current_dir(server.path("adk_js")).args([
+        "run",
+        "cases.evalset.json",
+        "--json",
+        "--agent",
+        &agent,
+    ]);
+    let out = output(&mut command);
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+    for case in report["cases"].as_array().unwrap() {
+        match case["eval_id"].as_str().unwrap() {
+            "crash" => {
+                assert_eq!(case["status"], "errored", "{case}");
+                assert!(case["error"].as_str().unwrap().contains("on purpose"), "{case}");
+            }
+            _ => assert_eq!(case["status"], "passed", "{case}"),
+        }
+        assert!(case["latency_s"].as_f64().unwrap() < 60.0, "times are in seconds: {case}");
+    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //! evaltrail ends; a run without this dialog takes what is configured.
 
 use super::{Dialog, Overlay};
-use crate::domain::Query;
+use crate::domain::{Query, StubMode, clean_line};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::{Motion, RUN_WITH};
-use crate::explorer::effect::{Against, Effect, RunOverrides};
+use crate::explorer::effect::{Against, Effect, RunOverrides, SetEffect};
 use crate::explorer::layout::Layout;
+use crate::explorer::message::AgentLine;
 use crate::explorer::model::Model;
 use crate::explorer::screens::{browse, run};
 use crate::explorer::theme::{Role, Theme};
@@ -32,6 +33,7 @@ enum RunOption {
     Repeats,
     Jobs,
     Agent,
+    Stubs,
     Judge,
     Samples,
     Criteria,
@@ -40,10 +42,11 @@ enum RunOption {
 
 impl RunOption {
     /// In the order of the dialog: what is changed most often is first.
-    const ALL: [RunOption; 7] = [
+    const ALL: [RunOption; 8] = [
         RunOption::Repeats,
         RunOption::Jobs,
         RunOption::Agent,
+        RunOption::Stubs,
         RunOption::Judge,
         RunOption::Samples,
         RunOption::Criteria,
@@ -55,6 +58,7 @@ impl RunOption {
             RunOption::Repeats => "repeats",
             RunOption::Jobs => "jobs",
             RunOption::Agent => "agent",
+            RunOption::Stubs => "stubs",
             RunOption::Judge => "judge",
             RunOption::Samples => "judge samples",
             RunOption::Criteria => "criteria",
@@ -68,6 +72,7 @@ impl RunOption {
             RunOption::Repeats => "attempts of each case",
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
+            RunOption::Stubs => "answers of tools; tab: the next",
             RunOption::Judge => "judge model",
             RunOption::Samples => "if a criterion has none",
             RunOption::Criteria => "file, for all sets of the run",
@@ -112,6 +117,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         RunOption::Repeats => number(chosen.repeat),
         RunOption::Jobs => number(chosen.jobs),
         RunOption::Agent => text(&chosen.agent),
+        RunOption::Stubs => stubs_name(chosen.stubs).to_string(),
         RunOption::Judge => text(&chosen.judge),
         RunOption::Samples => number(chosen.samples),
         RunOption::Criteria => text(&chosen.criteria),
@@ -121,7 +127,17 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let cases = run::cases_in_scope(model);
     let agents = model.agents.clone();
     let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
-    super::open(model, Overlay::RunOptions(form))
+    let mut effects = super::open(model, Overlay::RunOptions(form));
+    effects.push(Effect::Sets(SetEffect::ListAgents));
+    effects
+}
+
+fn stubs_name(mode: Option<StubMode>) -> &'static str {
+    StubMode::NAMES.iter().find(|(_, one)| Some(*one) == mode).map_or("", |(name, _)| name)
+}
+
+fn stubs_named(name: &str) -> Option<StubMode> {
+    StubMode::NAMES.iter().find(|(one, _)| *one == name).map(|(_, mode)| *mode)
 }
 
 impl RunOptionsForm {
@@ -137,6 +153,7 @@ impl RunOptionsForm {
             repeat: number(RunOption::Repeats),
             jobs: number(RunOption::Jobs),
             agent: text(RunOption::Agent),
+            stubs: stubs_named(self.value(RunOption::Stubs)),
             judge: text(RunOption::Judge),
             samples: number(RunOption::Samples),
             criteria: text(RunOption::Criteria),
@@ -160,14 +177,35 @@ impl RunOptionsForm {
         if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
     }
 
-    /// The next agent that can be named; after the last one, what is configured.
-    fn next_agent(&mut self) {
-        let now = self.value(RunOption::Agent);
-        let next = match self.agents.iter().position(|agent| agent == now) {
-            Some(at) => self.agents.get(at + 1),
-            None => self.agents.first(),
+    /// The next value of a field whose values are known; after the last one, what is configured.
+    fn next_value(&mut self, option: RunOption) {
+        let known: Vec<&str> = match option {
+            RunOption::Stubs => StubMode::NAMES.iter().map(|(name, _)| *name).collect(),
+            _ => self.agents.iter().map(String::as_str).collect(),
         };
-        self.fields[self.cursor].1 = Input::new(next.cloned().unwrap_or_default());
+        let now = self.value(option);
+        let next = match known.iter().position(|one| *one == now) {
+            Some(at) => known.get(at + 1),
+            None => known.first(),
+        };
+        self.fields[self.cursor].1 = Input::new(next.map(ToString::to_string).unwrap_or_default());
+    }
+
+    /// What is wrong with a value that is chosen from a list.
+    fn unknown(&self) -> Option<String> {
+        let stubs = self.value(RunOption::Stubs);
+        let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
+        (!stubs.is_empty() && stubs_named(stubs).is_none()).then(|| format!("stubs: one of {names}"))
+    }
+
+    /// What the agent in the field says about itself, or the names that can be chosen.
+    fn agent_note(&self, model: &Model) -> String {
+        let named = self.value(RunOption::Agent);
+        match model.agent_lines.iter().find(|line| line.name == named) {
+            Some(AgentLine { label, state, .. }) => clean_line(&format!("{label} · {state}")).into_owned(),
+            None if self.agents.is_empty() => String::new(),
+            None => format!("tab: {}", self.agents.join(" · ")),
+        }
     }
 
     /// The last line: what is wrong, or more about the field under the cursor.
@@ -176,7 +214,15 @@ impl RunOptionsForm {
             return (wrong.clone(), Role::Bad);
         }
         let words = match self.fields[self.cursor].0 {
-            RunOption::Agent if !self.agents.is_empty() => format!("tab: {}", self.agents.join(" · ")),
+            RunOption::Agent => self.agent_note(model),
+            RunOption::Stubs => match self.value(RunOption::Stubs) {
+                "" => "tab: off · fail · error · live · nearest".into(),
+                "off" => "the agent's own tools run".into(),
+                "fail" => "a call without a stub makes the attempt errored".into(),
+                "error" => "a call without a stub is answered with an error".into(),
+                "live" => "the agent's own tool answers a call without a stub".into(),
+                _ => "the nearest stub answers a call without one".into(),
+            },
             RunOption::Judge => {
                 let judge = model.judge.as_deref().unwrap_or("as each criterion specifies");
                 format!("configured: {judge}")
@@ -197,12 +243,13 @@ impl RunOptionsForm {
 }
 
 impl Dialog for RunOptionsForm {
-    /// `tab` names the next agent.
+    /// `tab` names the next agent, or the next mode of stubs.
     fn own_key(&mut self, key: Key) -> bool {
-        let is_next = key.code == KeyCode::Tab && self.fields[self.cursor].0 == RunOption::Agent;
+        let option = self.fields[self.cursor].0;
+        let is_next = key.code == KeyCode::Tab && matches!(option, RunOption::Agent | RunOption::Stubs);
         if is_next {
             self.wrong = None;
-            self.next_agent();
+            self.next_value(option);
         }
         is_next
     }
@@ -236,7 +283,7 @@ impl Dialog for RunOptionsForm {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        let chosen = self.zero().map_or_else(|| self.chosen_cases(model), Err);
+        let chosen = self.zero().or(self.unknown()).map_or_else(|| self.chosen_cases(model), Err);
         match chosen {
             Ok(cases) => {
                 model.run_overrides = self.overrides();

@@ -97,6 +97,7 @@ impl EffectExecutor {
                 }))
             }),
             SetEffect::CollectTools(set) => self.collect_tools(set),
+            SetEffect::ListAgents => self.list_agents(),
             SetEffect::FindAnswers(case, attempt) => self.elsewhere(move |context| {
                 let found = found_answers(context, case, &attempt);
                 Some(Msg::Sets(SetMsg::AnswersFound(found)))
@@ -245,7 +246,15 @@ impl EffectExecutor {
         });
     }
 
-    /// Reads past runs.
+    /// The agents of the workspace, with what those say that run already and may be contacted.
+    fn list_agents(&self) {
+        let (workspace, back) = (self.workspace.clone(), self.back.clone());
+        tokio::spawn(async move {
+            let agents = tools::agent_lines(&workspace).await;
+            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::AgentsListed(agents)))).await;
+        });
+    }
+
     /// Reads the past results. `files` are the files that were read already.
     pub(crate) fn read_history(&self, ticket: Ticket, files: ReadFiles) {
         let are_read = self.results_read.clone().drop_guard();

@@ -103,6 +103,7 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
             ..judge
         },
         agent: chosen.agent,
+        stubs: chosen.stubs,
         config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
         ..Request::default()
     })

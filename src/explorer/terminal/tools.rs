@@ -1,7 +1,11 @@
-//! The tools that occur in a workspace.
+//! The tools and the agents of a workspace.
 
+use crate::agents::AgentHello;
 use crate::explorer::Tools;
-use crate::workspace::{SetPath, open_set};
+use crate::explorer::message::AgentLine;
+use crate::runner::{ListedAgent, list_agents};
+use crate::store::{Places, Trust};
+use crate::workspace::{SetPath, Workspace, open_set};
 
 /// Maximum number of cases of a file that are searched.
 const CASES: usize = 2_000;
@@ -18,4 +22,15 @@ pub(crate) fn of_sets(sets: &[SetPath]) -> Tools {
         }
     }
     tools
+}
+
+/// The agents of a workspace, with what each says about itself.
+pub(crate) async fn agent_lines(workspace: &Workspace) -> Vec<AgentLine> {
+    let trust = Trust::load(Places::find().as_ref());
+    let line = |agent: ListedAgent| {
+        let tools = agent.hello.as_ref().and_then(AgentHello::tool_words);
+        let state: Vec<String> = [agent.state.clone()].into_iter().chain(tools).collect();
+        AgentLine { label: agent.label(), state: state.join(" · "), name: agent.name }
+    };
+    list_agents(workspace, &trust).await.into_iter().map(line).collect()
 }

@@ -199,6 +199,12 @@ impl Drop for ScriptedJudge {
     }
 }
 
+/// Whether a program is on the PATH.
+pub fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
 /// The Python beside the real `adk`, or the system's.
 pub fn python() -> Option<PathBuf> {
     let beside = adk().and_then(|adk| Some(adk.parent()?.join("python")));
