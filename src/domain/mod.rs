@@ -69,8 +69,9 @@ pub use number::{float_of, plain_json, python_json, special_number, value_text};
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{
-    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, HttpCalls, HttpSettings, HttpStream,
-    LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec, with_variables,
+    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, HttpCalls, HttpResults, HttpSettings,
+    HttpStream, LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec,
+    with_variables,
 };
 pub use query::{Query, QueryError, Subject};
 pub use run::{

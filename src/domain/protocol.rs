@@ -126,7 +126,7 @@ pub struct HttpSettings {
     /// The method.
     #[serde(default = "post")]
     pub method: String,
-    /// The body of a request, with the placeholders `{prompt}`, `{messages}`, `{session_id}`, `{user_id}`, `{eval_id}`,
+    /// The body of a request, with the placeholders `{prompt}`, `{messages}`, `{ui_messages}`, `{session_id}`, `{user_id}`, `{eval_id}`,
     /// `{turn}`, `{state}` and `{user_content}`, which the address may have, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Map<String, Value>>,
@@ -143,6 +143,9 @@ pub struct HttpSettings {
     /// Where the tool calls are. They are not known when this is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<HttpCalls>,
+    /// Where the responses of tools are that do not stand beside their calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<HttpResults>,
     /// How the reply is streamed; it is not when this is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<HttpStream>,
@@ -182,6 +185,18 @@ pub struct HttpCalls {
     /// The agent that made the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+}
+
+/// Where responses of tools are that do not stand beside their calls. All paths but the first are relative to a response.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpResults {
+    /// The responses.
+    pub path: String,
+    /// The id of the call.
+    pub id: String,
+    /// The response itself.
+    pub response: String,
 }
 
 /// How a reply is streamed: as server-sent events, or as lines of JSON.

@@ -101,3 +101,38 @@ fn a_streamed_reply_is_joined() {
     let report = run_template(config, &server, &["hi"]);
     assert_eq!(report["cases"][0]["status"], "passed", "{report}");
 }
+
+/// What `toUIMessageStreamResponse` of version 6.0 sent for these messages, with other names.
+#[test]
+fn the_preset_for_vercels_ai_sdk_reads_calls_results_and_errors() {
+    let server = ScriptedServer::start(|request, stream| {
+        let said =
+            request.body["messages"].as_array().and_then(|list| list.last()).cloned().unwrap_or_default();
+        let items = match said["parts"][0]["text"] == "break" {
+            true => vec![json!({"type": "start"}), json!({"type": "error", "errorText": "the model broke"})],
+            false => vec![
+                json!({"type": "start"}),
+                json!({"type": "start-step"}),
+                json!({"type": "tool-input-start", "toolCallId": "c1", "toolName": "get"}),
+                json!({"type": "tool-input-available", "toolCallId": "c1", "toolName": "get", "input": {"city": "Oslo"}}),
+                json!({"type": "tool-output-error", "toolCallId": "c1", "errorText": "no such city"}),
+                json!({"type": "finish-step"}),
+                json!({"type": "text-start", "id": "1"}),
+                json!({"type": "text-delta", "id": "1", "delta": "It "}),
+                json!({"type": "text-delta", "id": "1", "delta": "rains."}),
+                json!({"type": "text-end", "id": "1"}),
+                json!({"type": "finish", "finishReason": "stop"}),
+            ],
+        };
+        let lines: String = items.iter().map(|item| format!("data: {item}\n\n")).collect();
+        answer(stream, "200 OK", SSE, &format!("{lines}data: [DONE]\n\n"))
+    });
+    let config = "preset = \"vercel-ai\"\nurl = \"http://127.0.0.1:{port}/api/chat\"";
+    let report = run_template(config, &server, &["hi", "and then?"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+    let history = server.received()[1].body["messages"].clone();
+    assert_eq!(history[0]["parts"], json!([{"type": "text", "text": "hi"}]));
+    assert_eq!((&history[1]["role"], history.as_array().unwrap().len()), (&json!("assistant"), 3));
+    let report = run_template(config, &server, &["break"]);
+    assert_eq!(report["cases"][0]["error"], "the model broke", "{report}");
+}

@@ -6,7 +6,7 @@ mod placeholders;
 use self::paths::Paths;
 use self::placeholders::{filled, replaced};
 use super::budget::EVENT;
-use super::messages::{content_text, event_with, history_messages, partial_text, text_of};
+use super::messages::{content_text, event_with, history_messages, partial_text, response_part, text_of};
 use super::remote::{Items, Remote, setup};
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{AgentServer, AgentSpec, Content, HttpSettings, Part, Protocol, ServerSpec};
@@ -17,6 +17,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
+use std::collections::HashMap;
 use std::sync::Arc;
 use url::Url;
 
@@ -55,6 +56,8 @@ struct Found {
     error: Option<String>,
     /// Whether the reply says which calls were made.
     knows_calls: bool,
+    /// The tools of the calls, by the ids of the calls.
+    tools: HashMap<String, String>,
 }
 
 impl HttpAgent {
@@ -77,7 +80,7 @@ impl Agent for HttpAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let endpoint = self.endpoint.clone();
         let messages = history_messages(&opening.history);
-        if !messages.is_empty() && !endpoint.settings.body_text().contains("{messages}") {
+        if !messages.is_empty() && !endpoint.settings.body_text().contains("messages}") {
             return Err(setup("a single turn cannot be run: the body of the template has no {messages}"));
         }
         Ok(Box::new(HttpSession { endpoint, id: opening.session_id.clone(), opening, messages }))
@@ -91,6 +94,7 @@ impl HttpSession {
             "prompt" => user.spoken_text().into(),
             "user_content" => write_content(user),
             "messages" => self.messages.clone().into(),
+            "ui_messages" => self.messages.iter().enumerate().map(ui_message).collect(),
             "session_id" => self.id.clone().into(),
             "user_id" => self.opening.user_id.clone().into(),
             "eval_id" => self.opening.eval_id.clone().into(),
@@ -190,8 +194,20 @@ impl Found {
         self.error = texts(&paths.error).into_iter().next().or(self.error.take());
         if let Some(calls) = &paths.calls {
             self.knows_calls |= calls.are_known(value);
-            calls.events(value).into_iter().for_each(emit);
+            for event in calls.events(value) {
+                self.note_calls(&event);
+                emit(event);
+            }
         }
+        for (id, response) in paths.results.iter().flat_map(|results| results.found(value)) {
+            let name = self.tools.get(&id).cloned().unwrap_or_default();
+            emit(event_with("agent", vec![response_part(&name, Some(&id), response)]));
+        }
+    }
+
+    fn note_calls(&mut self, event: &Event) {
+        let calls = event.content.iter().flat_map(|content| content.calls());
+        self.tools.extend(calls.filter_map(|call| Some((call.id.clone()?, call.name.clone()))));
     }
 }
 
@@ -235,6 +251,12 @@ impl Session for HttpSession {
         let has_all_calls = endpoint.settings.calls.is_some() && (found.knows_calls || is_streamed);
         Ok(TurnOutcome { has_all_calls, ..TurnOutcome::ANSWERED })
     }
+}
+
+/// A message in the form of Vercel's AI SDK.
+fn ui_message((at, message): (usize, &Value)) -> Value {
+    let parts = json!([{"type": "text", "text": message["content"]}]);
+    json!({"id": format!("message-{}", at + 1), "role": message["role"], "parts": parts})
 }
 
 /// A trace context, by which an instrumented agent relates its spans to the turn.
@@ -293,12 +315,14 @@ async fn probe(
     let at = |path: &JsonPath| {
         values.iter().flat_map(|value| path.query(value).all()).cloned().collect::<Vec<Value>>()
     };
-    let Paths { response, error, session, text, calls } = &agent.endpoint.paths;
+    let Paths { response, error, session, text, calls, results } = &agent.endpoint.paths;
+    let results = results.as_ref().map(|results| &results.path);
     let calls = calls.as_ref().map(|calls| &calls.path);
     let paths = [
         ("response", response.as_ref()),
         ("text", text.as_ref()),
         ("calls", calls),
+        ("results", results),
         ("session", session.as_ref()),
         ("error", error.as_ref()),
     ];

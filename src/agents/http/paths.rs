@@ -1,7 +1,7 @@
 //! The paths of a template, and the calls that they lead to.
 
 use crate::agents::messages::{call_part, event_with, response_part, text_of};
-use crate::domain::{HttpCalls, HttpSettings};
+use crate::domain::{HttpCalls, HttpResults, HttpSettings};
 use crate::formats::adk::Event;
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -14,6 +14,15 @@ pub(super) struct Paths {
     pub(super) session: Option<JsonPath>,
     pub(super) text: Option<JsonPath>,
     pub(super) calls: Option<CallPaths>,
+    pub(super) results: Option<ResultPaths>,
+}
+
+/// The compiled paths of responses that do not stand beside their calls.
+#[derive(Debug)]
+pub(super) struct ResultPaths {
+    pub(super) path: JsonPath,
+    id: JsonPath,
+    response: JsonPath,
 }
 
 #[derive(Debug)]
@@ -37,7 +46,28 @@ impl Paths {
             session: compiled("session", settings.session.as_deref())?,
             text: compiled("stream.text", settings.stream.as_ref().map(|stream| stream.text.as_str()))?,
             calls: settings.calls.as_ref().map(CallPaths::of).transpose()?,
+            results: settings.results.as_ref().map(ResultPaths::of).transpose()?,
         })
+    }
+}
+
+impl ResultPaths {
+    fn of(results: &HttpResults) -> Result<ResultPaths, String> {
+        let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
+        Ok(ResultPaths {
+            path: needed("results.path", &results.path)?,
+            id: needed("results.id", &results.id)?,
+            response: needed("results.response", &results.response)?,
+        })
+    }
+
+    /// The responses in a value: the id of the call, and the response.
+    pub(super) fn found(&self, value: &Value) -> Vec<(String, Value)> {
+        let one = |node: &Value| {
+            let id = self.id.query(node).first().map(text_of)?;
+            Some((id, self.response.query(node).first()?.clone()))
+        };
+        self.path.query(value).all().into_iter().filter_map(one).collect()
     }
 }
 

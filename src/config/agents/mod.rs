@@ -5,6 +5,7 @@
 
 mod adk;
 mod command;
+mod presets;
 mod python;
 mod replay;
 mod server;

@@ -1,5 +1,6 @@
 //! Agents on servers that speak a protocol of agents.
 
+use super::presets::with_preset;
 use super::split_command;
 use crate::config::duration::parse_duration;
 use crate::domain::{AgentServer, AgentSpec, ProgramSpec, Protocol, ServerSpec};
@@ -137,7 +138,8 @@ fn setting(text: &str) -> toml::Value {
 }
 
 /// The protocol with its settings. The error is a message.
-fn protocol(kind: &str, mut settings: toml::Table) -> Result<Protocol, String> {
+fn protocol(kind: &str, settings: toml::Table) -> Result<Protocol, String> {
+    let mut settings = if kind == "http" { with_preset(settings)? } else { settings };
     settings.insert("kind".into(), kind.into());
     Protocol::deserialize(toml::Value::Table(settings)).map_err(message)
 }

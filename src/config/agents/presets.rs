@@ -1,0 +1,58 @@
+//! Templates of `http` agents for endpoints of well-known libraries.
+
+/// The templates by name, as keys of `[agents.NAME]`.
+const PRESETS: &[(&str, &str)] = &[("vercel-ai", VERCEL_AI)];
+
+/// The stream of messages of Vercel's AI SDK, versions 5 and 6 (`toUIMessageStreamResponse`).
+const VERCEL_AI: &str = r#"
+body = { id = "{session_id}", messages = "{ui_messages}" }
+stream = { event = "text-delta", text = "$.delta" }
+error = "$[?$.type=='error' && @ != 'error']"
+
+[calls]
+path = "$"
+name = "$[?$.type=='tool-input-available' && @ == $.toolName]"
+args = "$.input"
+id = "$.toolCallId"
+
+[results]
+path = "$"
+id = "$.toolCallId"
+response = "$[?($.type=='tool-output-available' && @ == $.output) || ($.type=='tool-output-error' && @ == $.errorText)]"
+"#;
+
+/// Adds the keys of the preset that a table names. Its own keys come first. The error is a message.
+pub(super) fn with_preset(mut table: toml::Table) -> Result<toml::Table, String> {
+    let Some(named) = table.remove("preset") else { return Ok(table) };
+    let known = || PRESETS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let name = named.as_str().unwrap_or_default();
+    let preset = PRESETS.iter().find(|(one, _)| *one == name);
+    let (_, text) =
+        preset.ok_or_else(|| format!("preset: {named} is not one; the presets are {}", known()))?;
+    let preset: toml::Table = toml::from_str(text).map_err(|error| error.message().to_string())?;
+    for (key, value) in preset {
+        table.entry(key).or_insert(value);
+    }
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Protocol;
+    use serde::Deserialize;
+
+    #[test]
+    fn presets_are_valid_and_own_keys_come_first() {
+        for (name, _) in PRESETS {
+            let table = format!("kind = \"http\"\npreset = \"{name}\"\nbody = {{ own = \"{{prompt}}\" }}");
+            let table = with_preset(toml::from_str(&table).unwrap()).unwrap();
+            let Ok(Protocol::Http(settings)) = Protocol::deserialize(toml::Value::Table(table)) else {
+                panic!("{name}")
+            };
+            assert!(settings.body_text().contains("own") && settings.calls.is_some(), "{name}");
+        }
+        let unknown = toml::from_str("preset = \"x\"").unwrap();
+        assert!(with_preset(unknown).unwrap_err().contains("vercel-ai"));
+    }
+}
