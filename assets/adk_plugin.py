@@ -6,7 +6,7 @@ import contextvars
 from google.adk.plugins.base_plugin import BasePlugin
 
 # ADK's own tools, which steer the conversation and have no effect elsewhere.
-OWN = {"transfer_to_agent", "exit_loop", "adk_request_credential", "adk_request_confirmation", "adk_request_input"}
+OWN = {"transfer_to_agent", "exit_loop", "adk_request_credential", "adk_request_confirmation", "adk_request_input", "set_model_response"}
 # An agent that is called as a tool has a session of its own; its calls belong to the outer session.
 outer_session = contextvars.ContextVar("outer_session", default=None)
 

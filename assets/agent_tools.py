@@ -7,8 +7,13 @@ import sys
 
 # The session of the current turn: a worker runs one conversation at a time.
 current = {"session": ""}
-# Whether a tool runs: it may call another layer of its library, which is not asked about again.
-is_running = contextvars.ContextVar("is_running", default=False)
+# The tool that runs: the same call may pass another layer of its library, which is not asked about again.
+running = contextvars.ContextVar("running", default=None)
+
+
+def is_asked(name):
+    """Whether evaltrail is asked about a tool. Handing over to another agent has no effect elsewhere."""
+    return running.get() != name and not name.startswith("transfer_to_")
 
 
 def as_text(response):
@@ -25,28 +30,30 @@ def asked(name_of, args_of, shaped):
         if asyncio.iscoroutinefunction(method):
             @functools.wraps(method)
             async def run(self, *given, **named):
-                if not is_running.get():
+                name = name_of(self, *given)
+                if is_asked(name):
                     args = args_of(self, *given, **named)
-                    response = await asyncio.to_thread(answer_of, name_of(self, *given), args, current["session"])
+                    response = await asyncio.to_thread(answer_of, name, args, current["session"])
                     if response is not LIVE:
                         return shape(response, self, given, named)
-                token = is_running.set(True)
+                token = running.set(name)
                 try:
                     return await method(self, *given, **named)
                 finally:
-                    is_running.reset(token)
+                    running.reset(token)
         else:
             @functools.wraps(method)
             def run(self, *given, **named):
-                if not is_running.get():
-                    response = answer_of(name_of(self, *given), args_of(self, *given, **named), current["session"])
+                name = name_of(self, *given)
+                if is_asked(name):
+                    response = answer_of(name, args_of(self, *given, **named), current["session"])
                     if response is not LIVE:
                         return shape(response, self, given, named)
-                token = is_running.set(True)
+                token = running.set(name)
                 try:
                     return method(self, *given, **named)
                 finally:
-                    is_running.reset(token)
+                    running.reset(token)
         run.asks_evaltrail = True
         return run
 
@@ -100,6 +107,8 @@ def ask_before_agents_sdk():
             return await self.function(context, arguments) if response is LIVE else as_text(response)
 
         def __getattr__(self, name):
+            if name in ("tool", "function") or name.startswith("__"):
+                raise AttributeError(name)
             return getattr(self.function, name)
 
     def function_of(tool):
@@ -140,16 +149,16 @@ def ask_before_crewai():
 
 
 LIBRARIES = {
-    "langchain_core.tools": ask_before_langchain,
-    "agents.tool": ask_before_agents_sdk,
-    "pydantic_ai.toolsets": ask_before_pydantic,
-    "crewai.tools": ask_before_crewai,
+    ("langchain_core.tools", "BaseTool"): ask_before_langchain,
+    ("agents", "FunctionTool"): ask_before_agents_sdk,
+    ("pydantic_ai.toolsets", "AbstractToolset"): ask_before_pydantic,
+    ("crewai.tools", "BaseTool"): ask_before_crewai,
 }
 
 
 def ask_before_tools():
     """Makes the tools of the libraries that are imported ask first. Returns whether there is one."""
-    found = [ask for module, ask in LIBRARIES.items() if module in sys.modules]
+    found = [ask for (module, name), ask in LIBRARIES.items() if hasattr(sys.modules.get(module), name)]
     for ask in found:
         ask()
     return bool(found)

@@ -3,6 +3,8 @@
 EVALTRAIL_TOOLS is the address to ask. The answer {"response": ...} stands for the tool's, {"live": true} lets the tool run,
 and {"error": "..."} ends the turn: nothing answers the call. The id of the session names the attempt.
 """
+import dataclasses
+import enum
 import json
 import os
 import urllib.request
@@ -13,8 +15,21 @@ LIVE = object()
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+def as_json(value):
+    """An object in an argument, as its library writes it into a call."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value):
+        return dataclasses.asdict(value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
 def post(path, body):
-    request = urllib.request.Request(ADDRESS + path, json.dumps(body, default=str).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(ADDRESS + path, json.dumps(body, default=as_json).encode(), {"Content-Type": "application/json"})
     with opener.open(request) as answer:
         return json.loads(answer.read())
 

@@ -192,9 +192,11 @@ async fn connected_with_tools(
         return connected(&spec, limit).await;
     };
     let agent = connected(&spec, limit).await?;
-    let loaded = agent.load_plugins().await.and_then(|()| interception.check());
-    if let Err(error) = loaded {
-        return Err(agent.explain(error).await);
+    if interception.greets() {
+        let loaded = agent.load_plugins().await.and_then(|()| interception.check());
+        if let Err(error) = loaded {
+            return Err(agent.explain(error).await);
+        }
     }
     Ok(Box::new(InterceptedAgent { agent, interception }))
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A connected agent.
 #[async_trait]
@@ -138,9 +139,12 @@ pub struct TurnOutcome {
     pub end: TurnEnd,
     /// Whether the agent reported all its tool calls. If not, they are not scored.
     pub has_all_calls: bool,
+    /// How long evaltrail waited for something else than the agent's response. It is not part of the turn's duration.
+    pub waited: Duration,
 }
 
 impl TurnOutcome {
     /// A turn that ended with a response, and of which all calls are known.
-    pub(super) const ANSWERED: TurnOutcome = TurnOutcome { end: TurnEnd::Answered, has_all_calls: true };
+    pub(super) const ANSWERED: TurnOutcome =
+        TurnOutcome { end: TurnEnd::Answered, has_all_calls: true, waited: Duration::ZERO };
 }

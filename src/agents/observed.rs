@@ -2,12 +2,13 @@
 //! the spans that it exports, or from its calls of MCP servers.
 
 use super::messages::{call_part, event_with, response_part};
-use super::tools::TraceInbox;
+use super::tools::{TraceInbox, TurnSpans};
 use super::trace::TraceContext;
 use super::{AgentError, OnEvent, Session, Turn, TurnOutcome};
 use crate::domain::{Part, ToolCall};
 use crate::formats::adk::Event;
-use crate::formats::spans::{TraceSpan, TracedStep, traced_turn};
+use crate::formats::spans::{TracedStep, traced_turn};
+use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -33,17 +34,9 @@ impl ObservedSession {
         ObservedSession { session, id: id.to_string(), tools, traces }
     }
 
-    /// The events of the calls that were observed in a turn, and whether those are all of its calls.
-    async fn observed(&self, context: &TraceContext) -> (Vec<Event>, bool) {
-        let spans = match &self.traces {
-            Some(traces) => traces.close(&context.trace, &context.span).await,
-            None => Vec::new(),
-        };
-        match traced_events(&spans) {
-            Some(events) => (events, true),
-            // An agent may have other tools than those of MCP servers.
-            None => (self.tools.seen().into_iter().enumerate().flat_map(seen_events).collect(), false),
-        }
+    /// The events of calls that were seen on their way to MCP servers.
+    fn seen(&self) -> Vec<Event> {
+        self.tools.seen().into_iter().enumerate().flat_map(seen_events).collect()
     }
 }
 
@@ -53,21 +46,26 @@ impl Session for ObservedSession {
     /// event.
     async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
         let context = TraceContext::new(&self.id);
-        self.traces.iter().for_each(|traces| traces.open(&context.trace));
+        let open = self.traces.as_ref().map(|traces| traces.open(&context.trace));
         let mut held = Vec::new();
         let mut hold = |event: Event| if event.partial { on_event(event) } else { held.push(event) };
-        let outcome = context.scope(self.session.turn(turn, &mut hold)).await;
-        let outcome = match outcome {
-            Ok(outcome) if !outcome.has_all_calls => {
-                let (events, are_all) = self.observed(&context).await;
+        let mut outcome = context.scope(self.session.turn(turn, &mut hold)).await;
+        let reports_all = matches!(&outcome, Ok(outcome) if outcome.has_all_calls);
+        let mut traced = None;
+        if let (Ok(outcome), Some(open), false) = (&mut outcome, open, reports_all) {
+            let began = Stopwatch::start();
+            traced = traced_events(&open.close(&context.span).await);
+            outcome.waited += began.elapsed();
+        }
+        match (traced, &mut outcome) {
+            (Some((events, are_all)), Ok(outcome)) => {
+                outcome.has_all_calls = are_all;
                 events.into_iter().for_each(&mut *on_event);
-                Ok(TurnOutcome { has_all_calls: are_all, ..outcome })
             }
-            outcome => {
-                self.traces.iter().for_each(|traces| drop(traces.forget(&context.trace)));
-                outcome
-            }
-        };
+            // An agent may have other tools than those of MCP servers.
+            _ if !reports_all => self.seen().into_iter().for_each(&mut *on_event),
+            _ => {}
+        }
         held.into_iter().for_each(on_event);
         outcome
     }
@@ -85,9 +83,11 @@ impl Session for ObservedSession {
     }
 }
 
-/// The events of the calls in a trace; `None` if no span is from an agent.
-fn traced_events(spans: &[TraceSpan]) -> Option<Vec<Event>> {
-    Some(step_events(traced_turn(&spans.iter().collect::<Vec<_>>())?.steps))
+/// The events of the calls in a trace, and whether those are all calls; `None` if no span is from an agent.
+fn traced_events(found: &TurnSpans) -> Option<(Vec<Event>, bool)> {
+    let turn = traced_turn(&found.spans.iter().collect::<Vec<_>>())?;
+    let are_all = turn.has_details && turn.calls_without_arguments == 0 && !found.is_truncated;
+    Some((step_events(turn.steps), are_all))
 }
 
 /// The events of what agents did in a trace.

@@ -145,7 +145,11 @@ impl Session for ReplaySession {
         }
         match &recorded.error {
             Some(error) => Err(AgentError::new(ErrorKind::Agent, error.clone())),
-            None => Ok(TurnOutcome { end: recorded.end, has_all_calls: !recorded.partial }),
+            None => Ok(TurnOutcome {
+                end: recorded.end,
+                has_all_calls: !recorded.partial,
+                ..TurnOutcome::ANSWERED
+            }),
         }
     }
 }

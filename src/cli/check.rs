@@ -43,10 +43,11 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     Ok(if wrong { Exit::UsageError } else { Exit::Success })
 }
 
-/// The files to check: a file with any name, or the eval sets, tests and configs of a folder.
+/// The files to check: a file with any name and its stubs, or the eval sets, tests and configs of a folder.
 fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
-        return Ok(vec![path.to_path_buf()]);
+        let beside = Some(stubs_path(path)).filter(|stubs| stubs.is_file());
+        return Ok([path.to_path_buf()].into_iter().chain(beside).collect());
     }
     let workspace = Workspace::open(path)?;
     let mut files: Vec<PathBuf> = workspace.sets.into_iter().map(|set| set.path).collect();

@@ -140,6 +140,9 @@ impl AgentSpec {
         if self.leaves_calls_to_caller() && tools.stubs == StubMode::Live {
             return Some("this agent leaves all calls to evaltrail, which has no live tools".into());
         }
+        if !tools.mcp.is_empty() && self.program().is_none() {
+            return Some("stubs.mcp needs a program that evaltrail starts, to tell it the addresses".into());
+        }
         let asks = match self {
             AgentSpec::Adk { server, .. } => matches!(server, AgentServer::Start(_)),
             AgentSpec::Python { .. } | AgentSpec::Saved | AgentSpec::Kept => true,

@@ -55,6 +55,8 @@ pub struct RunOverrides {
     pub agent: Option<String>,
     /// Whether tools are answered from stubs, as for `run --stubs`.
     pub stubs: Option<StubMode>,
+    /// Whether stubs answer tools even if the configuration does not say so: they did in the results that are shown.
+    pub keeps_stubs: bool,
     /// The judge model, in the syntax of `run --judge`.
     pub judge: Option<String>,
     /// Number of judge samples for each question, if the criterion does not specify it.

@@ -1,7 +1,7 @@
 //! A table for spreadsheets: one row per attempt, two columns per metric.
 
 use super::{attempts_in_order, metric_names};
-use crate::domain::{EndedAttempt, RunState, clean};
+use crate::domain::{EndedAttempt, RunState, ToolCounts, clean};
 use std::io::{self, Write};
 
 const HEAD: &[&str] = &[
@@ -17,6 +17,8 @@ const HEAD: &[&str] = &[
     "response",
     "end",
     "tools_stubbed",
+    "tools_nearest",
+    "tools_made_to_fail",
     "tools_live",
     "tools_missing",
 ];
@@ -55,8 +57,9 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
         text(&response),
         text(ended.end.words().unwrap_or_default()),
     ];
-    let tools = ended.tools.map(|tools| [tools.stubbed + tools.nearest, tools.live, tools.missing]);
-    cells.extend([0, 1, 2].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
+    let counts = |tools: ToolCounts| [tools.stubbed, tools.nearest, tools.faults, tools.live, tools.missing];
+    let tools = ended.tools.map(counts);
+    cells.extend([0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());

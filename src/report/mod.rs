@@ -44,7 +44,10 @@ fn run_remarks(state: &RunState) -> Vec<String> {
     let alone = tools.filter(|tools| tools.one_at_a_time).map(|_| {
         "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong".into()
     });
-    tools.map(ToolCounts::words).into_iter().chain(alone).chain(ends).collect()
+    let has_faults = state.plan.sets.iter().any(|set| !set.tools.faults.is_empty());
+    let no_fault = (has_faults && tools.is_none_or(|tools| tools.faults == 0))
+        .then(|| "no call matched a requested fault (--tool-fault)".to_string());
+    tools.map(ToolCounts::words).into_iter().chain(no_fault).chain(alone).chain(ends).collect()
 }
 
 /// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.

@@ -6,7 +6,9 @@ use super::failures::{
 use super::quarantine_words;
 use crate::analysis::{RepeatedPass, count_of, repeated_passes};
 use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, clean_line};
+use crate::domain::{
+    AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, StubMode, clean_line,
+};
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -231,6 +233,19 @@ fn agent_option(state: &RunState) -> String {
     }
 }
 
+/// The options with which tools are answered again as they were.
+fn tools_options(state: &RunState) -> String {
+    let mut options = BTreeSet::new();
+    for set in state.plan.sets.iter().filter(|set| !set.agent.leaves_calls_to_caller()) {
+        let mode =
+            StubMode::NAMES.iter().find(|(_, mode)| *mode == set.tools.stubs && *mode != StubMode::Off);
+        options.extend(mode.map(|(name, _)| format!(" --stubs={name}")));
+        let faults = set.tools.faults.iter().map(|fault| clean_line(&fault.words()).replace('\'', "'\\''"));
+        options.extend(faults.map(|fault| format!(" --tool-fault '{fault}'")));
+    }
+    options.into_iter().collect()
+}
+
 /// The run's id, and the commands that usually follow.
 fn next_steps(state: &RunState, paint: Paint) -> String {
     let id = clean_line(&state.plan.run_id).into_owned();
@@ -240,7 +255,11 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
         lines.push("explore: evaltrail".into());
         let is_scored = state.plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
         let command = if is_scored { "score" } else { "run" };
-        lines.push(format!("rerun:   evaltrail {command} . --failed{}", agent_option(state)));
+        lines.push(format!(
+            "rerun:   evaltrail {command} . --failed{}{}",
+            agent_option(state),
+            tools_options(state)
+        ));
     }
     // Files of saved responses cannot be edited.
     let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);

@@ -275,7 +275,7 @@ impl Shared {
                 Ok(()) => return self.score(attempt, tell).await,
                 Err(error) => {
                     // Retried only if the agent has not done anything yet: it may have side effects.
-                    let fresh = attempt.actual.is_empty() && error.may_retry();
+                    let fresh = attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
                     let Some(delay) = delay else { return self.fail(attempt, error.message) };
                     let delay_ms = delay.as_millis() as u64;

@@ -86,12 +86,12 @@ async fn one_turn(
     };
     let turn = done.get(before).cloned();
     Some(match (taken, turn) {
-        (Ok(()), Some(turn)) => ChatEvent::Turn(Box::new(turn), session.state().await),
+        (Ok(_), Some(turn)) => ChatEvent::Turn(Box::new(turn), session.state().await),
         (Err(error), turn) => {
             done.truncate(before);
             ChatEvent::Broke(error.message, turn.map(Box::new))
         }
-        (Ok(()), None) => ChatEvent::Broke("the agent sent nothing".into(), None),
+        (Ok(_), None) => ChatEvent::Broke("the agent sent nothing".into(), None),
     })
 }
 

@@ -73,7 +73,8 @@ impl Speaker<'_> {
     }
 }
 
-/// Runs turns until the speaker is done. Returns the time that the speaker took, which does not count as the agent's.
+/// Runs turns until the speaker is done. Returns the time that does not count as the agent's: that of the speaker, and of
+/// waiting for the agent's spans.
 pub(super) async fn run_turns(
     session: &mut dyn Session,
     (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
@@ -94,11 +95,14 @@ pub(super) async fn run_turns(
         let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
         tools.begin_turn(turn);
         let taken = run_turn(session, asked, done, under_way, tell).await;
+        if let (Ok(_), Some(turn)) = (&taken, done.last()) {
+            tools.compare_with(&turn.calls());
+        }
         // An agent may hide an answer that is missing, or report it in its own words.
         if let Some(why) = tools.failure() {
             return Err(AgentError::new(ErrorKind::Agent, why));
         }
-        taken?;
+        thought += taken?;
     }
 }
 
@@ -111,13 +115,14 @@ pub(super) struct TurnRequest {
     pub(super) streams: bool,
 }
 
+/// Runs one turn. Returns the time that does not count as the agent's.
 pub(super) async fn run_turn(
     session: &mut dyn Session,
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
-) -> Result<(), AgentError> {
+) -> Result<Duration, AgentError> {
     let began = Stopwatch::start();
     let UnderWay { user, events: seen } = under_way;
     // Emptied before the turn continues, so it never contains more than the events of one read.
@@ -156,18 +161,19 @@ pub(super) async fn run_turn(
     }
     let none = seen.is_empty();
     if !none || outcome.is_ok() {
-        let turn = invocation(user, std::mem::take(seen), began.elapsed());
+        let waited = outcome.as_ref().map(|outcome| outcome.waited).unwrap_or_default();
+        let turn = invocation(user, std::mem::take(seen), began.elapsed().saturating_sub(waited));
         done.push(match &outcome {
-            Ok(TurnOutcome { end, has_all_calls }) => turn.with_end(*end, *has_all_calls),
+            Ok(TurnOutcome { end, has_all_calls, .. }) => turn.with_end(*end, *has_all_calls),
             Err(_) => turn,
         });
     }
-    outcome?;
+    let waited = outcome?.waited;
     match none {
         true => {
             Err(AgentError::new(ErrorKind::Protocol, format!("the agent sent no events in turn {number}")))
         }
-        false => Ok(()),
+        false => Ok(waited),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::past::past_results;
 use crate::analysis::PassCount;
+use crate::config::is_agent_address;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
     Quarantine, Query, RunOptions, RunPlan, StubMode, Subject, ToolFault, ToolsSpec, causes_of_first_failure,
@@ -60,6 +61,8 @@ pub struct Request {
     pub env: Vec<String>,
     /// Whether tools are answered from stubs; as the configuration specifies when `None`.
     pub stubs: Option<StubMode>,
+    /// Whether tools are answered from stubs where the configuration says nothing about it.
+    pub keeps_stubs: bool,
     /// Failures that tools are made to have.
     pub faults: Vec<ToolFault>,
     /// The judge.
@@ -295,11 +298,15 @@ fn tools_of(
     if matches!(agent, AgentSpec::Saved | AgentSpec::Kept) {
         return Ok(ToolsSpec::default());
     }
-    let configured = workspace.config.agent_tools.get(agent_name).cloned().unwrap_or_default();
+    // The configuration says nothing about an agent that the user gave by its address.
+    let is_address = request.agent.as_deref().is_some_and(is_agent_address);
+    let configured = workspace.config.agent_tools.get(agent_name).filter(|_| !is_address);
+    let configured = configured.cloned().unwrap_or_default();
     let stubs = request.stubs.unwrap_or(configured.stubs);
     let stubs = match stubs {
         StubMode::Off if agent.leaves_calls_to_caller() && request.stubs.is_none() => StubMode::Fail,
         StubMode::Off if agent.leaves_calls_to_caller() => StubMode::Live,
+        StubMode::Off if request.keeps_stubs && request.stubs.is_none() => StubMode::Fail,
         stubs => stubs,
     };
     let tools = ToolsSpec { stubs, faults: request.faults.clone(), ..configured };

@@ -3,7 +3,7 @@
 use super::past::history_of;
 use super::redaction::Redaction;
 use crate::diff::calls_equal;
-use crate::domain::{MissingAnswer, RunState, Status, ToolCall};
+use crate::domain::{MissingAnswer, RunPlan, RunState, Status, ToolCall};
 use crate::formats::json::TextChange;
 use crate::store::{FileAction, FileJob};
 use crate::stubs::{NewStubs, StubFile, stub_line, tool_answer_to};
@@ -22,7 +22,7 @@ pub struct ToolRecording {
 }
 
 /// Plans the recording of the answers of a finished run, set by set. Of each case, the first attempt that did not end with
-/// an error counts. Errors: the file, and why it cannot be read.
+/// an error counts, else the first one. Errors: the file, and why it cannot be read.
 pub fn record_tools(state: &RunState, workspace: &Workspace) -> Result<Vec<ToolRecording>, String> {
     let redaction = Redaction::of(workspace, Some(&state.plan)).of_secrets();
     (0..state.plan.sets.len()).map(|set| record_set(state, set, &redaction)).collect()
@@ -38,9 +38,9 @@ fn record_set(state: &RunState, set: usize, redaction: &Redaction) -> Result<Too
     let file = Arc::new(file);
     let mut new = NewStubs::default();
     for case in (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set) {
-        let mut attempts =
-            state.attempts_of(case).into_iter().filter(|attempt| attempt.status != Status::Errored);
-        if let Some(attempt) = attempts.next() {
+        let attempts = state.attempts_of(case);
+        let complete = attempts.iter().find(|attempt| attempt.status != Status::Errored);
+        if let Some(attempt) = complete.or(attempts.first()) {
             let attempt = attempt.read().map_err(|why| failed(why.to_string()))?;
             new.add(&file, &attempt, |value| redaction.redact(value));
         }
@@ -68,17 +68,20 @@ pub fn add_missing_answers(
         }
     }
     let mut found: Vec<Option<Value>> = vec![None; calls.len()];
+    // The newest run knows which variables are secret.
+    let mut plan: Option<Arc<RunPlan>> = None;
     let history = history_of(workspace);
     for head in history.ours().filter(|head| head.set(set).is_some()).take(RUNS_SEARCHED) {
         let Ok(state) = history.run_state(head) else { continue };
+        plan.get_or_insert_with(|| state.plan.clone());
         for (call, answer) in calls.iter().zip(&mut found).filter(|(_, answer)| answer.is_none()) {
             *answer = answer_in(&state, set, eval_id, call);
         }
     }
-    let redaction = Redaction::of(workspace, None).of_secrets();
+    let redaction = Redaction::of(workspace, plan.as_deref()).of_secrets();
     let line_of = |call: &ToolCall, mut response: Value| {
         redaction.redact(&mut response);
-        stub_line(call, &response, eval_id, None)
+        stub_line(call, &response, eval_id, None, |value| redaction.redact(value))
     };
     let lines: Vec<Value> =
         calls.iter().zip(found).filter_map(|(call, answer)| Some(line_of(call, answer?))).collect();
@@ -129,7 +132,19 @@ fn words(new: &NewStubs, name: &str) -> String {
         count => format!("{count} answers of tools recorded in {name}"),
     };
     let known = (new.known > 0).then(|| format!("{} already in it", new.known));
-    let differing =
-        (new.differing > 0).then(|| format!("{} differ from what it says, which stays", new.differing));
-    [Some(added), known, differing].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let differing = (new.differing > 0).then(|| match new.differing {
+        1 => "1 differs from its line, which stays".to_string(),
+        count => format!("{count} differ from their lines, which stay"),
+    });
+    let left_out = (new.left_out > 0).then(|| {
+        format!(
+            "{} attempts left out, because stubs for other calls or requested failures stood in for tools",
+            new.left_out
+        )
+    });
+    let unanswered = (new.unanswered > 0).then(|| match new.unanswered {
+        1 => "1 call got no answer: write a line with \"error\" for a tool that fails".to_string(),
+        count => format!("{count} calls got no answer: write a line with \"error\" for a tool that fails"),
+    });
+    [Some(added), known, differing, left_out, unanswered].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

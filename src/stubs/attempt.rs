@@ -153,6 +153,9 @@ impl AttemptStubs {
     /// What is recorded for a tool for other cases or turns, if nothing is for this one.
     fn elsewhere(&self, call: &ToolCall) -> String {
         let mut lines = self.file.lines.iter().filter(|line| line.pattern.is_about(&call.name)).peekable();
+        if self.file.lines.is_empty() && self.recorded.is_empty() {
+            return "; no stubs are beside the set: evaltrail run --record-tools records them".into();
+        }
         if lines.peek().is_none() {
             return "; none is recorded for this tool".into();
         }
@@ -163,6 +166,7 @@ impl AttemptStubs {
                 let place = of.map_or("another turn".to_string(), |case| format!("the case {case}"));
                 format!("; line {} of the stubs answers it, but only for {place}", line.number)
             }
+            None if count == 1 => "; the one recorded for this tool is for another case or turn".into(),
             None => format!("; {count} recorded for this tool are for other cases or turns"),
         }
     }

@@ -2,19 +2,11 @@
 
 use super::attempt::AttemptStubs;
 use super::file::StubFile;
+use super::tools::is_own_tool;
 use crate::diff::calls_equal;
 use crate::domain::{Attempt, Invocation, ToolCall};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// Tools of ADK itself, which steer the conversation and have no effect elsewhere.
-const OWN_TOOLS: [&str; 5] = [
-    "transfer_to_agent",
-    "exit_loop",
-    "adk_request_credential",
-    "adk_request_confirmation",
-    "adk_request_input",
-];
 
 /// The answers that a file of stubs lacks.
 #[derive(Debug, Default, PartialEq)]
@@ -25,6 +17,10 @@ pub struct NewStubs {
     pub known: usize,
     /// The number of calls that the file answers in another way. Its lines stay.
     pub differing: usize,
+    /// The number of attempts that were left out because something else stood in for answers of their tools.
+    pub left_out: usize,
+    /// The number of calls to which the tool gave no answer: it raised an error, for example.
+    pub unanswered: usize,
 }
 
 /// A call and its answer.
@@ -37,11 +33,19 @@ impl NewStubs {
     /// Adds what tools answered in an attempt. Calls without an answer, calls of ADK's own tools, and calls for which only
     /// an error stood in are left out. `redact` replaces secrets.
     pub fn add(&mut self, file: &Arc<StubFile>, attempt: &Attempt, redact: impl Fn(&mut Value)) {
+        if has_other_answers(attempt) {
+            self.left_out += 1;
+            return;
+        }
         let mut stubs = AttemptStubs::new(file.clone(), &attempt.eval_id, &[]);
         let mut lacking: Vec<AnsweredCall> = Vec::new();
         for (turn, invocation) in attempt.actual.iter().enumerate() {
-            for AnsweredCall { call, mut response } in answered_calls(invocation) {
-                if OWN_TOOLS.contains(&call.name.as_str()) || is_missing(attempt, &call) {
+            let others = invocation.calls().into_iter().filter(|call| !is_own_tool(&call.name)).count();
+            let answered = answered_calls(invocation);
+            let answers = answered.iter().filter(|one| !is_own_tool(&one.call.name)).count();
+            self.unanswered += others.saturating_sub(answers);
+            for AnsweredCall { call, mut response } in answered {
+                if is_own_tool(&call.name) || is_missing(attempt, &call) {
                     continue;
                 }
                 redact(&mut response);
@@ -53,7 +57,7 @@ impl NewStubs {
                 }
             }
         }
-        self.lines.extend(lines_of(lacking, &attempt.eval_id));
+        self.lines.extend(lines_of(lacking, &attempt.eval_id, &redact));
     }
 
     /// The lines as text, each with its line feed.
@@ -64,17 +68,33 @@ impl NewStubs {
 
 /// What a tool answered to an equal call in an attempt; `None` if there is none, or only an error stood in for it.
 pub fn tool_answer_to(attempt: &Attempt, call: &ToolCall) -> Option<Value> {
-    if is_missing(attempt, call) {
+    if has_other_answers(attempt) || is_missing(attempt, call) {
         return None;
     }
     let mut answered = attempt.actual.iter().flat_map(answered_calls);
     answered.find(|one| calls_equal(&one.call, call, false)).map(|one| one.response)
 }
 
-/// The line of a call and its answer, for a case.
-pub fn stub_line(call: &ToolCall, response: &Value, eval_id: &str, times: Option<u32>) -> Value {
-    let args: Map<String, Value> =
-        call.args.iter().flatten().map(|(name, value)| (name.clone(), literal(value))).collect();
+/// Whether answers of the attempt's tools are those of stubs for other calls, or failures that were requested.
+fn has_other_answers(attempt: &Attempt) -> bool {
+    attempt.tool_use.as_ref().is_some_and(|tool_use| tool_use.nearest + tool_use.faults > 0)
+}
+
+/// The line of a call and its answer, for a case. An argument that contains a secret is not compared. `redact` replaces
+/// secrets.
+pub fn stub_line(
+    call: &ToolCall,
+    response: &Value,
+    eval_id: &str,
+    times: Option<u32>,
+    redact: impl Fn(&mut Value),
+) -> Value {
+    let argument = |(name, value): (&String, &Value)| {
+        let mut redacted = value.clone();
+        redact(&mut redacted);
+        (name.clone(), if redacted == *value { literal(value) } else { "ignore".into() })
+    };
+    let args: Map<String, Value> = call.args.iter().flatten().map(argument).collect();
     let mut line = json!({"tool": call.name, "args": args, "response": response, "case": eval_id});
     if let Some(times) = times {
         line["times"] = times.into();
@@ -112,7 +132,7 @@ fn is_missing(attempt: &Attempt, call: &ToolCall) -> bool {
 }
 
 /// The lines for the calls of a case. Equal calls with unequal answers become lines that are used up in order.
-fn lines_of(mut calls: Vec<AnsweredCall>, eval_id: &str) -> Vec<Value> {
+fn lines_of(mut calls: Vec<AnsweredCall>, eval_id: &str, redact: &impl Fn(&mut Value)) -> Vec<Value> {
     let mut lines = Vec::new();
     while !calls.is_empty() {
         let first = calls[0].call.clone();
@@ -124,8 +144,9 @@ fn lines_of(mut calls: Vec<AnsweredCall>, eval_id: &str) -> Vec<Value> {
             answers.truncate(1);
         }
         let last = answers.len() - 1;
-        let line =
-            |(at, answer): (usize, &Value)| stub_line(&first, answer, eval_id, (at < last).then_some(1));
+        let line = |(at, answer): (usize, &Value)| {
+            stub_line(&first, answer, eval_id, (at < last).then_some(1), redact)
+        };
         lines.extend(answers.iter().enumerate().map(line));
     }
     lines
@@ -134,7 +155,7 @@ fn lines_of(mut calls: Vec<AnsweredCall>, eval_id: &str) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttemptKey, ToolResponse, Trajectory};
+    use crate::domain::{AttemptKey, ToolResponse, ToolUse, Trajectory};
 
     fn attempt(calls: &[(&str, Value, Value)]) -> Attempt {
         let mut trajectory = (Vec::new(), Vec::new());
@@ -187,16 +208,19 @@ mod tests {
     fn other_answers_are_counted_and_secrets_replaced() {
         let file = Arc::new(StubFile::parse(r#"{"tool": "get", "response": 1}"#).unwrap());
         let mut new = NewStubs::default();
-        new.add(
-            &file,
-            &attempt(&[("get", json!({}), json!(2)), ("login", json!({}), json!("key"))]),
-            |value| {
-                *value = match value.as_str() {
-                    Some(_) => "[redacted]".into(),
-                    None => value.take(),
-                };
-            },
-        );
+        let login = ("login", json!({"as": "me", "key": "key"}), json!("key"));
+        new.add(&file, &attempt(&[("get", json!({}), json!(2)), login]), |value| {
+            if *value == "key" {
+                *value = "[redacted]".into();
+            }
+        });
         assert_eq!((new.differing, new.lines[0]["response"].as_str()), (1, Some("[redacted]")));
+        assert_eq!(new.lines[0]["args"], json!({"as": "me", "key": "ignore"}));
+
+        let tool_use = Some(ToolUse { nearest: 1, ..ToolUse::default() });
+        let stood_in = Attempt { tool_use, ..attempt(&[("get", json!({}), json!(3))]) };
+        new.add(&Arc::default(), &stood_in, |_| {});
+        assert_eq!((new.lines.len(), new.left_out), (1, 1));
+        assert_eq!(tool_answer_to(&stood_in, &ToolCall::new("get", Some(Map::new()))), None);
     }
 }

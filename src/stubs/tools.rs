@@ -3,7 +3,9 @@
 use super::attempt::AttemptStubs;
 use super::file::StubFile;
 use crate::diff::calls_equal;
-use crate::domain::{Invocation, MissingAnswer, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec};
+use crate::domain::{
+    Invocation, MissingAnswer, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec, value_text,
+};
 use crate::formats::vertex::PLAIN_INPUT;
 use crate::metrics::CallPattern;
 use serde_json::Value;
@@ -30,7 +32,16 @@ struct State {
     seen: Vec<SeenCall>,
     /// The calls that may reach their tools and have not been seen there yet.
     allowed: Vec<ToolCall>,
+    /// The number of calls of the current turn.
+    calls: usize,
+    /// The size of the arguments and results of the current turn, in bytes.
+    size: usize,
 }
+
+/// The maximum number of calls in a turn.
+const MOST_CALLS: usize = 10_000;
+/// The maximum size of the arguments and results of a turn, in bytes.
+const LARGEST_TURN: usize = 64 << 20;
 
 /// A call that was seen on its way to a tool, and its result.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,17 +96,21 @@ impl AttemptTools {
         state.turn = turn;
         state.seen.clear();
         state.allowed.clear();
+        (state.calls, state.size) = (0, 0);
     }
 
     /// How a call is answered that an agent makes.
     pub fn answer(&self, call: &ToolCall) -> ToolAnswer {
         let mut state = self.state();
+        if let Some(why) = state.too_many(call) {
+            return ToolAnswer::Missing(why);
+        }
         if let Some(failure) = self.fault_of(call) {
             state.tool_use.faults += 1;
             return failed(failure);
         }
         match self.spec.stubs {
-            StubMode::Off => state.live(call),
+            StubMode::Off => state.live(),
             mode => state.stub_answer(call, mode),
         }
     }
@@ -118,11 +133,32 @@ impl AttemptTools {
         self.spec.faults.iter().find(|fault| fits(&fault.tool)).map(|fault| &fault.failure)
     }
 
-    /// Whether a call was allowed to reach its tool before: it is seen a second time, by the tool's server.
-    pub fn is_allowed(&self, call: &ToolCall) -> bool {
+    /// Allows a call to reach its tool, whose server may see it as well.
+    pub fn allow(&self, call: ToolCall) {
+        self.state().allowed.push(call);
+    }
+
+    /// Whether a call was allowed before to reach its tool: then it is seen for the second time. A library may have
+    /// completed its arguments; with `exactly`, such a call is not found.
+    pub fn take_allowed(&self, call: &ToolCall, exactly: bool) -> bool {
         let mut state = self.state();
-        let at = state.allowed.iter().position(|one| calls_equal(one, call, false));
+        let is_same = |one: &ToolCall| match exactly {
+            true => calls_equal(one, call, false),
+            false => one.name == call.name,
+        };
+        let at = state.allowed.iter().position(is_same);
         at.map(|at| state.allowed.swap_remove(at)).is_some()
+    }
+
+    /// Makes the attempt errored.
+    pub fn fail(&self, why: &str) {
+        self.state().failure.get_or_insert_with(|| why.to_string());
+    }
+
+    /// Whether tools were called, so that another try could repeat what they did.
+    pub fn were_used(&self) -> bool {
+        let tool_use = &self.state().tool_use;
+        tool_use.live + tool_use.stubbed + tool_use.nearest > 0
     }
 
     /// Notes that a call did not say to which attempt it belongs.
@@ -139,7 +175,10 @@ impl AttemptTools {
 
     /// Notes the result of a call of this turn.
     pub fn saw_result(&self, at: usize, result: Value) {
-        if let Some(seen) = self.state().seen.get_mut(at) {
+        let mut state = self.state();
+        state.size += value_text(&result).len();
+        let has_room = state.size <= LARGEST_TURN;
+        if let Some(seen) = state.seen.get_mut(at).filter(|_| has_room) {
             seen.result = Some(result);
         }
     }
@@ -152,6 +191,29 @@ impl AttemptTools {
     /// Why the attempt is errored: a call had no answer.
     pub fn failure(&self) -> Option<String> {
         self.state().failure.clone()
+    }
+
+    /// Compares the calls that the agent reports in the current turn with those that evaltrail saw. The tools of calls that
+    /// it did not see have run.
+    pub fn compare_with(&self, reported: &[&ToolCall]) {
+        if self.spec.stubs == StubMode::Off {
+            return;
+        }
+        let mut state = self.state();
+        let others: Vec<&str> =
+            reported.iter().map(|call| call.name.as_str()).filter(|name| !is_own_tool(name)).collect();
+        let unseen = others.len().saturating_sub(state.calls);
+        state.tool_use.live += unseen as u32;
+        if unseen > 0 && self.spec.stubs == StubMode::Fail {
+            let words = format!(
+                "{unseen} of {} calls of tools ({}) did not ask evaltrail: the agent's own tools ran, or none. Is each of \
+                 them a tool that can be answered, and does the agent take the addresses of MCP servers from the \
+                 variables in stubs.mcp?",
+                others.len(),
+                others.join(", ")
+            );
+            state.failure.get_or_insert(words);
+        }
     }
 
     /// What came of the calls; `None` when the agent's tools run as they are.
@@ -168,9 +230,21 @@ impl AttemptTools {
 }
 
 impl State {
-    fn live(&mut self, call: &ToolCall) -> ToolAnswer {
+    /// Counts a call. The text says why the attempt is errored if there are too many of them.
+    fn too_many(&mut self, call: &ToolCall) -> Option<String> {
+        self.calls += 1;
+        self.size += call.args.as_ref().map_or(0, |args| value_text(&args.clone().into()).len());
+        if self.calls <= MOST_CALLS && self.size <= LARGEST_TURN {
+            return None;
+        }
+        let why = format!(
+            "the agent made more than {MOST_CALLS} calls of tools in a turn, or sent more than 64 MB to them"
+        );
+        Some(self.failure.get_or_insert(why).clone())
+    }
+
+    fn live(&mut self) -> ToolAnswer {
         self.tool_use.live += 1;
-        self.allowed.push(call.clone());
         ToolAnswer::Live
     }
 
@@ -188,7 +262,7 @@ impl State {
             return given(Err("the arguments are not JSON".into()));
         }
         if mode == StubMode::Live {
-            return self.live(call);
+            return self.live();
         }
         if mode == StubMode::Nearest
             && let Some(answer) = self.stubs.nearest(turn, call)
@@ -218,6 +292,19 @@ fn failed(failure: &ToolFailure) -> ToolAnswer {
             ToolAnswer::Given { result: Err("the tool did not answer in time".into()), after }
         }
     }
+}
+
+/// Whether a tool only steers the conversation, and has no effect elsewhere: such tools of ADK, and handovers to other
+/// agents, are never answered from stubs.
+pub(super) fn is_own_tool(name: &str) -> bool {
+    const OF_ADK: [&str; 5] = [
+        "exit_loop",
+        "adk_request_credential",
+        "adk_request_confirmation",
+        "adk_request_input",
+        "set_model_response",
+    ];
+    name.starts_with("transfer_to_") || OF_ADK.contains(&name)
 }
 
 /// Whether the arguments were a text that is not JSON. A tool would answer such a call with an error.

@@ -142,7 +142,12 @@ fn what_was_recorded_live_replays_without_the_tools() {
     let stubs = desk.read("cases.tools.jsonl");
     assert!(stubs.contains("9007199254740993") && !stubs.contains("transfer_to_agent"), "{stubs}");
     let again = desk.run(&["--record-tools"]).1;
-    assert!(again.contains("no answer of a tool is new") && again.contains("9 already in it"), "{again}");
+    assert!(
+        said.contains("1 call got no answer")
+            && again.contains("no answer of a tool is new")
+            && again.contains("9 already in it"),
+        "{again}"
+    );
     assert_eq!(desk.read("cases.tools.jsonl"), stubs);
 
     desk.break_tools();
@@ -352,6 +357,27 @@ fn parallel_cases_are_told_apart_by_the_trace_context() {
         }
         let said = said + &both(&output(&mut desk.command(&["-j", "8"])));
         assert_eq!(said.contains(one_at_a_time), !propagates, "{said}");
+    }
+}
+
+#[test]
+fn a_misspelt_variable_and_a_server_that_is_down_are_errors() {
+    let Some(environment) = environment("mcp-adk") else { return };
+    // With the misspelt variable, the agent starts a server of its own.
+    for (mcp, why) in [
+        ("mcp.MCP_ADRESS = { declarations = \"tools.json\" }", "(get_weather) did not ask evaltrail"),
+        (
+            "mcp.MCP_URL = \"http://127.0.0.1:1/mcp\"",
+            "the MCP server at http://127.0.0.1:1/mcp cannot be reached",
+        ),
+    ] {
+        let desk = mcp_desk(&environment, BY_TEMPLATE, mcp);
+        eight_cases(&desk);
+        let with_sessions = desk.read("evaltrail.toml").replace("--port", "--auto_create_session --port");
+        desk.write("evaltrail.toml", &with_sessions);
+        let (report, said) = desk.run(&["--stubs"]);
+        let first = &cases(&report)["c1"];
+        assert!(first["error"].as_str().is_some_and(|error| error.contains(why)), "{first}\n{said}");
     }
 }
 

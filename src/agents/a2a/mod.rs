@@ -326,7 +326,8 @@ impl A2aSession {
         if state == TaskState::Canceled {
             return Err(AgentError::new(ErrorKind::Agent, "the agent's server cancelled the task"));
         }
-        let outcome = TurnOutcome { end: state.end(), has_all_calls: reader.has_all_calls() };
+        let outcome =
+            TurnOutcome { end: state.end(), has_all_calls: reader.has_all_calls(), ..TurnOutcome::ANSWERED };
         on_event(reader.response());
         Ok(outcome)
     }

@@ -204,7 +204,7 @@ impl Session for OpenaiSession {
             emit(Event { usage, model_version, ..event_with("model", parts) });
             self.said.extend(reply.said);
             if reply.calls.is_empty() {
-                return Ok(TurnOutcome { end, has_all_calls: !is_partial });
+                return Ok(TurnOutcome { end, has_all_calls: !is_partial, ..TurnOutcome::ANSWERED });
             }
             self.answer(reply.calls, &mut emit).await?;
         }

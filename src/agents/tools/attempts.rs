@@ -1,5 +1,6 @@
 //! The attempts that are under way at an agent, to which calls of its tools belong.
 
+use crate::domain::ToolCall;
 use crate::stubs::AttemptTools;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,6 +61,18 @@ impl OpenAttempts {
             gate.add_permits(Semaphore::MAX_PERMITS / 2);
         }
         Some(found)
+    }
+
+    /// Whether a call was allowed in an attempt to reach its tool before.
+    pub(super) fn take_allowed(&self, call: &ToolCall) -> bool {
+        let open = self.open();
+        let is_in_one = |exactly: bool| open.values().any(|attempt| attempt.take_allowed(call, exactly));
+        is_in_one(true) || is_in_one(false)
+    }
+
+    /// Makes all attempts errored that are under way: a call of one of them could not be answered as specified.
+    pub(super) fn fail_all(&self, why: &str) {
+        self.open().values().for_each(|attempt| attempt.fail(why));
     }
 
     /// The only attempt that is under way.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io;
 
 /// The maximum size of a request, in bytes.
-const LONGEST_REQUEST: usize = 32 << 20;
+const LONGEST_REQUEST: usize = 16 << 20;
 
 /// The body of an answer.
 pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;

@@ -46,9 +46,14 @@ impl Interception {
         Ok(Some(Interception { server, plugin, greets: asks }))
     }
 
-    /// Fails if the agent's process must ask, and has not said that it does: its tools would run.
+    /// Whether the agent's process must say, before the first attempt, that it asks.
+    pub(crate) fn greets(&self) -> bool {
+        self.greets
+    }
+
+    /// Fails if the agent's process has not said that it asks: its tools would run.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
-        if !self.greets || self.server.is_greeted() {
+        if self.server.is_greeted() {
             return Ok(());
         }
         Err(setup(

@@ -6,7 +6,7 @@ use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;
 use crate::domain::{McpSource, StubMode, ToolCall};
-use crate::net::http::client;
+use crate::net::http::{cause, chain, client};
 use crate::stubs::{AttemptTools, ToolAnswer};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -39,6 +39,7 @@ pub(crate) const BAGGAGE: &str = "evaltrail.attempt";
 /// The maximum size of the reply of the real server to a call that is noted, in bytes.
 const LONGEST_REPLY: usize = 32 << 20;
 const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_REQUEST: i32 = -32600;
 
 /// Stands in for one MCP server.
 #[derive(Debug)]
@@ -82,8 +83,16 @@ impl McpStandIn {
         }
         let Some(body) = whole(request).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if message["method"] == "tools/call" && message.get("id").is_some() {
-            return self.answer_call(&message, &headers, body, session.as_deref()).await;
+        if !message.is_object() {
+            // A list of messages could contain calls.
+            let error = json!({"code": INVALID_REQUEST, "message": "evaltrail answers single messages only"});
+            return reply(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
+        }
+        match (message["method"] == "tools/call", message.get("id")) {
+            (true, Some(_)) => return self.answer_call(&message, &headers, body, session.as_deref()).await,
+            // Nobody waits for the answer, and the tool must not run.
+            (true, None) => return empty(StatusCode::ACCEPTED),
+            (false, _) => {}
         }
         match &self.declared {
             Some(declared) => answer_alone(&message, declared),
@@ -101,13 +110,14 @@ impl McpStandIn {
         let params = &message["params"];
         let tool = params["name"].as_str().unwrap_or_default();
         let call = ToolCall::new(tool, params["arguments"].as_object().cloned());
-        let Some(attempt) = self.attempt_of(params, headers, session) else {
-            let why = "evaltrail cannot tell to which attempt this call belongs, because more than one is under way";
-            return answered(message, &Err(why.into()));
-        };
-        if attempt.is_allowed(&call) {
+        if self.attempts.take_allowed(&call) {
             return self.pass_on(Method::POST, headers, body, None).await;
         }
+        let Some(attempt) = self.attempt_of(params, headers, session) else {
+            let why = format!("a call of {tool} does not say to which attempt it belongs");
+            self.attempts.fail_all(&why);
+            return answered(message, &Err(why));
+        };
         let seen = attempt.saw_call(call.clone());
         let result = match attempt.answer(&call) {
             ToolAnswer::Live => {
@@ -154,7 +164,14 @@ impl McpStandIn {
     ) -> Response<Body> {
         let Some((client, url)) = &self.real else { return empty(StatusCode::NOT_FOUND) };
         let asked = client.request(method, url.clone()).headers(passed_on(headers)).body(body).send();
-        let Ok(got) = asked.await else { return empty(StatusCode::BAD_GATEWAY) };
+        let got = match asked.await {
+            Ok(got) => got,
+            Err(error) => {
+                let why = chain(cause(&error));
+                self.attempts.fail_all(&format!("the MCP server at {url} cannot be reached: {why}"));
+                return empty(StatusCode::BAD_GATEWAY);
+            }
+        };
         let mut response = empty(got.status());
         *response.headers_mut() = passed_on(got.headers());
         let mut copy = note.map(|note| (note, BytesMut::new()));

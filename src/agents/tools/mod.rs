@@ -13,7 +13,7 @@ pub use attempts::Admission;
 pub(super) use interception::Interception;
 pub(super) use mcp::BAGGAGE;
 pub(super) use server::for_session;
-pub(super) use traces::TraceInbox;
+pub(super) use traces::{TraceInbox, TurnSpans};
 
 use super::{AgentError, ErrorKind};
 use crate::domain::ToolCall;

@@ -4,7 +4,7 @@
 use super::attempts::{Admission, OpenAttempts};
 use super::body::{Body, empty, reply, whole};
 use super::mcp::McpStandIn;
-use super::traces::TraceInbox;
+use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
 use crate::domain::{ProgramSpec, ToolCall, ToolsSpec, TraceSource};
@@ -20,9 +20,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
+/// How long the server waits after a connection could not be accepted.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
 pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
 /// The paths below which exporters of OpenTelemetry and of Langfuse send spans.
@@ -45,7 +48,10 @@ const SESSION: &str = "{session}";
 pub(crate) struct ToolServer {
     address: SocketAddr,
     shared: Arc<Shared>,
-    serving: Vec<JoinHandle<()>>,
+    serving: JoinHandle<()>,
+    /// Receives spans at an address of its own.
+    #[expect(dead_code, reason = "stops with the server")]
+    listener: Option<Arc<TraceListener>>,
 }
 
 #[derive(Debug)]
@@ -60,6 +66,15 @@ struct Shared {
     traces: Option<Arc<TraceInbox>>,
 }
 
+/// What answers the requests at an address.
+#[derive(Clone)]
+enum Answering {
+    /// Everything, at paths that begin with the token.
+    All(Arc<Shared>),
+    /// Spans only.
+    Traces(Arc<TraceInbox>),
+}
+
 impl ToolServer {
     /// Starts the server. `is_sure` tells whether every call says to which attempt it belongs.
     pub(crate) async fn start(tools: &ToolsSpec, is_sure: bool) -> Result<ToolServer, AgentError> {
@@ -71,20 +86,23 @@ impl ToolServer {
         for (variable, source) in &tools.mcp {
             mcp.insert(variable.clone(), McpStandIn::new(source, tools.stubs, attempts.clone())?);
         }
+        let listener_of_traces = match &tools.traces {
+            TraceSource::At(place) => Some(listen_for_traces(place)?),
+            TraceSource::None | TraceSource::Started => None,
+        };
+        let traces = match (&tools.traces, &listener_of_traces) {
+            (TraceSource::Started, _) => Some(Arc::default()),
+            (_, listener) => listener.as_ref().map(|listener| listener.inbox.clone()),
+        };
         let shared = Arc::new(Shared {
             token: uuid::Uuid::new_v4().simple().to_string(),
             is_greeted: AtomicBool::new(false),
             attempts,
             mcp,
-            traces: (tools.traces != TraceSource::None).then(Arc::default),
+            traces,
         });
-        let mut serving = vec![tokio::spawn(serve(listener, shared.clone(), true))];
-        if let TraceSource::At(place) = &tools.traces {
-            let failed = |error: io::Error| setup(format!("traces cannot be received at {place}: {error}"));
-            let listener = TcpListener::bind(place).await.map_err(failed)?;
-            serving.push(tokio::spawn(serve(listener, shared.clone(), false)));
-        }
-        Ok(ToolServer { address, shared, serving })
+        let serving = tokio::spawn(serve(listener, Answering::All(shared.clone())));
+        Ok(ToolServer { address, shared, serving, listener: listener_of_traces })
     }
 
     fn url(&self) -> String {
@@ -135,20 +153,32 @@ pub(crate) fn for_session(variables: &[(String, String)], session: &str) -> Vec<
 
 impl Drop for ToolServer {
     fn drop(&mut self) {
-        self.serving.iter().for_each(JoinHandle::abort);
+        self.serving.abort();
     }
 }
 
-/// Answers requests. With `has_token`, the token is the first part of their paths; else only spans are received.
-async fn serve(listener: TcpListener, shared: Arc<Shared>, has_token: bool) {
+/// Receives spans at an address.
+fn listen_for_traces(place: &str) -> Result<Arc<TraceListener>, AgentError> {
+    let serve_traces = |listener: std::net::TcpListener, inbox| {
+        Ok(tokio::spawn(serve(TcpListener::from_std(listener)?, Answering::Traces(inbox))))
+    };
+    TraceListener::at(place, serve_traces)
+        .map_err(|error| setup(format!("traces cannot be received at {place}: {error}")))
+}
+
+async fn serve(listener: TcpListener, answering: Answering) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok((stream, _)) = listener.accept().await else { continue };
-        let shared = shared.clone();
+        let Ok((stream, _)) = listener.accept().await else {
+            // For example, there are too many open files.
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
+        let answering = answering.clone();
         let answer = move |request| {
-            let shared = shared.clone();
-            async move { Ok::<_, Infallible>(shared.answer(request, has_token).await) }
+            let answering = answering.clone();
+            async move { Ok::<_, Infallible>(answering.answer(request).await) }
         };
         connections.spawn(async move {
             let connection = hyper::server::conn::http1::Builder::new();
@@ -157,22 +187,26 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>, has_token: bool) {
     }
 }
 
-impl Shared {
-    async fn answer(&self, request: Request<Incoming>, has_token: bool) -> Response<Body> {
+impl Answering {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path().trim_start_matches('/').to_string();
-        let (token, rest) = path.split_once('/').unwrap_or((&path, ""));
-        let rest = if has_token { rest } else { path.as_str() };
+        let is_traces = |path: &str| request.method() == Method::POST && TRACE_PATHS.contains(&path);
+        match (self, path.split_once('/')) {
+            (Answering::Traces(inbox), _) if is_traces(&path) => inbox.receive(request).await,
+            (Answering::All(shared), Some((token, rest))) if token == shared.token => match &shared.traces {
+                Some(inbox) if is_traces(rest) => inbox.receive(request).await,
+                _ => shared.answer(request, rest).await,
+            },
+            _ => empty(StatusCode::NOT_FOUND),
+        }
+    }
+}
+
+impl Shared {
+    /// Answers a request. `path` is the part after the token.
+    async fn answer(&self, request: Request<Incoming>, path: &str) -> Response<Body> {
         let is_post = request.method() == Method::POST;
-        if has_token && token != self.token {
-            return empty(StatusCode::NOT_FOUND);
-        }
-        if let Some(traces) = self.traces.as_ref().filter(|_| is_post && TRACE_PATHS.contains(&rest)) {
-            return traces.receive(request).await;
-        }
-        if !has_token {
-            return empty(StatusCode::NOT_FOUND);
-        }
-        let parts: Vec<&str> = rest.split('/').collect();
+        let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
             ["mcp", variable, session @ ..] if session.len() < 2 => match self.mcp.get(*variable) {
                 Some(stand_in) => stand_in.answer(request, session.first().copied()).await,
@@ -199,13 +233,17 @@ impl Shared {
             return json!({"error": "evaltrail: this session is not part of the evaluation, or it has ended"});
         };
         let tool = asked["tool"].as_str().unwrap_or_default();
-        match attempt.answer(&ToolCall::new(tool, asked["args"].as_object().cloned())) {
+        let call = ToolCall::new(tool, asked["args"].as_object().cloned());
+        match attempt.answer(&call) {
             ToolAnswer::Given { result, after } => {
                 tokio::time::sleep(after).await;
                 // Many libraries end the turn when a tool raises: an agent shows what it does only with an answer.
                 json!({"response": result.unwrap_or_else(|words| json!({"error": words}))})
             }
-            ToolAnswer::Live => json!({"live": true}),
+            ToolAnswer::Live => {
+                attempt.allow(call);
+                json!({"live": true})
+            }
             ToolAnswer::Missing(why) => json!({"error": why}),
         }
     }

@@ -7,12 +7,13 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use serde_json::json;
-use std::collections::HashMap;
-use std::io::Read;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 /// The time limit for the first span of a turn. Exporters send them every 5 s unless they are told otherwise.
@@ -23,14 +24,14 @@ const QUIET_AFTER_END: Duration = Duration::from_millis(300);
 const QUIET: Duration = Duration::from_millis(5500);
 /// The maximum size of a request after it was decompressed, in bytes.
 const LONGEST_BATCH: u64 = 64 << 20;
-/// The maximum number of spans of one turn.
-const MOST_SPANS: usize = 20_000;
+/// The maximum size of the batches with spans of one turn, in bytes.
+const LARGEST_TURN: usize = 64 << 20;
 
 /// Receives spans, and keeps those of the turns that are under way.
 #[derive(Debug, Default)]
 pub(crate) struct TraceInbox {
     /// By the id of the trace.
-    turns: Mutex<HashMap<String, Vec<TraceSpan>>>,
+    turns: Mutex<HashMap<String, TurnSpans>>,
     arrived: Notify,
     /// Whether a span of a turn has come.
     has_come: AtomicBool,
@@ -38,27 +39,61 @@ pub(crate) struct TraceInbox {
     is_silent: AtomicBool,
 }
 
+/// The spans of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct TurnSpans {
+    /// The spans, the earliest first when the turn has ended.
+    pub(crate) spans: Vec<TraceSpan>,
+    /// The size of their batches, in bytes.
+    size: usize,
+    /// Whether spans were left out, because there were too many.
+    pub(crate) is_truncated: bool,
+}
+
+/// A turn whose spans are kept, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenTrace<'a> {
+    inbox: &'a TraceInbox,
+    trace: &'a str,
+}
+
+impl Drop for OpenTrace<'_> {
+    fn drop(&mut self) {
+        self.inbox.turns().remove(self.trace);
+    }
+}
+
+impl OpenTrace<'_> {
+    /// The spans of the turn, when the agent has sent them. `caller` is the id of the span of the request: the agent's
+    /// outermost span is part of it.
+    pub(crate) async fn close(self, caller: &str) -> TurnSpans {
+        self.inbox.wait_for(self.trace, caller).await;
+        let mut found = self.inbox.turns().remove(self.trace).unwrap_or_default();
+        found.spans.sort_by_key(|span| span.start);
+        found
+    }
+}
+
 impl TraceInbox {
-    fn turns(&self) -> MutexGuard<'_, HashMap<String, Vec<TraceSpan>>> {
+    fn turns(&self) -> MutexGuard<'_, HashMap<String, TurnSpans>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the spans of a trace from now on.
-    pub(crate) fn open(&self, trace: &str) {
-        self.turns().insert(trace.to_string(), Vec::new());
+    pub(crate) fn open<'a>(&'a self, trace: &'a str) -> OpenTrace<'a> {
+        self.turns().insert(trace.to_string(), TurnSpans::default());
+        OpenTrace { inbox: self, trace }
     }
 
-    /// The spans of a trace, the earliest first, when the agent has sent them. `caller` is the id of the span of the
-    /// request: the agent's outermost span is part of it. The trace is not kept any longer.
-    pub(crate) async fn close(&self, trace: &str, caller: &str) -> Vec<TraceSpan> {
-        let begin = Instant::now();
+    /// Waits until the agent has sent the spans of a turn.
+    async fn wait_for(&self, trace: &str, caller: &str) {
         let mut seen = 0;
-        let mut deadline = begin + FIRST_WITHIN;
+        let mut deadline = Instant::now() + FIRST_WITHIN;
         while !self.is_silent.load(Ordering::Relaxed) || self.has_come.load(Ordering::Relaxed) {
             let arrived = self.arrived.notified();
             {
                 let turns = self.turns();
-                let spans = turns.get(trace).map_or(&[][..], Vec::as_slice);
+                let spans = turns.get(trace).map_or(&[][..], |turn| turn.spans.as_slice());
                 if spans.len() > seen {
                     let has_ended = spans.iter().any(|span| span.parent == caller);
                     deadline = Instant::now() + if has_ended { QUIET_AFTER_END } else { QUIET };
@@ -72,14 +107,6 @@ impl TraceInbox {
         if seen == 0 {
             self.is_silent.store(true, Ordering::Relaxed);
         }
-        self.forget(trace)
-    }
-
-    /// Stops keeping the spans of a trace, and returns those that came, the earliest first.
-    pub(crate) fn forget(&self, trace: &str) -> Vec<TraceSpan> {
-        let mut spans = self.turns().remove(trace).unwrap_or_default();
-        spans.sort_by_key(|span| span.start);
-        spans
     }
 
     /// Receives a batch of spans.
@@ -96,23 +123,67 @@ impl TraceInbox {
             false => read_protobuf(&body),
         };
         match spans {
-            Ok(spans) => self.keep(spans),
+            Ok(spans) => self.keep(spans, body.len()),
             Err(_) if is_json => {}
             Err(_) => return empty(StatusCode::BAD_REQUEST),
         }
         reply(&json!({}))
     }
 
-    fn keep(&self, spans: Vec<TraceSpan>) {
+    fn keep(&self, spans: Vec<TraceSpan>, size: usize) {
         let mut turns = self.turns();
-        for span in spans {
-            if let Some(kept) = turns.get_mut(&span.trace).filter(|kept| kept.len() < MOST_SPANS) {
-                kept.push(span);
+        let traces: HashSet<&str> = spans.iter().map(|span| span.trace.as_str()).collect();
+        for trace in traces {
+            if let Some(turn) = turns.get_mut(trace) {
+                turn.size += size;
+                turn.is_truncated |= turn.size > LARGEST_TURN;
                 self.has_come.store(true, Ordering::Relaxed);
+            }
+        }
+        for span in spans {
+            if let Some(turn) = turns.get_mut(&span.trace).filter(|turn| !turn.is_truncated) {
+                turn.spans.push(span);
             }
         }
         drop(turns);
         self.arrived.notify_waiters();
+    }
+}
+
+/// Receives spans at an address, for all agents that export there, until this is dropped.
+#[derive(Debug)]
+pub(super) struct TraceListener {
+    pub(super) inbox: Arc<TraceInbox>,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for TraceListener {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// The listeners by address. Agents that export to the same address share one.
+static LISTENERS: LazyLock<Mutex<HashMap<String, Weak<TraceListener>>>> = LazyLock::new(Mutex::default);
+
+impl TraceListener {
+    /// The listener at an address. `serve` answers requests with an inbox. Errors: the address is in use by another
+    /// program.
+    pub(super) fn at(
+        place: &str,
+        serve: impl FnOnce(std::net::TcpListener, Arc<TraceInbox>) -> io::Result<JoinHandle<()>>,
+    ) -> io::Result<Arc<TraceListener>> {
+        let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = listeners.get(place).and_then(Weak::upgrade) {
+            return Ok(found);
+        }
+        let listener = std::net::TcpListener::bind(place)?;
+        listener.set_nonblocking(true)?;
+        let inbox = Arc::<TraceInbox>::default();
+        let serving = serve(listener, inbox.clone())?;
+        let listener = Arc::new(TraceListener { inbox, serving });
+        listeners.insert(place.to_string(), Arc::downgrade(&listener));
+        Ok(listener)
     }
 }
 

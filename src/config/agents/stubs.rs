@@ -2,15 +2,12 @@
 
 use crate::domain::{McpSource, StubMode, ToolsSpec, TraceSource};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// `stubs = true`, or a table.
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// `stubs = true`, the name of a mode, or a table.
 pub(super) enum StubsKey {
-    Switch(bool),
+    Mode(StubMode),
     Table(StubsTable),
 }
 
@@ -18,16 +15,9 @@ pub(super) enum StubsKey {
 #[serde(deny_unknown_fields)]
 pub(super) struct StubsTable {
     unmatched: Option<StubMode>,
+    /// By environment variable: the URL of an MCP server, or a table.
     #[serde(default)]
-    mcp: BTreeMap<String, McpKey>,
-}
-
-/// The URL of an MCP server, or a table.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum McpKey {
-    Url(String),
-    Table(McpTable),
+    mcp: toml::Table,
 }
 
 #[derive(Deserialize)]
@@ -59,27 +49,27 @@ pub(super) fn trace_source(value: toml::Value) -> Result<TraceSource, String> {
 impl StubsKey {
     /// Reads the key. The error is a message.
     pub(super) fn read(value: toml::Value) -> Result<StubsKey, String> {
+        let wrong = |error: toml::de::Error| format!("stubs: {}", error.message());
         match value {
-            toml::Value::Boolean(is_on) => Ok(StubsKey::Switch(is_on)),
-            toml::Value::Table(table) => match table.try_into() {
-                Ok(table) => Ok(StubsKey::Table(table)),
-                Err(error) => Err(format!("stubs: {}", error.message())),
-            },
-            _ => Err("stubs: expected true, false or a table with unmatched and mcp".into()),
+            toml::Value::Boolean(is_on) => {
+                Ok(StubsKey::Mode(if is_on { StubMode::Fail } else { StubMode::Off }))
+            }
+            toml::Value::String(_) => Ok(StubsKey::Mode(value.try_into().map_err(wrong)?)),
+            toml::Value::Table(table) => Ok(StubsKey::Table(table.try_into().map_err(wrong)?)),
+            _ => {
+                Err("stubs: expected true, a mode such as \"live\", or a table with unmatched and mcp".into())
+            }
         }
     }
 
     /// How tools are answered; paths are relative to `root`. The error is a message.
     pub(super) fn spec(self, root: &Path) -> Result<ToolsSpec, String> {
         let table = match self {
-            StubsKey::Switch(is_on) => {
-                let stubs = if is_on { StubMode::Fail } else { StubMode::Off };
-                return Ok(ToolsSpec { stubs, ..ToolsSpec::default() });
-            }
+            StubsKey::Mode(stubs) => return Ok(ToolsSpec { stubs, ..ToolsSpec::default() }),
             StubsKey::Table(table) => table,
         };
         let mcp = table.mcp.into_iter().map(|(variable, key)| {
-            let source = key.source(root).map_err(|why| format!("stubs.mcp.{variable}: {why}"))?;
+            let source = mcp_source(key, root).map_err(|why| format!("stubs.mcp.{variable}: {why}"))?;
             Ok((variable, source))
         });
         Ok(ToolsSpec {
@@ -90,23 +80,51 @@ impl StubsKey {
     }
 }
 
-impl McpKey {
-    fn source(self, root: &Path) -> Result<McpSource, String> {
-        let source = match self {
-            McpKey::Url(url) => McpSource { url: Some(url), declarations: None },
-            McpKey::Table(McpTable { url, declarations }) => {
-                McpSource { url, declarations: declarations.map(|path| root.join(path)) }
-            }
+/// The URL of an MCP server, or a table; paths are relative to `root`. The error is a message.
+fn mcp_source(key: toml::Value, root: &Path) -> Result<McpSource, String> {
+    let source = match key {
+        toml::Value::String(url) => McpSource { url: Some(url), declarations: None },
+        key => {
+            let table: McpTable = key.try_into().map_err(|error| error.message().to_string())?;
+            McpSource { url: table.url, declarations: table.declarations.map(|path| root.join(path)) }
+        }
+    };
+    if source == McpSource::default() {
+        return Err("write the url of the server, or a file with declarations".into());
+    }
+    if let Some(url) = &source.url {
+        let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(format!("{url}: the address must begin with http:// or https://"));
+        }
+    }
+    Ok(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stubs_are_a_switch_a_mode_or_a_table() {
+        let read = |text: &str| {
+            let table: toml::Table = toml::from_str(text).unwrap();
+            StubsKey::read(table["stubs"].clone()).and_then(|key| key.spec(Path::new("/w")))
         };
-        if source == McpSource::default() {
-            return Err("write the url of the server, or a file with declarations".into());
+        assert_eq!(read("stubs = true").unwrap().stubs, StubMode::Fail);
+        assert_eq!(read("stubs = \"live\"").unwrap().stubs, StubMode::Live);
+        let spec =
+            read("stubs = { mcp = { A = \"http://h/mcp\", B = { declarations = \"b.json\" } } }").unwrap();
+        assert_eq!(spec.mcp["A"].url.as_deref(), Some("http://h/mcp"));
+        assert_eq!(spec.mcp["B"].declarations.as_deref(), Some(Path::new("/w/b.json")));
+        for (wrong, why) in [
+            ("stubs = \"x\"", "unknown variant"),
+            ("stubs = { mcp = { A = { declaration = \"x\" } } }", "stubs.mcp.A: unknown field `declaration`"),
+            ("stubs = { mcp = { A = \"h\" } }", "stubs.mcp.A: h"),
+            ("stubs = { modes = 1 }", "unknown field `modes`"),
+        ] {
+            let found = read(wrong).unwrap_err();
+            assert!(found.contains(why), "{wrong}: {found}");
         }
-        if let Some(url) = &source.url {
-            let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
-            if !matches!(parsed.scheme(), "http" | "https") {
-                return Err(format!("{url}: the address must begin with http:// or https://"));
-            }
-        }
-        Ok(source)
     }
 }

@@ -154,6 +154,7 @@ impl RunOptionsForm {
             jobs: number(RunOption::Jobs),
             agent: text(RunOption::Agent),
             stubs: stubs_named(self.value(RunOption::Stubs)),
+            keeps_stubs: false,
             judge: text(RunOption::Judge),
             samples: number(RunOption::Samples),
             criteria: text(RunOption::Criteria),

@@ -104,6 +104,7 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
         },
         agent: chosen.agent,
         stubs: chosen.stubs,
+        keeps_stubs: chosen.keeps_stubs,
         config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
         ..Request::default()
     })

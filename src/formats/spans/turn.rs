@@ -22,6 +22,8 @@ pub struct TracedTurn {
     pub response: Option<String>,
     /// The number of calls whose arguments no span contains.
     pub calls_without_arguments: usize,
+    /// Whether a span is about a tool, or about what a model replied: only then a missing call was not made.
+    pub has_details: bool,
 }
 
 /// What an agent did.
@@ -66,6 +68,7 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
         steps: steps.into_iter().map(|(_, step)| step).collect(),
         response: response.or_else(|| whole_response(&facts)),
         calls_without_arguments,
+        has_details: facts.iter().any(|one| one.tool.is_some() || (!one.is_whole && !one.said.is_empty())),
     })
 }
 

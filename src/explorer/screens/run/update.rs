@@ -135,7 +135,24 @@ pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
 pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
     match cases.is_empty() {
         true => global::notify(model, "there are no cases to run here".into(), false),
-        false => vec![Effect::Run(RunEffect::Start(cases, against))],
+        false => {
+            let against = with_stubs(model, &cases, against);
+            vec![Effect::Run(RunEffect::Start(cases, against))]
+        }
+    }
+}
+
+/// Where stubs answered tools in the results that are shown, they do again: no tool runs that did not.
+fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
+    let is_stubbed = |case: &CaseRef| {
+        let attempts = model.outcomes.get(*case).map_or(&[][..], |outcome| outcome.attempts.as_slice());
+        attempts.iter().any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
+    };
+    match against {
+        Against::Agent if cases.iter().any(is_stubbed) => {
+            Against::AgentWith(Box::new(RunOverrides { keeps_stubs: true, ..RunOverrides::default() }))
+        }
+        against => against,
     }
 }
 
