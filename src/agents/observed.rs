@@ -55,6 +55,9 @@ impl Session for ObservedSession {
         if let (Ok(outcome), Some(open), false) = (&mut outcome, open, reports_all) {
             let began = Stopwatch::start();
             traced = traced_events(&open.close(&context.span).await);
+            if traced.is_none() {
+                self.tools.lacks_spans();
+            }
             outcome.waited += began.elapsed();
         }
         match (traced, &mut outcome) {

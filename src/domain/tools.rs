@@ -154,6 +154,9 @@ pub struct ToolUse {
     /// Whether a call did not say to which attempt it belongs, so that the agent's attempts run one at a time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,
+    /// Whether the agent's spans were to show its calls, and none came in a turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_spans: bool,
     /// The calls without an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingAnswer>,
@@ -194,6 +197,8 @@ pub struct ToolCounts {
     pub unused: u32,
     /// Whether a call did not say to which attempt it belongs, so that the agent's attempts run one at a time.
     pub one_at_a_time: bool,
+    /// Whether the agent's spans were to show its calls, and none came in a turn.
+    pub lacks_spans: bool,
 }
 
 impl ToolUse {
@@ -207,6 +212,7 @@ impl ToolUse {
             missing: self.missing.len() as u32,
             unused: self.unused.len() as u32,
             one_at_a_time: self.one_at_a_time,
+            lacks_spans: self.lacks_spans,
         }
     }
 }
@@ -222,16 +228,20 @@ impl ToolCounts {
             missing: self.missing + other.missing,
             unused: self.unused + other.unused,
             one_at_a_time: self.one_at_a_time || other.one_at_a_time,
+            lacks_spans: self.lacks_spans || other.lacks_spans,
         }
     }
 
     /// Whether calls were answered by anything but stubs for them.
     pub fn is_mixed(self) -> bool {
-        self.nearest + self.faults + self.live > 0
+        self.nearest + self.faults + self.live > 0 || self.lacks_spans
     }
 
     /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.
     pub fn words(self) -> String {
+        if self.lacks_spans {
+            return "no span of the agent came: do its web framework and its tools pass the trace context on?".into();
+        }
         let also = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}"));
         let counts = [
             Some(format!("tools: {} stubbed", self.stubbed)),

@@ -68,7 +68,7 @@ pub(crate) fn short(id: &str) -> String {
 pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
     let (Some(a), Some(b)) = (before.set(set), after.set(set)) else { return Vec::new() };
     [
-        ("the agent", a.agent != b.agent),
+        ("the agent or how its tools are answered", a.agent != b.agent),
         ("the criteria", a.criteria != b.criteria),
         ("the judge", before.judge != after.judge),
     ]

@@ -161,6 +161,11 @@ impl AttemptTools {
         tool_use.live + tool_use.stubbed + tool_use.nearest > 0
     }
 
+    /// Notes that no span came in a turn, although the agent's spans were to show its calls.
+    pub fn lacks_spans(&self) {
+        self.state().tool_use.lacks_spans = true;
+    }
+
     /// Notes that a call did not say to which attempt it belongs.
     pub fn saw_unnamed_call(&self) {
         self.state().tool_use.one_at_a_time = true;
@@ -220,8 +225,10 @@ impl AttemptTools {
     pub fn tool_use(&self) -> Option<ToolUse> {
         let state = self.state();
         let mut tool_use = state.tool_use.clone();
-        let is_as_it_is =
-            self.spec.stubs == StubMode::Off && self.spec.faults.is_empty() && tool_use.stubbed == 0;
+        let is_as_it_is = self.spec.stubs == StubMode::Off
+            && self.spec.faults.is_empty()
+            && tool_use.stubbed == 0
+            && !tool_use.lacks_spans;
         if self.spec.stubs != StubMode::Off || tool_use.stubbed > 0 {
             tool_use.unused = state.stubs.unused();
         }

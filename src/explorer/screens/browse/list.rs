@@ -3,6 +3,7 @@
 use super::columns::Column;
 use super::cursor_style;
 use super::order::Order;
+use super::reason::{note_reason, reason};
 use super::state::{Node, Pane};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
@@ -253,26 +254,6 @@ fn totals_words(model: &Model) -> String {
     words
 }
 
-/// Why the case under the cursor did not pass or cannot be read, on the lower border.
-fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = model.browse.visible.get(model.browse.cursor).copied() else { return };
-    let (status, reason) = match model.outcomes.get(case) {
-        Some(outcome) => {
-            let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
-            (outcome.worst, worst.map(|attempt| attempt.reason()).unwrap_or_default())
-        }
-        None => {
-            let summaries = model.sets[case.set].summaries.as_ref();
-            let summary = summaries.and_then(|summaries| summaries.get(case.index));
-            (Status::Errored, summary.and_then(|summary| summary.problem.as_deref()).unwrap_or_default())
-        }
-    };
-    if !reason.is_empty() && area.width > 20 {
-        let words = format!(" {} {reason} ", status.glyph());
-        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(status));
-    }
-}
-
 fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Faint);
     let mut x = inner.x + SIGNS;
@@ -369,27 +350,8 @@ fn case_row(
     x += columns.time;
     put_sparkline(model, case, (x, row.y), columns.runs.saturating_sub(1), style, theme, buffer);
     x += columns.runs;
-    if let Some(problem) = problem {
-        put(buffer, x, row.y, columns.reason, problem, theme.within(style, theme.style(Role::Bad)));
-    } else if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Passed) {
-        let decided = model.decided_words(case);
-        let note = theme.within(style, theme.style(Role::Note));
-        let used = put(buffer, x, row.y, columns.reason, &decided, note);
-        let remarks = attempt.remarks();
-        let remarks = if remarks.is_empty() { remarks } else { format!("{remarks}; ") };
-        let used = used + put(buffer, x + used, row.y, columns.reason.saturating_sub(used), &remarks, note);
-        let look = theme.within(style, theme.status(attempt.status));
-        put(buffer, x + used, row.y, columns.reason.saturating_sub(used), attempt.reason(), look);
-    } else if let Some(attempt) = worst {
-        put(
-            buffer,
-            x,
-            row.y,
-            columns.reason,
-            &attempt.remarks(),
-            theme.within(style, theme.style(Role::Note)),
-        );
-    }
+    let place = Rect { x, width: columns.reason, height: 1, ..row };
+    reason(model, case, problem, place, style, theme, buffer);
 }
 
 /// The id of a case; behind it its tags, that it cannot be read, or what a row without an id asks.

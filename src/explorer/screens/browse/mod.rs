@@ -6,6 +6,7 @@ mod empty;
 mod list;
 pub mod order;
 mod preview;
+mod reason;
 pub mod state;
 pub mod tree;
 mod update;

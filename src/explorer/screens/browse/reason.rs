@@ -1,0 +1,64 @@
+//! Why a case did not pass, and what else to know about its result.
+
+use crate::domain::Status;
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::model::Model;
+use crate::explorer::outcomes::CaseOutcome;
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+/// Why the case under the cursor did not pass or cannot be read, on the lower border.
+pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(case) = model.browse.visible.get(model.browse.cursor).copied() else { return };
+    let (status, reason) = match model.outcomes.get(case) {
+        Some(outcome) => {
+            let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
+            (outcome.worst, worst.map(|attempt| attempt.reason()).unwrap_or_default())
+        }
+        None => {
+            let summaries = model.sets[case.set].summaries.as_ref();
+            let summary = summaries.and_then(|summaries| summaries.get(case.index));
+            (Status::Errored, summary.and_then(|summary| summary.problem.as_deref()).unwrap_or_default())
+        }
+    };
+    if !reason.is_empty() && area.width > 20 {
+        let words = format!(" {} {reason} ", status.glyph());
+        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(status));
+    }
+}
+
+/// Draws the reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, and
+/// why the case did not pass.
+pub(super) fn reason(
+    model: &Model,
+    case: CaseRef,
+    problem: Option<&str>,
+    place: Rect,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let mut used = 0;
+    let mut add = |words: &str, look: Style| {
+        let room = place.width.saturating_sub(used);
+        used += put(buffer, place.x + used, place.y, room, words, theme.within(style, look));
+    };
+    if let Some(problem) = problem {
+        return add(problem, theme.style(Role::Bad));
+    }
+    let worst = model.outcomes.get(case).and_then(CaseOutcome::worst_attempt);
+    let Some(attempt) = worst else { return };
+    let has_passed = attempt.status == Status::Passed;
+    if !has_passed {
+        add(&model.decided_words(case), theme.style(Role::Note));
+    }
+    let remarks = attempt.remarks();
+    let end = if remarks.is_empty() || has_passed { "" } else { "; " };
+    add(&format!("{remarks}{end}"), theme.style(Role::Note));
+    if !has_passed {
+        add(attempt.reason(), theme.status(attempt.status));
+    }
+}
