@@ -5,7 +5,7 @@ use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
     Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy, RunEvent,
-    RunOptions, RunPlan, RunRef, RunState, Status,
+    RunOptions, RunPlan, RunRef, RunState, Status, StubMode,
 };
 use evaltrail::explorer::{
     Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
@@ -636,7 +636,12 @@ fn enter_confirms_a_question_and_notices_are_kept() {
 fn a_case_is_repeated_five_times_with_three_keys() {
     let mut model = sample();
     let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
-    let wanted = [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(five))))];
+    let start = |chosen: RunOverrides| {
+        Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(chosen))))
+    };
+    // The dialog asks for the agents when it opens.
+    let list = || Effect::Sets(SetEffect::ListAgents);
+    let wanted = [list(), start(five)];
     assert_eq!(press(&mut model, "O 5 enter"), wanted);
     assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
     assert_eq!(
@@ -645,13 +650,10 @@ fn a_case_is_repeated_five_times_with_three_keys() {
         "r is as configured"
     );
     let other = RunOverrides { repeat: Some(2), jobs: Some(16), ..RunOverrides::default() };
-    assert_eq!(
-        press(&mut model, "O 2 x down 1 6 enter"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(other.clone()))))]
-    );
-    assert_eq!(press(&mut model, "O 0 enter"), [], "no attempt at all is not run");
+    assert_eq!(press(&mut model, "O 2 x down 1 6 enter"), [list(), start(other.clone())]);
+    assert_eq!(press(&mut model, "O 0 enter"), [list()], "no attempt at all is not run");
     press(&mut model, "esc");
-    assert_eq!(press(&mut model, "O backspace backspace esc"), []);
+    assert_eq!(press(&mut model, "O backspace backspace esc"), [list()]);
     assert_eq!(model.run_overrides, other, "esc changes nothing");
 }
 
@@ -661,7 +663,7 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     model.agents = vec!["lamp".into(), "radio".into()];
     // From the tree, all cases of the set.
     press(&mut model, "h O down down tab tab");
-    press(&mut model, "down");
+    press(&mut model, "down tab tab down");
     type_text(&mut model, "openai/gpt-5");
     press(&mut model, "down 3 down");
     type_text(&mut model, "strict.json");
@@ -677,6 +679,7 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     type_text(&mut model, &first);
     let chosen = RunOverrides {
         agent: Some("radio".into()),
+        stubs: Some(StubMode::Fail),
         judge: Some("openai/gpt-5".into()),
         samples: Some(3),
         criteria: Some("strict.json".into()),
